@@ -1,0 +1,55 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// One list for every target: Swift 6 mode comes with the tools version, these are what lies ahead of it.
+let house: [SwiftSetting] = [
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+]
+/// `Tools/test` sets this; a user with a newer compiler is not stopped by its new warnings.
+let strict: [SwiftSetting] = Context.environment["CARILLON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
+/// For the targets that import C: every unsafe use is marked, and the compiler finds the one that is not.
+let settings = house + strict
+let settingsOverC = settings + [.strictMemorySafety()]
+
+let package = Package(
+    name: "carillon",
+    products: [
+        .executable(name: "carillon", targets: ["carillon"])
+    ],
+    targets: [
+        // Floor 0: one module per C library.
+        .systemLibrary(name: "CLinux", path: "Sources/System/CLinux"),
+        .systemLibrary(name: "CEvent", path: "Sources/System/CEvent"),
+        .systemLibrary(name: "COpenSSL", path: "Sources/System/COpenSSL"),
+        .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
+        .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
+
+        // Floor 2 and 3: loops, and what moves bytes on them.
+        .target(name: "PushLoop", dependencies: ["CLinux", "CEvent"], swiftSettings: settingsOverC),
+        .target(
+            name: "PushTransport", dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ"],
+            swiftSettings: settingsOverC),
+
+        // Floor 4: a simulated Apple. It imports none of the production codecs.
+        .target(name: "PushSimulator", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+
+        // Floor 5: what runs.
+        .executableTarget(
+            name: "carillon", dependencies: ["PushSimulator", "PushTransport", "PushLoop"], swiftSettings: settings),
+        .executableTarget(
+            name: "Benchmarks", dependencies: ["PushTransport", "PushLoop", "TestSupport"], swiftSettings: settings),
+
+        // Certificates, clocks and peers that tests and benchmarks share.
+        .target(name: "TestSupport", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        .testTarget(name: "PushLoopTests", dependencies: ["PushLoop", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushSimulatorTests", dependencies: ["PushSimulator", "PushTransport", "PushLoop", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(name: "CarillonTests", dependencies: ["TestSupport", "PushLoop"], swiftSettings: settings),
+    ]
+)

@@ -1,0 +1,34 @@
+private import CLinux
+import Synchronization
+
+/// The loops of a process, one a core unless told otherwise.
+package final class LoopGroup: Sendable {
+    package let loops: [EventLoop]
+    private let turn = Atomic<Int>(0)
+
+    package init(count: Int = LoopGroup.coreCount, name: String = "loop") {
+        precondition(count > 0, "a loop group needs at least one loop")
+        loops = (0..<count).map { EventLoop(name: "\(name)-\($0)") }
+    }
+
+    /// The cores that this process may use, which under a CPU set are fewer than the machine has.
+    package static var coreCount: Int {
+        max(1, Int(CLinux_core_count()))
+    }
+
+    /// The loops in turn.
+    package func next() -> EventLoop {
+        loops[turn.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count]
+    }
+
+    /// The loop of a shard: the same hash always gives the same loop.
+    package func loop(forHash hash: UInt64) -> EventLoop {
+        loops[Int(hash % UInt64(loops.count))]
+    }
+
+    package func shutDown() async {
+        for loop in loops {
+            await loop.shutDown()
+        }
+    }
+}

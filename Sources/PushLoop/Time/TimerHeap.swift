@@ -1,0 +1,135 @@
+/// Names a timer of one heap. A slot is used again; its generation tells an old name from the new timer there.
+package struct TimerID: Hashable, Sendable {
+    fileprivate let slot: UInt32
+    fileprivate let generation: UInt32
+}
+
+/// Timers in order of their deadline: a binary heap that knows where each timer stands in it.
+///
+/// Adding, cancelling and taking the earliest are O(log n); the earliest deadline is O(1). Timers with the same
+/// deadline come out in the order in which they were added.
+struct TimerHeap<Payload> {
+    private struct Entry {
+        var deadline: MonotonicTime
+        var order: UInt64
+        var slot: UInt32
+
+        func isBefore(_ other: Entry) -> Bool {
+            deadline != other.deadline ? deadline < other.deadline : order < other.order
+        }
+    }
+
+    private struct Slot {
+        var generation: UInt32 = 0
+        var position: Int = -1
+        var payload: Payload?
+    }
+
+    private var heap: [Entry] = []
+    private var slots: [Slot] = []
+    private var freeSlots: [UInt32] = []
+    private var nextOrder: UInt64 = 0
+
+    var count: Int { heap.count }
+    var isEmpty: Bool { heap.isEmpty }
+    var earliest: MonotonicTime? { heap.first?.deadline }
+
+    mutating func add(_ payload: Payload, at deadline: MonotonicTime) -> TimerID {
+        let slot: UInt32
+        if let free = freeSlots.popLast() {
+            slot = free
+        } else {
+            slot = UInt32(slots.count)
+            slots.append(Slot())
+        }
+        slots[Int(slot)].payload = payload
+        heap.append(Entry(deadline: deadline, order: nextOrder, slot: slot))
+        nextOrder += 1
+        slots[Int(slot)].position = heap.count - 1
+        siftUp(from: heap.count - 1)
+        return TimerID(slot: slot, generation: slots[Int(slot)].generation)
+    }
+
+    /// Takes the timer out. False if it has fired or was cancelled before.
+    @discardableResult
+    mutating func cancel(_ id: TimerID) -> Bool {
+        guard let position = position(of: id) else { return false }
+        _ = remove(at: position)
+        return true
+    }
+
+    /// Moves a timer that still runs. False if it has fired or was cancelled.
+    @discardableResult
+    mutating func move(_ id: TimerID, to deadline: MonotonicTime) -> Bool {
+        guard let position = position(of: id) else { return false }
+        heap[position].deadline = deadline
+        heap[position].order = nextOrder
+        nextOrder += 1
+        siftUp(from: position)
+        siftDown(from: slots[Int(id.slot)].position)
+        return true
+    }
+
+    /// The earliest timer that is due at `now`, taken out.
+    mutating func popDue(at now: MonotonicTime) -> (id: TimerID, payload: Payload)? {
+        guard let first = heap.first, first.deadline <= now else { return nil }
+        let id = TimerID(slot: first.slot, generation: slots[Int(first.slot)].generation)
+        return (id, remove(at: 0))
+    }
+
+    private func position(of id: TimerID) -> Int? {
+        guard Int(id.slot) < slots.count, slots[Int(id.slot)].generation == id.generation else { return nil }
+        let position = slots[Int(id.slot)].position
+        return position >= 0 ? position : nil
+    }
+
+    private mutating func remove(at position: Int) -> Payload {
+        let slot = Int(heap[position].slot)
+        let last = heap.count - 1
+        if position != last {
+            swapEntries(position, last)
+        }
+        heap.removeLast()
+        if position < heap.count {
+            siftUp(from: position)
+            siftDown(from: position)
+        }
+        guard let payload = slots[slot].payload.take() else {
+            preconditionFailure("timer heap: slot \(slot) stands in the heap without a payload")
+        }
+        slots[slot].position = -1
+        slots[slot].generation &+= 1
+        freeSlots.append(UInt32(slot))
+        return payload
+    }
+
+    private mutating func swapEntries(_ left: Int, _ right: Int) {
+        heap.swapAt(left, right)
+        slots[Int(heap[left].slot)].position = left
+        slots[Int(heap[right].slot)].position = right
+    }
+
+    private mutating func siftUp(from start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].isBefore(heap[parent]) else { return }
+            swapEntries(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func siftDown(from start: Int) {
+        var parent = start
+        while true {
+            var smallest = parent
+            for child in [2 * parent + 1, 2 * parent + 2]
+            where child < heap.count && heap[child].isBefore(heap[smallest]) {
+                smallest = child
+            }
+            if smallest == parent { return }
+            swapEntries(parent, smallest)
+            parent = smallest
+        }
+    }
+}

@@ -1,0 +1,1 @@
+package enum PushSimulatorVersion { package static let number = "0.1" }

@@ -1,0 +1,89 @@
+/// Bytes on their way: appended at the end, consumed from the front, in one run of memory.
+///
+/// Consuming is free; the front is moved down only when room at the end runs out, so that each byte is moved at most
+/// a few times however the queue is used. An emptied queue gives back memory above `keptCapacity`.
+@safe
+package struct ByteQueue: ~Copyable {
+    /// What an empty queue keeps for the next burst.
+    private static let keptCapacity = 256 * 1024
+
+    private var storage: UnsafeMutableRawBufferPointer
+    private var start = 0
+    private var end = 0
+
+    package init(capacity: Int = 0) {
+        unsafe storage = .allocate(byteCount: capacity, alignment: 16)
+    }
+
+    deinit {
+        unsafe storage.deallocate()
+    }
+
+    package var count: Int { end - start }
+    package var isEmpty: Bool { end == start }
+
+    /// The bytes in the queue; valid until the queue changes.
+    package func withBytes<Result, Failure: Error>(
+        _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        unsafe try body(UnsafeRawBufferPointer(rebasing: storage[start..<end]))
+    }
+
+    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        guard bytes.count > 0, let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        unsafe (storage.baseAddress! + end).copyMemory(from: source, byteCount: bytes.count)
+        end += bytes.count
+    }
+
+    package mutating func append(_ bytes: [UInt8]) {
+        unsafe bytes.withUnsafeBytes { unsafe append($0) }
+    }
+
+    /// Lets `body` write up to `capacity` bytes at the end and say how many it wrote.
+    package mutating func append<Failure: Error>(
+        upTo capacity: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) {
+        reserve(capacity)
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: storage[end..<end + capacity])
+        let written = unsafe try body(room)
+        precondition(written >= 0 && written <= capacity, "a writer claimed \(written) bytes of \(capacity)")
+        end += written
+    }
+
+    /// Drops bytes from the front.
+    package mutating func consume(_ amount: Int) {
+        precondition(amount >= 0 && amount <= count, "consumed \(amount) bytes of \(count)")
+        start += amount
+        if start == end {
+            removeAll()
+        }
+    }
+
+    package mutating func removeAll() {
+        start = 0
+        end = 0
+        if unsafe storage.count > Self.keptCapacity {
+            unsafe storage.deallocate()
+            unsafe storage = .allocate(byteCount: 0, alignment: 16)
+        }
+    }
+
+    private mutating func reserve(_ amount: Int) {
+        if unsafe storage.count - end >= amount { return }
+        let held = count
+        if unsafe storage.count - held >= amount, start >= held {
+            unsafe storage.baseAddress!.copyMemory(from: storage.baseAddress! + start, byteCount: held)
+        } else {
+            let larger = unsafe UnsafeMutableRawBufferPointer.allocate(
+                byteCount: max(2 * storage.count, held + amount, 1024), alignment: 16)
+            if held > 0 {
+                unsafe larger.baseAddress!.copyMemory(from: storage.baseAddress! + start, byteCount: held)
+            }
+            unsafe storage.deallocate()
+            unsafe storage = larger
+        }
+        start = 0
+        end = held
+    }
+}

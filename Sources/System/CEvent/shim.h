@@ -1,0 +1,12 @@
+#ifndef CARILLON_CEVENT_SHIM_H
+#define CARILLON_CEVENT_SHIM_H
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/bufferevent_ssl.h>
+#include <event2/event.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
+
+#endif
