@@ -1,0 +1,353 @@
+import CNGHTTP2
+import Glibc
+
+/// Takes what an HTTP/2 client learns. Called on its loop, after nghttp2 has returned: every method may submit.
+package protocol HTTP2ClientDelegate: AnyObject {
+    /// The peer's SETTINGS came: first (the connection may be used) or again. `limit` is how many requests it allows.
+    func http2Settings(streamLimit limit: Int)
+
+    /// The answer, whole. Its fields and body are valid during the call.
+    func http2Answered(tag: UInt64, _ response: HTTP2Response)
+
+    /// The request ends without an answer.
+    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure)
+
+    /// The peer ends the connection. Requests it will not process follow as unanswered; the others may be answered.
+    func http2GoAway(_ goAway: HTTP2GoAway)
+}
+
+/// A complete answer, borrowed.
+@safe
+package struct HTTP2Response {
+    package let status: Int
+    /// Fields or body were larger than this side takes, and cut.
+    package let isTruncated: Bool
+    private let stream: UnsafeMutablePointer<HTTP2ClientStream>
+
+    init(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        unsafe self.stream = unsafe stream
+        unsafe status = Int(stream.pointee.status)
+        unsafe isTruncated = stream.pointee.isTruncated
+    }
+
+    package var fields: HTTP2FieldCursor { unsafe stream.pointee.message.fields }
+    package var body: UnsafeRawBufferPointer { unsafe stream.pointee.message.body }
+
+    /// The first field of that name, copied.
+    package func field(_ name: StaticString) -> String? {
+        guard let value = unsafe fields.first(name) else { return nil }
+        return unsafe String(decoding: value, as: UTF8.self)
+    }
+}
+
+/// How a request ended that was not answered: what decides whether it may be sent again.
+package enum HTTP2StreamFailure: Error, Hashable, Sendable {
+    /// The peer did not process it: GOAWAY with a lower id, REFUSED_STREAM, or it was never sent.
+    case notProcessed
+    /// It was sent, and the stream was reset: the peer may have processed it.
+    case reset(HTTP2ErrorCode)
+    /// It was sent, and the connection ended: the peer may have processed it.
+    case connectionLost
+}
+
+/// The client side of HTTP/2 over nghttp2: bytes in, bytes out, no sockets and no clock. Confined to its loop.
+@safe
+package final class HTTP2ClientEngine {
+    package struct Limits: Sendable {
+        /// Of an answer's fields and of its body. What is above is cut and said.
+        package var maximumFieldBytes = 16 * 1024
+        package var maximumBodyBytes = 64 * 1024
+        /// Requests in flight, whatever more the peer allows.
+        package var maximumStreams = 1000
+
+        package init() {}
+    }
+
+    package weak var delegate: (any HTTP2ClientDelegate)?
+    /// Told when a PING of ours is answered, with its payload.
+    var pingAnswered: ((UInt64) -> Void)?
+
+    private let handle: HTTP2SessionHandle
+    private let notes: UnsafeMutablePointer<HTTP2ClientNotes>
+    private let vector: UnsafeMutablePointer<nghttp2_nv>
+    private let limits: Limits
+    private var open: UnsafeMutablePointer<HTTP2ClientStream>?
+    private var free: UnsafeMutablePointer<HTTP2ClientStream>?
+    private var hasSubmitted = false
+    private var isDispatching = false
+    /// No more requests: GOAWAY of ours, ids used up, or the connection gone.
+    private var isOver = false
+    private var hasEnded = false
+
+    package private(set) var inFlight = 0
+    /// Nil until the peer's first SETTINGS: before them nothing may be submitted (PROTOCOLS A3).
+    package private(set) var streamLimit: Int?
+    package private(set) var goAway: HTTP2GoAway?
+
+    package init(settings: HTTP2Settings, limits: Limits = Limits(), delegate: (any HTTP2ClientDelegate)?) {
+        self.limits = limits
+        self.delegate = delegate
+        unsafe notes = .allocate(capacity: 1)
+        unsafe notes.initialize(
+            to: HTTP2ClientNotes(
+                maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
+        unsafe vector = .allocate(capacity: HTTP2PreparedRequest.maximumFields)
+        var option: OpaquePointer?
+        unsafe nghttp2_option_new(&option)
+        // Nothing here depends on streams that have ended; keeping them costs memory and time.
+        unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        defer { unsafe nghttp2_option_del(option) }
+        var session: OpaquePointer?
+        let result = unsafe nghttp2_session_client_new2(&session, HTTP2ClientCallbacks.shared, notes, option)
+        guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
+        unsafe handle = HTTP2SessionHandle(session: session)
+        handle.submit(settings)
+    }
+
+    deinit {
+        for list in unsafe [open, free] {
+            var next = unsafe list
+            while let stream = unsafe next {
+                unsafe next = stream.pointee.next
+                unsafe destroy(stream)
+            }
+        }
+        unsafe notes.deinitialize(count: 1)
+        unsafe notes.deallocate()
+        unsafe vector.deallocate()
+    }
+
+    /// How many requests may be submitted now.
+    package var available: Int {
+        guard let streamLimit, goAway == nil, !isOver else { return 0 }
+        return max(0, min(streamLimit, limits.maximumStreams) - inFlight)
+    }
+
+    /// All has been said on both sides: the connection can be closed.
+    package var isDone: Bool { handle.isDone }
+
+    /// Sends a request with its values for this time, in the order of its per-request fields. The values are copied.
+    /// False when the stream limit, a GOAWAY or the end of the ids stands against it: try another connection.
+    package func submit(
+        _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, tag: UInt64
+    ) -> Bool {
+        guard available > 0 else { return false }
+        unsafe precondition(values.count == request.perRequestCount, "one value for each per-request field")
+        let template = unsafe hasSubmitted ? request.laterVector : request.firstVector
+        unsafe vector.update(from: template, count: request.fieldCount)
+        for index in unsafe 0..<values.count {
+            let value = unsafe values[index]
+            let position = unsafe request.perRequestPositions[index]
+            unsafe vector[position].value = UnsafeMutablePointer(
+                mutating: value.baseAddress?.assumingMemoryBound(to: UInt8.self))
+            unsafe vector[position].valuelen = value.count
+        }
+
+        let stream = unsafe takeFreeStream()
+        unsafe stream.pointee.tag = tag
+        unsafe stream.pointee.request = Unmanaged.passRetained(request)
+        let id: Int32
+        if request.body != nil {
+            var provider = nghttp2_data_provider()
+            unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
+            provider.read_callback = HTTP2ClientCallbacks.readBody
+            unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, &provider, stream)
+        } else {
+            unsafe stream.pointee.isSent = true
+            unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, nil, stream)
+        }
+        guard id > 0 else {
+            // The ids have run out, or memory has: this connection takes no more.
+            isOver = true
+            unsafe recycle(stream)
+            return false
+        }
+        hasSubmitted = true
+        unsafe stream.pointee.id = id
+        unsafe link(stream)
+        inFlight += 1
+        return true
+    }
+
+    /// With two values, the common case: a path and an id.
+    package func submit(
+        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, tag: UInt64
+    ) -> Bool {
+        var values = unsafe (first, second)
+        return unsafe withUnsafeBytes(of: &values) { bytes in
+            unsafe submit(request, values: bytes.assumingMemoryBound(to: UnsafeRawBufferPointer.self), tag: tag)
+        }
+    }
+
+    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], tag: UInt64) -> Bool {
+        let all = SharedBytes(values.flatMap(\.self))
+        var start = 0
+        let pieces = values.map { value in
+            defer { start += value.count }
+            return unsafe UnsafeRawBufferPointer(rebasing: all.unsafeBytes[start..<start + value.count])
+        }
+        return withExtendedLifetime(all) {
+            unsafe pieces.withUnsafeBufferPointer { unsafe submit(request, values: $0, tag: tag) }
+        }
+    }
+
+    /// Resets the request with that tag, if it is still open; its end is not reported. O(requests in flight).
+    package func abandon(tag: UInt64) {
+        var next = unsafe open
+        while let stream = unsafe next {
+            if unsafe stream.pointee.tag == tag, unsafe !stream.pointee.isAbandoned {
+                unsafe stream.pointee.isAbandoned = true
+                unsafe handle.reset(stream.pointee.id, .cancel)
+                return
+            }
+            unsafe next = stream.pointee.next
+        }
+    }
+
+    package func ping(_ payload: UInt64) {
+        handle.ping(payload)
+    }
+
+    /// GOAWAY: nothing more is submitted; what is in flight may still be answered.
+    package func terminate() {
+        isOver = true
+        handle.goAway(lastStream: 0, .noError, debugData: [])
+    }
+
+    /// Feeds what the peer sent and reports what follows from it. After an error, what `pull` still gives (GOAWAY)
+    /// tells the peer; then the connection is to be closed.
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        guard !hasEnded else { return }
+        do throws(HTTP2Error) {
+            unsafe try handle.receive(bytes)
+        } catch {
+            dispatch()
+            throw error
+        }
+        dispatch()
+        if goAway == nil, !isOver, !handle.wantsInput { throw .gaveUp }
+    }
+
+    /// Hands frames to `write` until about `limit` bytes are out.
+    package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
+        guard !hasEnded else { return }
+        _ = unsafe try handle.pull(upTo: limit, write)
+        dispatch()
+    }
+
+    /// The connection is gone: every request still open ends, those that were never sent as not processed.
+    package func connectionEnded() {
+        dispatch()
+        isOver = true
+        hasEnded = true
+        while let stream = unsafe open {
+            let failure: HTTP2StreamFailure = unsafe stream.pointee.isSent ? .connectionLost : .notProcessed
+            unsafe finish(stream, failure)
+        }
+    }
+
+    // MARK: What the callbacks noted
+
+    private func dispatch() {
+        // A delegate's submit cannot come back here; a nested call would report events twice.
+        guard !isDispatching, unsafe !notes.pointee.events.isEmpty else { return }
+        isDispatching = true
+        var index = 0
+        while unsafe index < notes.pointee.events.count {
+            let event = unsafe notes.pointee.events[index]
+            index += 1
+            switch unsafe event.kind {
+            case .finished:
+                if let stream = unsafe event.stream { unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code)) }
+            case .settings:
+                let limit = handle.peerStreamLimit
+                streamLimit = limit
+                delegate?.http2Settings(streamLimit: limit)
+            case .pingAnswered:
+                unsafe pingAnswered?(event.payload)
+            case .goAway:
+                let received = unsafe notes.pointee.goAways.removeFirst()
+                goAway = received
+                delegate?.http2GoAway(received)
+            }
+        }
+        unsafe notes.pointee.events.removeAll(keepingCapacity: true)
+        isDispatching = false
+    }
+
+    private func finished(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ code: HTTP2ErrorCode) {
+        if unsafe stream.pointee.isAnswered && stream.pointee.status >= 200 {
+            unsafe unlink(stream)
+            inFlight -= 1
+            if unsafe !stream.pointee.isAbandoned {
+                unsafe delegate?.http2Answered(tag: stream.pointee.tag, HTTP2Response(stream))
+            }
+            unsafe recycle(stream)
+        } else if unsafe code == .refusedStream || !stream.pointee.isSent {
+            unsafe finish(stream, .notProcessed)
+        } else {
+            unsafe finish(stream, .reset(code))
+        }
+    }
+
+    private func finish(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ failure: HTTP2StreamFailure) {
+        unsafe unlink(stream)
+        inFlight -= 1
+        if unsafe !stream.pointee.isAbandoned {
+            unsafe delegate?.http2Unanswered(tag: stream.pointee.tag, failure)
+        }
+        unsafe recycle(stream)
+    }
+
+    // MARK: Streams
+
+    private func takeFreeStream() -> UnsafeMutablePointer<HTTP2ClientStream> {
+        if let stream = unsafe free {
+            unsafe free = stream.pointee.next
+            unsafe stream.pointee.next = nil
+            return unsafe stream
+        }
+        let stream = UnsafeMutablePointer<HTTP2ClientStream>.allocate(capacity: 1)
+        unsafe stream.initialize(to: HTTP2ClientStream())
+        return unsafe stream
+    }
+
+    private func link(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        unsafe stream.pointee.next = unsafe open
+        unsafe stream.pointee.previous = nil
+        unsafe open?.pointee.previous = unsafe stream
+        unsafe open = unsafe stream
+    }
+
+    private func unlink(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        let (previous, next) = unsafe (stream.pointee.previous, stream.pointee.next)
+        if let previous = unsafe previous {
+            unsafe previous.pointee.next = unsafe next
+        } else {
+            unsafe open = unsafe next
+        }
+        unsafe next?.pointee.previous = unsafe previous
+    }
+
+    private func recycle(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        unsafe stream.pointee.request?.release()
+        unsafe stream.pointee.request = nil
+        unsafe stream.pointee.message.reset()
+        unsafe stream.pointee.status = 0
+        unsafe stream.pointee.bodySent = 0
+        unsafe stream.pointee.isAnswered = false
+        unsafe stream.pointee.isTruncated = false
+        unsafe stream.pointee.isSent = false
+        unsafe stream.pointee.isAbandoned = false
+        unsafe stream.pointee.previous = nil
+        unsafe stream.pointee.next = unsafe free
+        unsafe free = unsafe stream
+    }
+
+    private func destroy(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
+        unsafe stream.pointee.request?.release()
+        unsafe stream.pointee.message.free()
+        unsafe stream.deinitialize(count: 1)
+        unsafe stream.deallocate()
+    }
+}

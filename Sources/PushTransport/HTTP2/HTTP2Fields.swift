@@ -1,0 +1,123 @@
+import Glibc
+
+/// Header fields and body of one message, copied out of HTTP/2's callbacks into one run of memory that is used again
+/// by the next message. Freed by hand, by the stream that holds it, for streams live in memory that C points to.
+@safe
+struct HTTP2MessageBuffer {
+    private static let keptCapacity = 16 * 1024
+    /// A field is the lengths of its name and value, four bytes each, then both.
+    private static let fieldOverhead = 8
+
+    private var memory: UnsafeMutableRawPointer?
+    private var capacity = 0
+    private var fieldsEnd = 0
+    private var end = 0
+
+    mutating func reset() {
+        fieldsEnd = 0
+        end = 0
+        // One large body must not be kept by a stream that is used again for small ones.
+        if capacity > Self.keptCapacity { free() }
+    }
+
+    mutating func free() {
+        unsafe memory?.deallocate()
+        unsafe memory = nil
+        capacity = 0
+        fieldsEnd = 0
+        end = 0
+    }
+
+    /// False when the fields would grow past `limit`; nothing is kept of the field then.
+    mutating func appendField(
+        name: UnsafePointer<UInt8>, nameLength: Int, value: UnsafePointer<UInt8>, valueLength: Int, limit: Int
+    ) -> Bool {
+        let length = Self.fieldOverhead + nameLength + valueLength
+        // A body has begun: these are trailers, and nobody asked for them.
+        guard fieldsEnd == end else { return true }
+        guard end + length <= limit else { return false }
+        let field = unsafe reserve(length) + end
+        unsafe field.storeBytes(of: UInt32(truncatingIfNeeded: nameLength), as: UInt32.self)
+        unsafe (field + 4).storeBytes(of: UInt32(truncatingIfNeeded: valueLength), as: UInt32.self)
+        unsafe (field + 8).copyMemory(from: name, byteCount: nameLength)
+        unsafe (field + 8 + nameLength).copyMemory(from: value, byteCount: valueLength)
+        end += length
+        fieldsEnd = end
+        return true
+    }
+
+    /// False when the body grows past `limit`: what fits is kept.
+    mutating func appendBody(_ bytes: UnsafePointer<UInt8>, count: Int, limit: Int) -> Bool {
+        let kept = min(count, limit - (end - fieldsEnd))
+        if kept > 0 {
+            unsafe (reserve(kept) + end).copyMemory(from: bytes, byteCount: kept)
+            end += kept
+        }
+        return kept == count
+    }
+
+    private mutating func reserve(_ amount: Int) -> UnsafeMutableRawPointer {
+        if let memory = unsafe memory, capacity - end >= amount { return unsafe memory }
+        let wanted = max(2 * capacity, end + amount, 512)
+        let larger = UnsafeMutableRawPointer.allocate(byteCount: wanted, alignment: 8)
+        if let memory = unsafe memory {
+            unsafe larger.copyMemory(from: memory, byteCount: end)
+            unsafe memory.deallocate()
+        }
+        unsafe memory = unsafe larger
+        capacity = wanted
+        return unsafe larger
+    }
+
+    var fields: HTTP2FieldCursor {
+        unsafe HTTP2FieldCursor(UnsafeRawBufferPointer(start: memory, count: fieldsEnd))
+    }
+
+    var body: UnsafeRawBufferPointer {
+        guard let memory = unsafe memory else { return unsafe UnsafeRawBufferPointer(start: nil, count: 0) }
+        return unsafe UnsafeRawBufferPointer(start: memory + fieldsEnd, count: end - fieldsEnd)
+    }
+}
+
+/// One header field, borrowed: valid as long as the message it was read from.
+@unsafe
+package struct HTTP2Field {
+    package let name: UnsafeRawBufferPointer
+    package let value: UnsafeRawBufferPointer
+
+    package func isNamed(_ other: StaticString) -> Bool {
+        unsafe name.count == other.utf8CodeUnitCount
+            && memcmp(name.baseAddress!, other.utf8Start, name.count) == 0
+    }
+}
+
+/// Walks the fields of a message in the order in which they came.
+@unsafe
+package struct HTTP2FieldCursor {
+    private let bytes: UnsafeRawBufferPointer
+    private var offset = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) {
+        unsafe self.bytes = unsafe bytes
+    }
+
+    package mutating func next() -> HTTP2Field? {
+        guard unsafe offset < bytes.count, let base = unsafe bytes.baseAddress else { return nil }
+        let field = unsafe base + offset
+        let nameLength = unsafe Int(field.loadUnaligned(as: UInt32.self))
+        let valueLength = unsafe Int((field + 4).loadUnaligned(as: UInt32.self))
+        unsafe offset += 8 + nameLength + valueLength
+        return unsafe HTTP2Field(
+            name: UnsafeRawBufferPointer(start: field + 8, count: nameLength),
+            value: UnsafeRawBufferPointer(start: field + 8 + nameLength, count: valueLength))
+    }
+
+    /// The first field of that name.
+    package func first(_ name: StaticString) -> UnsafeRawBufferPointer? {
+        var cursor = unsafe self
+        while let field = unsafe cursor.next() {
+            if unsafe field.isNamed(name) { return unsafe field.value }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,97 @@
+import CNGHTTP2
+
+/// How a field goes through header compression (PROTOCOLS A3): what comes again is indexed, what is new every time
+/// stays out of the table after its first use.
+package enum HTTP2Indexing: Sendable {
+    case repeated
+    case once
+}
+
+/// A request whose header block and body are made ready once and sent many times, each time with a few values of its
+/// own (a path, an id). Immutable, so that any loop may send it.
+@safe
+package final class HTTP2PreparedRequest: @unchecked Sendable {
+    // Unchecked: everything is written in `init` only.
+
+    package enum Value: Sendable {
+        case fixed(String)
+        /// Given at each submit, in the order of these fields.
+        case perRequest
+    }
+
+    package struct Field: Sendable {
+        let name: String
+        let value: Value
+        let indexing: HTTP2Indexing
+
+        package init(_ name: String, _ value: Value, _ indexing: HTTP2Indexing = .repeated) {
+            self.name = name
+            self.value = value
+            self.indexing = indexing
+        }
+    }
+
+    package static let maximumFields = 32
+
+    package let body: SharedBytes?
+    package let perRequestCount: Int
+    let fieldCount: Int
+    /// What stands in the vector for a first request and for later ones; values per request are filled in by the sender.
+    let firstVector: UnsafeMutablePointer<nghttp2_nv>
+    let laterVector: UnsafeMutablePointer<nghttp2_nv>
+    /// Where in the vector the values per request stand.
+    let perRequestPositions: UnsafeMutablePointer<Int>
+    private let text: SharedBytes
+
+    /// Names are lower case; pseudo-fields (`:method`, `:scheme`, `:authority`, `:path`) come first.
+    package init(_ fields: [Field], body: SharedBytes?) {
+        precondition(fields.count <= Self.maximumFields, "a prepared request has at most \(Self.maximumFields) fields")
+        var bytes: [UInt8] = []
+        var places: [(name: Int, nameLength: Int, value: Int, valueLength: Int)] = []
+        for field in fields {
+            precondition(!field.name.utf8.contains { (65...90).contains($0) }, "HTTP/2 field names are lower case")
+            let name = bytes.count
+            bytes.append(contentsOf: field.name.utf8)
+            let value = bytes.count
+            if case .fixed(let text) = field.value { bytes.append(contentsOf: text.utf8) }
+            places.append((name, value - name, value, bytes.count - value))
+        }
+        text = SharedBytes(bytes)
+        self.body = body
+        fieldCount = fields.count
+        perRequestCount =
+            fields.count {
+                if case .perRequest = $0.value { true } else { false }
+            }
+        unsafe firstVector = .allocate(capacity: max(1, fields.count))
+        unsafe laterVector = .allocate(capacity: max(1, fields.count))
+        unsafe perRequestPositions = .allocate(capacity: max(1, perRequestCount))
+        let base = unsafe UnsafeMutablePointer(
+            mutating: text.unsafeBytes.baseAddress!.assumingMemoryBound(to: UInt8.self))
+        var slot = 0
+        for (index, field) in fields.enumerated() {
+            let place = places[index]
+            var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
+            if case .perRequest = field.value {
+                unsafe perRequestPositions[slot] = index
+                slot += 1
+            } else {
+                flags |= UInt8(NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
+            }
+            let entry = unsafe nghttp2_nv(
+                name: base + place.name, value: base + place.value, namelen: place.nameLength,
+                valuelen: place.valueLength, flags: flags)
+            unsafe (firstVector + index).initialize(to: entry)
+            unsafe (laterVector + index).initialize(to: entry)
+            if case .once = field.indexing {
+                unsafe laterVector[index].flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue)
+            }
+        }
+    }
+
+    deinit {
+        unsafe firstVector.deallocate()
+        unsafe laterVector.deallocate()
+        unsafe perRequestPositions.deallocate()
+    }
+}

@@ -1,0 +1,256 @@
+import CNGHTTP2
+
+/// Takes what an HTTP/2 server receives. Called on its loop, after nghttp2 has returned: every method may answer.
+package protocol HTTP2ServerDelegate: AnyObject {
+    /// A complete request; it is borrowed and valid during the call. Answer now or later, by its stream id.
+    func http2(_ engine: HTTP2ServerEngine, request: HTTP2ServerRequest)
+
+    /// The client, or the end of the connection, took back a complete request before it was answered.
+    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode)
+}
+
+/// A complete request, borrowed.
+@safe
+package struct HTTP2ServerRequest {
+    package let stream: Int32
+    private let pointer: UnsafeMutablePointer<HTTP2ServerStream>
+
+    init(_ pointer: UnsafeMutablePointer<HTTP2ServerStream>) {
+        unsafe self.pointer = unsafe pointer
+        unsafe stream = pointer.pointee.id
+    }
+
+    /// The fields in order, pseudo-fields first.
+    package var fields: HTTP2FieldCursor { unsafe pointer.pointee.message.fields }
+    /// As much of the body as this side keeps.
+    package var body: UnsafeRawBufferPointer { unsafe pointer.pointee.message.body }
+    /// How long the body was, kept or not.
+    package var bodyCount: Int { unsafe pointer.pointee.bodyCount }
+    /// The fields were larger than this side takes: some are missing.
+    package var hasTruncatedFields: Bool { unsafe pointer.pointee.isTruncated }
+}
+
+/// One field of an answer; the value is copied.
+@safe
+package struct HTTP2AnswerField {
+    let name: StaticString
+    let value: UnsafeRawBufferPointer
+    let indexing: HTTP2Indexing
+
+    package init(_ name: StaticString, _ value: UnsafeRawBufferPointer, _ indexing: HTTP2Indexing) {
+        self.name = name
+        unsafe self.value = unsafe value
+        self.indexing = indexing
+    }
+}
+
+/// The server side of HTTP/2 over nghttp2: bytes in, bytes out, no sockets and no clock. Confined to its loop.
+@safe
+package final class HTTP2ServerEngine {
+    package struct Limits: Sendable {
+        package var maximumFieldBytes = 16 * 1024
+        /// Kept of a body; the rest is counted and dropped.
+        package var maximumBodyBytes = 64 * 1024
+
+        package init() {}
+    }
+
+    private static let maximumAnswerFields = 16
+
+    package weak var delegate: (any HTTP2ServerDelegate)?
+    private let handle: HTTP2SessionHandle
+    private let notes: UnsafeMutablePointer<HTTP2ServerNotes>
+    private let vector: UnsafeMutablePointer<nghttp2_nv>
+    private var hasAnswered = false
+    private var isDispatching = false
+    /// One side has said GOAWAY.
+    private var isEnding = false
+    private var hasEnded = false
+
+    /// Complete requests that were not answered yet.
+    package private(set) var unanswered = 0
+    /// Streams whose requests were reported so far.
+    package private(set) var requestCount: UInt64 = 0
+    /// The highest stream that was reported: what an honest GOAWAY names.
+    package private(set) var lastStream: Int32 = 0
+
+    package init(settings: HTTP2Settings, limits: Limits = Limits(), delegate: (any HTTP2ServerDelegate)?) {
+        self.delegate = delegate
+        unsafe notes = .allocate(capacity: 1)
+        unsafe notes.initialize(
+            to: HTTP2ServerNotes(
+                maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
+        unsafe vector = .allocate(capacity: Self.maximumAnswerFields)
+        var option: OpaquePointer?
+        unsafe nghttp2_option_new(&option)
+        unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        defer { unsafe nghttp2_option_del(option) }
+        var session: OpaquePointer?
+        let result = unsafe nghttp2_session_server_new2(&session, HTTP2ServerCallbacks.shared, notes, option)
+        guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
+        unsafe handle = HTTP2SessionHandle(session: session)
+        handle.submit(settings)
+    }
+
+    deinit {
+        unsafe notes.pointee.destroyAll()
+        unsafe notes.deinitialize(count: 1)
+        unsafe notes.deallocate()
+        unsafe vector.deallocate()
+    }
+
+    package var isDone: Bool { handle.isDone }
+
+    /// Answers a request. False when its stream is gone or was answered. Fields and body are copied.
+    @discardableResult
+    package func answer(
+        _ id: Int32, status: HTTP2Status, fields: UnsafeBufferPointer<HTTP2AnswerField>,
+        body: UnsafeRawBufferPointer?
+    ) -> Bool {
+        guard !hasEnded, let stream = unsafe HTTP2ServerCallbacks.stream(handle.session, id),
+            unsafe stream.pointee.isComplete, unsafe !stream.pointee.isAnswered
+        else { return false }
+        unsafe precondition(fields.count < Self.maximumAnswerFields, "an answer has too many fields")
+        unsafe stream.pointee.isAnswered = true
+        unanswered -= 1
+        unsafe vector[0] = status.field
+        for index in unsafe 0..<fields.count {
+            let field = unsafe fields[index]
+            var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
+            if hasAnswered, case .once = field.indexing { flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) }
+            unsafe vector[index + 1] = nghttp2_nv(
+                name: UnsafeMutablePointer(mutating: field.name.utf8Start),
+                value: UnsafeMutablePointer(mutating: field.value.baseAddress?.assumingMemoryBound(to: UInt8.self)),
+                namelen: field.name.utf8CodeUnitCount, valuelen: field.value.count, flags: flags)
+        }
+        hasAnswered = true
+        let count = unsafe fields.count + 1
+        let result: CInt
+        if let body = unsafe body, unsafe body.count > 0 {
+            _ = unsafe stream.pointee.answer.appendBody(
+                body.baseAddress!.assumingMemoryBound(to: UInt8.self), count: body.count, limit: .max)
+            var provider = nghttp2_data_provider()
+            unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
+            provider.read_callback = HTTP2ServerCallbacks.readAnswer
+            result = unsafe nghttp2_submit_response(handle.session, id, vector, count, &provider)
+        } else {
+            result = unsafe nghttp2_submit_response(handle.session, id, vector, count, nil)
+        }
+        return result == 0
+    }
+
+    /// With fields that are strings, for what is not on a hot path.
+    @discardableResult
+    package func answer(_ id: Int32, status: HTTP2Status, fields: [(StaticString, String)], body: [UInt8]) -> Bool {
+        let values = SharedBytes(fields.flatMap { Array($0.1.utf8) })
+        var start = 0
+        let all = fields.map { field in
+            let count = field.1.utf8.count
+            defer { start += count }
+            return unsafe HTTP2AnswerField(
+                field.0, UnsafeRawBufferPointer(rebasing: values.unsafeBytes[start..<start + count]), .once)
+        }
+        return withExtendedLifetime(values) {
+            unsafe all.withUnsafeBufferPointer { fields in
+                unsafe body.withUnsafeBytes { unsafe answer(id, status: status, fields: fields, body: $0) }
+            }
+        }
+    }
+
+    package func reset(_ stream: Int32, _ code: HTTP2ErrorCode) {
+        handle.reset(stream, code)
+    }
+
+    /// Changes what this side announced, e.g. its stream limit.
+    package func update(_ settings: HTTP2Settings) {
+        handle.submit(settings)
+    }
+
+    package func ping(_ payload: UInt64) {
+        handle.ping(payload)
+    }
+
+    /// Tells the client which streams will not be processed. Later streams are ignored, open ones may be answered.
+    package func goAway(lastStream: Int32, _ code: HTTP2ErrorCode, debugData: [UInt8] = []) {
+        isEnding = true
+        unsafe notes.pointee.lastStreamTaken = lastStream
+        handle.goAway(lastStream: lastStream, code, debugData: debugData)
+    }
+
+    package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
+        guard !hasEnded else { return }
+        do throws(HTTP2Error) {
+            unsafe try handle.receive(bytes)
+        } catch {
+            dispatch()
+            throw error
+        }
+        dispatch()
+        if !isEnding, !handle.wantsInput { throw .gaveUp }
+    }
+
+    package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
+        guard !hasEnded else { return }
+        _ = unsafe try handle.pull(upTo: limit, write)
+        dispatch()
+    }
+
+    /// The connection is gone: complete requests without an answer are withdrawn.
+    package func connectionEnded() {
+        dispatch()
+        hasEnded = true
+        while let stream = unsafe notes.pointee.open {
+            unsafe closed(stream, .cancel)
+        }
+    }
+
+    private func dispatch() {
+        guard !isDispatching, unsafe !notes.pointee.events.isEmpty else { return }
+        isDispatching = true
+        var index = 0
+        while unsafe index < notes.pointee.events.count {
+            let event = unsafe notes.pointee.events[index]
+            index += 1
+            if case .goAway = unsafe event.kind { isEnding = true }
+            guard let stream = unsafe event.stream else { continue }
+            switch unsafe event.kind {
+            case .request:
+                requestCount += 1
+                unanswered += 1
+                unsafe lastStream = max(lastStream, stream.pointee.id)
+                unsafe delegate?.http2(self, request: HTTP2ServerRequest(stream))
+            case .closed:
+                unsafe closed(stream, HTTP2ErrorCode(rawValue: event.code))
+            case .goAway:
+                break
+            }
+        }
+        unsafe notes.pointee.events.removeAll(keepingCapacity: true)
+        isDispatching = false
+    }
+
+    private func closed(_ stream: UnsafeMutablePointer<HTTP2ServerStream>, _ code: HTTP2ErrorCode) {
+        if unsafe stream.pointee.isComplete && !stream.pointee.isAnswered {
+            unanswered -= 1
+            unsafe delegate?.http2(self, withdrew: stream.pointee.id, code)
+        }
+        unsafe notes.pointee.recycle(stream)
+    }
+}
+
+/// A status as it goes into a header block: made once, used by every answer.
+@safe
+package struct HTTP2Status: @unchecked Sendable {
+    // Unchecked: points into static strings.
+    let field: nghttp2_nv
+
+    /// Three digits.
+    package init(_ digits: StaticString) {
+        precondition(digits.utf8CodeUnitCount == 3, "a status has three digits")
+        let name: StaticString = ":status"
+        let flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+        unsafe field = nghttp2_nv(
+            name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: digits.utf8Start),
+            namelen: name.utf8CodeUnitCount, valuelen: 3, flags: UInt8(flags))
+    }
+}

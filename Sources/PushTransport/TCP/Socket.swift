@@ -1,0 +1,92 @@
+private import CLinux
+import Glibc
+import PushLoop
+
+/// Owns one socket descriptor and closes it in the end. Never blocks, never survives an exec.
+package struct Socket: ~Copyable {
+    let descriptor: CInt
+
+    init(owning descriptor: CInt) {
+        self.descriptor = descriptor
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    static func stream(family: CInt) throws(SystemError) -> Socket {
+        let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
+        let descriptor = socket(family, kind, 0)
+        guard descriptor >= 0 else { throw .current }
+        return Socket(owning: descriptor)
+    }
+
+    /// What the kernel noted about a connect in progress; nil when it succeeded.
+    static func pendingError(of descriptor: CInt) -> SystemError? {
+        var number: CInt = 0
+        var length = socklen_t(MemoryLayout<CInt>.size)
+        guard unsafe getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &number, &length) == 0 else { return .current }
+        return number == 0 ? nil : SystemError(number: number)
+    }
+
+    /// Frames are gathered before they are written, so the kernel must not wait for more.
+    func sendWithoutDelay() {
+        setOption(CInt(IPPROTO_TCP.rawValue), TCP_NODELAY, 1)
+    }
+
+    func setOption(_ level: CInt, _ option: CInt, _ value: CInt) {
+        var value = value
+        unsafe _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
+    }
+
+    /// Closing then sends RST: the peer learns that what was in flight is lost.
+    func closeHard() {
+        var option = Glibc.linger(l_onoff: 1, l_linger: 0)
+        unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+    }
+
+    /// Takes one waiting connection; nil when there is none.
+    func accept() throws(SystemError) -> Socket? {
+        while true {
+            let accepted = unsafe CLinux_accept(descriptor, nil, nil)
+            if accepted >= 0 { return Socket(owning: accepted) }
+            switch errno {
+            case EINTR, ECONNABORTED: continue
+            case EAGAIN: return nil
+            default: throw .current
+            }
+        }
+    }
+
+    enum Transfer: Equatable {
+        case bytes(Int)
+        case wouldBlock
+        case ended
+        case failed(SystemError)
+    }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
+        while true {
+            let count = unsafe recv(descriptor, buffer.baseAddress, buffer.count, 0)
+            if count > 0 { return .bytes(count) }
+            if count == 0 { return .ended }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            default: return .failed(.current)
+            }
+        }
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
+        while true {
+            let count = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL.rawValue))
+            if count >= 0 { return .bytes(count) }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: return .wouldBlock
+            default: return .failed(.current)
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import PushLoop
+
+/// An IPv4, IPv6 or Unix socket address, ready for the system's calls.
+package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The bytes of the `sockaddr`, exactly as long as its family needs.
+    private let bytes: [UInt8]
+
+    init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
+        unsafe bytes = [UInt8](UnsafeRawBufferPointer(start: address, count: Int(length)))
+    }
+
+    /// A numeric address. Nil for anything else: names are for the resolver.
+    package init?(ip: String, port: UInt16) {
+        var four = in_addr()
+        var six = in6_addr()
+        if unsafe inet_pton(AF_INET, ip, &four) == 1 {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = port.bigEndian
+            address.sin_addr = four
+            self.init(copyingValue: address)
+        } else if unsafe inet_pton(AF_INET6, ip, &six) == 1 {
+            var address = unsafe sockaddr_in6()
+            unsafe address.sin6_family = sa_family_t(AF_INET6)
+            unsafe address.sin6_port = port.bigEndian
+            unsafe address.sin6_addr = six
+            unsafe self.init(copyingValue: address)
+        } else {
+            return nil
+        }
+    }
+
+    private init<Value>(copyingValue value: Value) {
+        unsafe bytes = withUnsafeBytes(of: value) { unsafe [UInt8]($0) }
+    }
+
+    package var family: CInt {
+        bytes.count < 2 ? AF_UNSPEC : CInt(UInt16(bytes[0]) | UInt16(bytes[1]) << 8)
+    }
+
+    /// 0 where the family has no ports.
+    package var port: UInt16 {
+        guard family == AF_INET || family == AF_INET6, bytes.count >= 4 else { return 0 }
+        return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
+    }
+
+    package var isLoopback: Bool {
+        switch family {
+        case AF_INET: bytes.count >= 8 && bytes[4] == 127
+        case AF_INET6: ip == "::1"
+        case AF_UNIX: true
+        default: false
+        }
+    }
+
+    /// The address without its port, as people write it.
+    package var ip: String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let offset = family == AF_INET6 ? 8 : 4
+        guard family == AF_INET || family == AF_INET6, bytes.count > offset else { return "" }
+        return unsafe bytes.withUnsafeBytes { raw in
+            let address = unsafe raw.baseAddress! + offset
+            guard let result = unsafe inet_ntop(family, address, &text, socklen_t(text.count)) else { return "" }
+            return unsafe String(cString: result)
+        }
+    }
+
+    package var description: String {
+        switch family {
+        case AF_INET: "\(ip):\(port)"
+        case AF_INET6: "[\(ip)]:\(port)"
+        case AF_UNIX: "unix socket"
+        default: "address of family \(family)"
+        }
+    }
+
+    func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+        unsafe bytes.withUnsafeBytes { raw in
+            unsafe body(raw.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(raw.count))
+        }
+    }
+
+    /// Asks the system with a call of the form of `getsockname`.
+    static func read(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt) -> SocketAddress? {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        return unsafe withUnsafeMutablePointer(to: &storage) { pointer in
+            unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                guard unsafe call(address, &length) == 0 else { return nil }
+                return unsafe SocketAddress(copying: address, length: length)
+            }
+        }
+    }
+
+    static func local(of descriptor: CInt) -> SocketAddress? {
+        unsafe read { unsafe getsockname(descriptor, $0, $1) }
+    }
+
+    static func peer(of descriptor: CInt) -> SocketAddress? {
+        unsafe read { unsafe getpeername(descriptor, $0, $1) }
+    }
+}
+
+/// A host and a port as configuration names them: `example.com:443`, `127.0.0.1:0`, `[::1]:2197`.
+package struct HostPort: Hashable, Sendable, CustomStringConvertible {
+    package let host: String
+    package let port: UInt16
+
+    package init(host: String, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    /// Nil unless there is a host and a decimal port of 16 bits.
+    package init?(_ text: String) {
+        guard let colon = text.lastIndex(of: ":") else { return nil }
+        var host = text[..<colon]
+        let digits = text[text.index(after: colon)...]
+        guard !digits.isEmpty, digits.utf8.allSatisfy({ (48...57).contains($0) }), let port = UInt16(digits) else {
+            return nil
+        }
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        guard !host.isEmpty else { return nil }
+        self.init(host: String(host), port: port)
+    }
+
+    package var description: String {
+        host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+    }
+}

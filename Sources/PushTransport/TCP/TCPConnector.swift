@@ -1,0 +1,154 @@
+import Glibc
+import PushLoop
+
+/// One attempt to reach a host: the name is looked up, then its addresses are tried in turn, all within a deadline.
+/// Confined to its loop.
+package final class TCPConnector {
+    package typealias Completion = (consuming TCPConnectResult) -> Void
+
+    private let loop: EventLoop
+    private let place: HostPort
+    private let deadline: MonotonicTime
+    private var completion: Completion?
+    private var waiting: ArraySlice<SocketAddress> = []
+    private var attempt: Attempt?
+    private var timer: TimerID?
+    private var lastError: TCPError?
+
+    private final class Attempt {
+        let descriptor: CInt
+        let address: SocketAddress
+        var socket: Socket?
+        var watch: Watch?
+
+        init(_ socket: consuming Socket, to address: SocketAddress) {
+            descriptor = socket.descriptor
+            self.socket = consume socket
+            self.address = address
+        }
+    }
+
+    /// The completion is called exactly once, on the loop, never from within this call; after `cancel` not at all.
+    package init(
+        on loop: EventLoop, to place: HostPort, resolver: NameResolver, deadline: MonotonicTime,
+        completion: @escaping Completion
+    ) {
+        self.loop = loop
+        self.place = place
+        self.deadline = deadline
+        self.completion = completion
+        timer = loop.schedule(at: deadline) { [weak self] in self?.deadlinePassed() }
+        let box = LoopBound(WeakConnector(self), on: loop)
+        Task {
+            let outcome: Result<[SocketAddress], TCPError>
+            do throws(TCPError) {
+                outcome = .success(try await resolver.resolve(place))
+            } catch {
+                outcome = .failure(error)
+            }
+            loop.execute { box.wrapped.connector?.resolved(outcome) }
+        }
+    }
+
+    private struct WeakConnector {
+        weak var connector: TCPConnector?
+
+        init(_ connector: TCPConnector) {
+            self.connector = connector
+        }
+    }
+
+    /// Gives up without calling the completion.
+    package func cancel() {
+        completion = nil
+        end()
+    }
+
+    private func resolved(_ outcome: Result<[SocketAddress], TCPError>) {
+        guard completion != nil else { return }
+        switch outcome {
+        case .success(let addresses):
+            waiting = addresses[...]
+            tryNext()
+        case .failure(let error):
+            finish(.failed(error))
+        }
+    }
+
+    private func tryNext() {
+        dropAttempt()
+        guard let address = waiting.popFirst() else {
+            finish(.failed(lastError ?? TCPError(.other, "cannot connect to \(place): no address is left to try")))
+            return
+        }
+        do throws(SystemError) {
+            let socket = try Socket.stream(family: address.family)
+            socket.sendWithoutDelay()
+            let attempt = Attempt(socket, to: address)
+            let result = unsafe address.withSockaddr { unsafe connect(attempt.descriptor, $0, $1) }
+            guard result == 0 || errno == EINPROGRESS else { throw .current }
+            self.attempt = attempt
+            shareTheTime(of: attempt)
+            let watch = Watch(attempt.descriptor, on: loop) { [unowned self] _ in answered() }
+            watch.interest = .writable
+            attempt.watch = watch
+        } catch {
+            lastError = TCPError(connecting: "\(place) (\(address))", error)
+            tryNext()
+        }
+    }
+
+    /// An address that does not answer may use its share of what is left, not all of it.
+    private func shareTheTime(of attempt: Attempt) {
+        guard !waiting.isEmpty else { return }
+        let share = .nanoseconds((deadline - loop.now).wholeNanoseconds / Int64(waiting.count + 1)) as Duration
+        loop.schedule(after: share) { [weak self, weak attempt] in
+            guard let self, let attempt, self.attempt === attempt, completion != nil else { return }
+            lastError = TCPError(connecting: "\(place) (\(attempt.address))", SystemError(number: ETIMEDOUT))
+            tryNext()
+        }
+    }
+
+    private func answered() {
+        guard let attempt else { return }
+        if let error = Socket.pendingError(of: attempt.descriptor) {
+            lastError = TCPError(connecting: "\(place) (\(attempt.address))", error)
+            tryNext()
+            return
+        }
+        // The watch goes first: from here on the descriptor belongs to whoever takes the connection.
+        attempt.watch?.cancel()
+        attempt.watch = nil
+        guard let socket = attempt.socket.take() else { preconditionFailure("a connect was answered twice") }
+        finish(.connected(socket, attempt.address))
+    }
+
+    private func deadlinePassed() {
+        timer = nil
+        let last = lastError.map { "; before that: \($0)" } ?? ""
+        finish(.failed(TCPError(.timedOut, "cannot connect to \(place): no answer in time\(last)")))
+    }
+
+    private func finish(_ result: consuming TCPConnectResult) {
+        guard let completion = completion.take() else { return }
+        end()
+        completion(result)
+    }
+
+    private func end() {
+        dropAttempt()
+        if let timer = timer.take() { loop.cancel(timer) }
+        waiting = []
+    }
+
+    private func dropAttempt() {
+        attempt?.watch?.cancel()
+        attempt?.watch = nil
+        attempt = nil
+    }
+}
+
+package enum TCPConnectResult: ~Copyable {
+    case connected(Socket, SocketAddress)
+    case failed(TCPError)
+}

@@ -1,0 +1,76 @@
+import Glibc
+import PushLoop
+
+/// Accepts TCP connections on a loop. Confined to it.
+package final class TCPListener {
+    /// Taken in one turn of the loop, so that a flood of connections does not hold up those that are open.
+    private static let acceptsPerTurn = 64
+
+    package let address: SocketAddress
+    private let loop: EventLoop
+    private let socket: Socket
+    private var watch: Watch?
+    private let accepted: (consuming Socket) -> Void
+
+    /// Binds and listens. Port 0 takes any free port; `address` says which.
+    package init(
+        on loop: EventLoop, _ place: HostPort, backlog: CInt = 1024, accepted: @escaping (consuming Socket) -> Void
+    ) throws(TCPError) {
+        guard let wanted = SocketAddress(ip: place.host == "localhost" ? "127.0.0.1" : place.host, port: place.port)
+        else {
+            throw TCPError(.badAddress, "cannot listen on \(place): give a numeric address such as 127.0.0.1 or ::1")
+        }
+        do {
+            let socket = try Socket.stream(family: wanted.family)
+            socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+            guard unsafe wanted.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0,
+                listen(socket.descriptor, backlog) == 0, let bound = SocketAddress.local(of: socket.descriptor)
+            else {
+                throw SystemError.current
+            }
+            self.socket = socket
+            address = bound
+        } catch {
+            throw TCPError(listening: place, error)
+        }
+        self.loop = loop
+        self.accepted = accepted
+        let watch = Watch(socket.descriptor, on: loop) { [unowned self] _ in acceptWaiting() }
+        watch.interest = .readable
+        self.watch = watch
+    }
+
+    /// Ends accepting; connections that were accepted live on. May be called twice.
+    package func close() {
+        watch?.cancel()
+        watch = nil
+    }
+
+    deinit {
+        precondition(watch == nil, "a listener must be closed before it goes")
+    }
+
+    /// Leaves new connections waiting in the kernel, e.g. while there are too many.
+    package var isPaused = false {
+        didSet { watch?.interest = isPaused ? [] : .readable }
+    }
+
+    private func acceptWaiting() {
+        for _ in 0..<Self.acceptsPerTurn where watch != nil && !isPaused {
+            do {
+                guard let connection = try socket.accept() else { return }
+                connection.sendWithoutDelay()
+                accepted(connection)
+            } catch {
+                // Out of descriptors or memory: the connections wait in the kernel. Trying again at once would
+                // only turn the loop; give those that are open a moment to end.
+                isPaused = true
+                loop.schedule(after: .milliseconds(100)) { [weak self] in
+                    guard let self, watch != nil else { return }
+                    isPaused = false
+                }
+                return
+            }
+        }
+    }
+}

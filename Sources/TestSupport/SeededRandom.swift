@@ -1,0 +1,36 @@
+/// splitmix64: the same seed gives the same run on every machine.
+package struct SeededRandom: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
+        return value ^ (value >> 31)
+    }
+
+    /// With the given chance the bytes come back changed in one of the ways that a hostile or broken peer has.
+    package mutating func mutate(_ bytes: [UInt8], chance: Double) -> [UInt8] {
+        guard !bytes.isEmpty, Double.random(in: 0..<1, using: &self) < chance else { return bytes }
+        var result = bytes
+        for _ in 0..<Int.random(in: 1...4, using: &self) where !result.isEmpty {
+            let index = Int.random(in: 0..<result.count, using: &self)
+            switch Int.random(in: 0..<6, using: &self) {
+            case 0: result[index] ^= 1 << UInt8.random(in: 0..<8, using: &self)
+            case 1: result[index] = UInt8.random(in: 0...255, using: &self)
+            case 2: result.remove(at: index)
+            case 3: result.insert(UInt8.random(in: 0...255, using: &self), at: index)
+            case 4: result.removeLast(result.count - index)
+            default:
+                let end = min(result.count, index + Int.random(in: 1...64, using: &self))
+                result.insert(contentsOf: Array(result[index..<end]), at: index)
+            }
+        }
+        return result
+    }
+}

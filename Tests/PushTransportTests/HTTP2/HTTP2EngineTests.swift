@@ -1,0 +1,250 @@
+import PushTransport
+import Testing
+
+@Suite struct HTTP2EngineTests {
+    @Test func nothingIsSubmittedBeforeTheFirstSettings() throws {
+        let pair = HTTP2Pair()
+        #expect(pair.client.available == 0)
+        #expect(!pair.submit(number: 1))
+        try pair.settle()
+        #expect(pair.clientLog.limits == [100])
+        #expect(pair.submit(number: 1))
+    }
+
+    @Test(arguments: [1, 2, 7, 9, 64, .max])
+    func requestsAndAnswersSurviveEverySplit(pieceSize: Int) throws {
+        let pair = HTTP2Pair()
+        pair.pieceSize = pieceSize
+        pair.serverLog.answersWith = { engine, request in
+            if request.path.hasSuffix("2") {
+                engine.answer(
+                    request.stream, status: HTTP2Status("410"), fields: [("apns-id", request.id)],
+                    body: Array("{\"reason\":\"Unregistered\"}".utf8))
+            } else {
+                HTTP2ServerLog.accept(engine, request)
+            }
+        }
+        try pair.settle()
+        for number in 1...3 { #expect(pair.submit(number: number)) }
+        try pair.settle()
+        #expect(pair.serverLog.requests.map(\.path) == ["/3/device/1", "/3/device/2", "/3/device/3"])
+        #expect(pair.serverLog.requests.allSatisfy { $0.body == "{\"aps\":{}}" && $0.bodyCount == 10 })
+        #expect(
+            pair.serverLog.requests[0].fieldNames == [
+                ":method", ":scheme", ":authority", ":path", "authorization", "apns-topic", "apns-id",
+            ])
+        #expect(
+            pair.clientLog.answers == [
+                .init(tag: 1, status: 200, id: "id-1", body: ""),
+                .init(tag: 2, status: 410, id: "id-2", body: "{\"reason\":\"Unregistered\"}"),
+                .init(tag: 3, status: 200, id: "id-3", body: ""),
+            ])
+        #expect(pair.client.inFlight == 0)
+        #expect(pair.server.unanswered == 0)
+    }
+
+    @Test func theStreamLimitIsHonouredAsItMoves() throws {
+        let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 1))
+        try pair.settle()
+        #expect(pair.client.available == 1)
+        #expect(pair.submit(number: 1))
+        #expect(!pair.submit(number: 2))
+        pair.server.update(HTTP2Settings(maxConcurrentStreams: 10))
+        try pair.settle()
+        #expect(pair.client.available == 9)
+        for number in 2...10 { #expect(pair.submit(number: number)) }
+        #expect(!pair.submit(number: 11))
+        try pair.settle()
+        #expect(pair.serverLog.requests.count == 10)
+        // Shrinking below what is in flight refuses nothing that was sent.
+        pair.server.update(HTTP2Settings(maxConcurrentStreams: 1))
+        try pair.settle()
+        #expect(pair.client.available == 0)
+        for request in pair.serverLog.requests.dropLast() { HTTP2ServerLog.accept(pair.server, request) }
+        try pair.settle()
+        #expect(pair.client.available == 0)
+        HTTP2ServerLog.accept(pair.server, pair.serverLog.requests[9])
+        try pair.settle()
+        #expect(pair.client.available == 1)
+        #expect(pair.clientLog.answers.count == 10)
+        #expect(pair.clientLog.failures.isEmpty)
+    }
+
+    @Test func goAwayTellsProcessedFromNotProcessed() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        for number in 1...3 { pair.submit(number: number) }
+        try pair.settle()
+        let second = pair.serverLog.requests[1]
+        pair.server.goAway(
+            lastStream: second.stream, .noError, debugData: Array("{\"reason\":\"Shutdown\"}".utf8))
+        try pair.settle()
+        #expect(pair.clientLog.failures == [3: .notProcessed])
+        #expect(pair.clientLog.goAways.first?.lastStream == second.stream)
+        #expect(pair.clientLog.goAways.first?.debugData == Array("{\"reason\":\"Shutdown\"}".utf8))
+        #expect(pair.clientLog.order == ["goaway", "unanswered 3"])
+        #expect(!pair.submit(number: 4))
+        #expect(!pair.client.isDone)
+        for request in pair.serverLog.requests.prefix(2) { HTTP2ServerLog.accept(pair.server, request) }
+        try pair.settle()
+        #expect(pair.clientLog.answers.map(\.tag) == [1, 2])
+        #expect(pair.client.isDone)
+        #expect(pair.serverLog.withdrawn.keys.sorted() == [pair.serverLog.requests[2].stream])
+    }
+
+    @Test func requestsThatCrossAGoAwayAreNotProcessed() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.settle()
+        pair.server.goAway(lastStream: pair.serverLog.requests[0].stream, .noError)
+        let goAway = try pair.pullServer()
+        pair.submit(number: 2)
+        let late = try pair.pullClient()
+        try pair.feedServer(late)
+        try pair.feedClient(goAway)
+        HTTP2ServerLog.accept(pair.server, pair.serverLog.requests[0])
+        try pair.settle()
+        #expect(pair.serverLog.requests.count == 1)
+        #expect(pair.clientLog.failures == [2: .notProcessed])
+        #expect(pair.clientLog.answers.map(\.tag) == [1])
+    }
+
+    @Test(arguments: [
+        (HTTP2ErrorCode.refusedStream, HTTP2StreamFailure.notProcessed),
+        (.cancel, .reset(.cancel)), (.internalError, .reset(.internalError)),
+        (.enhanceYourCalm, .reset(.enhanceYourCalm)), (.noError, .reset(.noError)),
+        (HTTP2ErrorCode(rawValue: 4711), .reset(HTTP2ErrorCode(rawValue: 4711))),
+    ])
+    func resetsKeepTheirCode(code: HTTP2ErrorCode, failure: HTTP2StreamFailure) throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.settle()
+        pair.server.reset(pair.serverLog.requests[0].stream, code)
+        try pair.settle()
+        #expect(pair.clientLog.failures == [1: failure])
+        #expect(pair.client.inFlight == 0)
+        #expect(pair.submit(number: 2))
+    }
+
+    @Test func theEndOfTheConnectionTellsSentFromUnsent() throws {
+        let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 100, initialWindowSize: 100))
+        try pair.settle()
+        pair.submit(number: 1)
+        // Too long for the window: its end stays here, so nobody can have carried it out.
+        pair.submit(HTTP2Pair.request(body: [UInt8](repeating: 32, count: 200)), number: 2)
+        _ = try pair.pullClient()
+        pair.submit(number: 3)
+        pair.client.connectionEnded()
+        #expect(pair.clientLog.failures == [1: .connectionLost, 2: .notProcessed, 3: .notProcessed])
+        #expect(!pair.submit(number: 4))
+        #expect(try pair.pullClient().isEmpty)
+    }
+
+    @Test func anInterimAnswerIsNotTheAnswer() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.settle()
+        // 100 (Continue) written by hand: HEADERS with END_HEADERS, literal `:status: 100`.
+        let interim: [UInt8] = [0, 0, 5, 1, 4, 0, 0, 0, 1, 0x08, 3, 0x31, 0x30, 0x30]
+        try pair.feedClient(interim)
+        #expect(pair.clientLog.answers.isEmpty)
+        HTTP2ServerLog.accept(pair.server, pair.serverLog.requests[0])
+        try pair.settle()
+        #expect(pair.clientLog.answers == [.init(tag: 1, status: 200, id: "id-1", body: "")])
+    }
+
+    @Test func largeBodiesPassTheWindows() throws {
+        let pair = HTTP2Pair()
+        pair.serverLog.answersWith = HTTP2ServerLog.accept
+        try pair.settle()
+        let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 % 251) }
+        for number in 1...4 { pair.submit(HTTP2Pair.request(body: body), number: number) }
+        try pair.settle()
+        #expect(pair.clientLog.answers.count == 4)
+        // Kept up to its limit, counted to the end.
+        #expect(pair.serverLog.requests.allSatisfy { $0.bodyCount == 300_000 && $0.body.utf8.count <= 200_000 })
+    }
+
+    @Test func answersAboveTheLimitAreCutAndSaidSo() throws {
+        var limits = HTTP2ClientEngine.Limits()
+        limits.maximumBodyBytes = 10
+        let pair = HTTP2Pair(limits: limits)
+        pair.serverLog.answersWith = { engine, request in
+            engine.answer(request.stream, status: HTTP2Status("503"), fields: [], body: Array("0123456789ABCDEF".utf8))
+        }
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.settle()
+        #expect(pair.clientLog.answers == [.init(tag: 1, status: 503, id: nil, body: "0123456789", isTruncated: true)])
+    }
+
+    @Test func fieldsAboveTheLimitAreCutAndSaidSo() throws {
+        var limits = HTTP2ServerEngine.Limits()
+        limits.maximumFieldBytes = 200
+        let pair = HTTP2Pair(serverLimits: limits)
+        try pair.settle()
+        pair.submit(number: 1)
+        try pair.settle()
+        #expect(pair.serverLog.requests.first?.hasTruncatedFields == true)
+        #expect(pair.serverLog.requests.first?.fieldNames.contains("authorization") == false)
+    }
+
+    @Test func anAbandonedRequestIsHeardOfNoMore() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        pair.submit(number: 1)
+        pair.submit(number: 2)
+        try pair.settle()
+        pair.client.abandon(tag: 1)
+        try pair.settle()
+        #expect(pair.clientLog.answers.isEmpty)
+        #expect(pair.clientLog.failures.isEmpty)
+        #expect(pair.client.inFlight == 1)
+        #expect(pair.serverLog.withdrawn == [1: .cancel])
+        #expect(pair.server.answer(1, status: HTTP2Status("200"), fields: [], body: []) == false)
+    }
+
+    @Test func valuesThatNeverRepeatStayOutOfTheTable() throws {
+        let pair = HTTP2Pair()
+        pair.serverLog.answersWith = HTTP2ServerLog.accept
+        try pair.settle()
+        let request = HTTP2Pair.request()
+        var sizes: [Int] = []
+        for number in 100...400 {
+            let before = pair.clientBytes
+            pair.submit(request, number: number)
+            _ = try pair.pullClient()
+            sizes.append(pair.clientBytes - before)
+            pair.client.abandon(tag: UInt64(number))
+            _ = try pair.pullClient()
+        }
+        // The first request fills the table; from then on each costs the same, whatever went before.
+        #expect(Set(sizes.dropFirst(2)).count == 1)
+        #expect(sizes[0] > sizes[299])
+    }
+
+    @Test func aSharedBodyIsLetGoWithItsLastRequest() throws {
+        let pair = HTTP2Pair()
+        pair.serverLog.answersWith = HTTP2ServerLog.accept
+        try pair.settle()
+        weak var body: SharedBytes?
+        do {
+            let shared = SharedBytes("{\"aps\":{}}")
+            body = shared
+            let request = HTTP2PreparedRequest(
+                [
+                    .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
+                    .init(":authority", .fixed("a")), .init(":path", .perRequest, .once),
+                    .init("apns-id", .perRequest, .once),
+                ], body: shared)
+            for number in 1...10 { pair.submit(request, number: number) }
+        }
+        #expect(body != nil)
+        try pair.settle()
+        #expect(pair.clientLog.answers.count == 10)
+        #expect(body == nil)
+    }
+}

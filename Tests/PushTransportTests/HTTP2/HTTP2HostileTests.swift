@@ -1,0 +1,76 @@
+import PushTransport
+import TestSupport
+import Testing
+
+/// What a hostile peer sends ends in a typed error or in nothing: never in a crash, never without a bound.
+@Suite struct HTTP2HostileTests {
+    @Test func aServerSaysThatAClientDoesNotSpeakHTTP2() throws {
+        let pair = HTTP2Pair()
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.feedServer(Array("GET / HTTP/1.1\r\nHost: example\r\n\r\n".utf8))
+        }
+        #expect(error?.code == .notHTTP2)
+    }
+
+    @Test func aClientSaysThatAServerBrokeTheProtocol() throws {
+        let pair = HTTP2Pair()
+        _ = try pair.pullClient()
+        let error = #expect(throws: HTTP2Error.self) {
+            try pair.feedClient(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
+        }
+        #expect(error?.code == .protocolViolation)
+        // The peer is told: what is left to send is a GOAWAY.
+        let last = try pair.pullClient()
+        #expect(last.count >= 17 && last[3] == 7)
+    }
+
+    @Test func aFloodOfPingsIsAnEnd() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
+        let flood = [UInt8](repeatElement(ping, count: 20_000).joined())
+        #expect(throws: HTTP2Error.self) { try pair.feedServer(flood) }
+    }
+
+    @Test func aFloodOfResetsIsBounded() throws {
+        let pair = HTTP2Pair()
+        try pair.settle()
+        for number in 1...2_000 {
+            guard pair.submit(number: number) else { break }
+            pair.client.abandon(tag: UInt64(number))
+            do {
+                try pair.settle()
+            } catch {
+                return
+            }
+        }
+        #expect(pair.server.unanswered == 0)
+    }
+
+    /// A real exchange with bytes changed, dropped, doubled or swapped, fed to either side.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func mutatedBytesNeverCrash(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        for _ in 0..<150 {
+            let pair = HTTP2Pair()
+            pair.serverLog.answersWith = HTTP2ServerLog.accept
+            pair.pieceSize = [1, 3, 17, 64, .max].randomElement(using: &random)!
+            do {
+                try pair.feedServer(random.mutate(pair.pullClient(), chance: 0.1))
+                try pair.feedClient(random.mutate(pair.pullServer(), chance: 0.1))
+                for round in 1...4 {
+                    for number in 0..<5 { pair.submit(number: round * 10 + number) }
+                    try pair.feedServer(random.mutate(pair.pullClient(), chance: 0.5))
+                    try pair.feedClient(random.mutate(pair.pullServer(), chance: 0.5))
+                }
+            } catch is HTTP2Error {
+                // A refusal is what is wanted.
+            }
+            pair.client.connectionEnded()
+            pair.server.connectionEnded()
+            let ended = pair.clientLog.answers.count + pair.clientLog.failures.count
+            #expect(pair.client.inFlight == 0)
+            #expect(Set(pair.clientLog.order.filter { $0 != "goaway" }).count == ended)
+        }
+    }
+}
