@@ -9,13 +9,13 @@ package final class SharedBytes: @unchecked Sendable {
         unsafe storage.copyMemory(from: bytes)
     }
 
-    package convenience init(_ bytes: [UInt8]) {
-        unsafe bytes.withUnsafeBytes { unsafe self.init($0) }
+    package init(_ bytes: [UInt8]) {
+        unsafe storage = .allocate(byteCount: bytes.count, alignment: 1)
+        unsafe storage.copyBytes(from: bytes)
     }
 
     package convenience init(_ text: String) {
-        var text = text
-        unsafe text.withUTF8 { unsafe self.init(UnsafeRawBufferPointer($0)) }
+        self.init(Array(text.utf8))
     }
 
     deinit {

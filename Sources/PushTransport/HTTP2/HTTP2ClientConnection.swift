@@ -1,4 +1,4 @@
-import PushLoop
+package import PushLoop
 
 /// Takes what becomes of one HTTP/2 connection. Called on its loop.
 package protocol HTTP2ClientConnectionDelegate: HTTP2ClientDelegate {
@@ -228,7 +228,7 @@ package final class HTTP2ClientConnection {
     /// The peer is told what it did wrong before the connection goes.
     private func violated(_ error: HTTP2Error) {
         if let channel = channel.take() {
-            _ = try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
+            _ = unsafe try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
             channel.close()
         }
         finish(.violation(error))

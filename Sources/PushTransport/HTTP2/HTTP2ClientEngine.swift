@@ -105,7 +105,7 @@ package final class HTTP2ClientEngine {
     }
 
     deinit {
-        for list in unsafe [open, free] {
+        for unsafe list in unsafe [open, free] {
             var next = unsafe list
             while let stream = unsafe next {
                 unsafe next = stream.pointee.next
@@ -132,10 +132,10 @@ package final class HTTP2ClientEngine {
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, tag: UInt64
     ) -> Bool {
         guard available > 0 else { return false }
-        unsafe precondition(values.count == request.perRequestCount, "one value for each per-request field")
+        precondition(values.count == request.perRequestCount, "one value for each per-request field")
         let template = unsafe hasSubmitted ? request.laterVector : request.firstVector
         unsafe vector.update(from: template, count: request.fieldCount)
-        for index in unsafe 0..<values.count {
+        for index in 0..<values.count {
             let value = unsafe values[index]
             let position = unsafe request.perRequestPositions[index]
             unsafe vector[position].value = UnsafeMutablePointer(
@@ -148,9 +148,9 @@ package final class HTTP2ClientEngine {
         unsafe stream.pointee.request = Unmanaged.passRetained(request)
         let id: Int32
         if request.body != nil {
-            var provider = nghttp2_data_provider()
+            var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
-            provider.read_callback = HTTP2ClientCallbacks.readBody
+            unsafe provider.read_callback = unsafe HTTP2ClientCallbacks.readBody
             unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, &provider, stream)
         } else {
             unsafe stream.pointee.isSent = true
@@ -182,7 +182,7 @@ package final class HTTP2ClientEngine {
     package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], tag: UInt64) -> Bool {
         let all = SharedBytes(values.flatMap(\.self))
         var start = 0
-        let pieces = values.map { value in
+        let pieces = unsafe values.map { value in
             defer { start += value.count }
             return unsafe UnsafeRawBufferPointer(rebasing: all.unsafeBytes[start..<start + value.count])
         }
@@ -256,7 +256,7 @@ package final class HTTP2ClientEngine {
         while unsafe index < notes.pointee.events.count {
             let event = unsafe notes.pointee.events[index]
             index += 1
-            switch unsafe event.kind {
+            switch event.kind {
             case .finished:
                 if let stream = unsafe event.stream { unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code)) }
             case .settings:
@@ -264,7 +264,7 @@ package final class HTTP2ClientEngine {
                 streamLimit = limit
                 delegate?.http2Settings(streamLimit: limit)
             case .pingAnswered:
-                unsafe pingAnswered?(event.payload)
+                pingAnswered?(event.payload)
             case .goAway:
                 let received = unsafe notes.pointee.goAways.removeFirst()
                 goAway = received

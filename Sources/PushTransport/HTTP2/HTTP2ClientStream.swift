@@ -27,6 +27,7 @@ struct HTTP2ClientStream {
 /// place in memory.
 @safe
 struct HTTP2ClientNotes {
+    @safe
     struct Event {
         enum Kind: UInt8 {
             case settings, goAway, pingAnswered, finished

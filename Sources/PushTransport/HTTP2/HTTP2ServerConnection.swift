@@ -1,4 +1,4 @@
-import PushLoop
+package import PushLoop
 
 /// Takes what happens on one connection of an HTTP/2 server. Called on its loop.
 package protocol HTTP2ServerConnectionDelegate: AnyObject {
@@ -107,7 +107,7 @@ extension HTTP2ServerConnection: ChannelHandler {
             try unsafe engine.receive(bytes)
         } catch {
             // What nghttp2 has to say about it (GOAWAY with the code) goes out before the end.
-            _ = try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
+            _ = unsafe try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
             violation = error
             channel.close()
             return

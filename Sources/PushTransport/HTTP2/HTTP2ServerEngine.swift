@@ -110,11 +110,11 @@ package final class HTTP2ServerEngine {
         guard !hasEnded, let stream = unsafe HTTP2ServerCallbacks.stream(handle.session, id),
             unsafe stream.pointee.isComplete, unsafe !stream.pointee.isAnswered
         else { return false }
-        unsafe precondition(fields.count < Self.maximumAnswerFields, "an answer has too many fields")
+        precondition(fields.count < Self.maximumAnswerFields, "an answer has too many fields")
         unsafe stream.pointee.isAnswered = true
         unanswered -= 1
         unsafe vector[0] = status.field
-        for index in unsafe 0..<fields.count {
+        for index in 0..<fields.count {
             let field = unsafe fields[index]
             var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
             if hasAnswered, case .once = field.indexing { flags |= UInt8(NGHTTP2_NV_FLAG_NO_INDEX.rawValue) }
@@ -124,14 +124,14 @@ package final class HTTP2ServerEngine {
                 namelen: field.name.utf8CodeUnitCount, valuelen: field.value.count, flags: flags)
         }
         hasAnswered = true
-        let count = unsafe fields.count + 1
+        let count = fields.count + 1
         let result: CInt
-        if let body = unsafe body, unsafe body.count > 0 {
+        if let body = unsafe body, body.count > 0 {
             _ = unsafe stream.pointee.answer.appendBody(
                 body.baseAddress!.assumingMemoryBound(to: UInt8.self), count: body.count, limit: .max)
-            var provider = nghttp2_data_provider()
+            var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
-            provider.read_callback = HTTP2ServerCallbacks.readAnswer
+            unsafe provider.read_callback = unsafe HTTP2ServerCallbacks.readAnswer
             result = unsafe nghttp2_submit_response(handle.session, id, vector, count, &provider)
         } else {
             result = unsafe nghttp2_submit_response(handle.session, id, vector, count, nil)
@@ -211,9 +211,9 @@ package final class HTTP2ServerEngine {
         while unsafe index < notes.pointee.events.count {
             let event = unsafe notes.pointee.events[index]
             index += 1
-            if case .goAway = unsafe event.kind { isEnding = true }
+            if case .goAway = event.kind { isEnding = true }
             guard let stream = unsafe event.stream else { continue }
-            switch unsafe event.kind {
+            switch event.kind {
             case .request:
                 requestCount += 1
                 unanswered += 1

@@ -19,6 +19,7 @@ struct HTTP2ServerStream {
 /// What C's callbacks write down, and what they need to know. One an engine, at a fixed place in memory.
 @safe
 struct HTTP2ServerNotes {
+    @safe
     struct Event {
         enum Kind: UInt8 {
             case request, closed, goAway
@@ -74,7 +75,7 @@ struct HTTP2ServerNotes {
     }
 
     mutating func destroyAll() {
-        for list in unsafe [open, free] {
+        for unsafe list in unsafe [open, free] {
             var next = unsafe list
             while let stream = unsafe next {
                 unsafe next = stream.pointee.next

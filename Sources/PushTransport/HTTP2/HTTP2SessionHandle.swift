@@ -11,7 +11,7 @@ struct HTTP2SessionHandle: ~Copyable {
 
     /// Feeds what the peer sent; callbacks run meanwhile.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
-        guard unsafe bytes.count > 0, let base = unsafe bytes.baseAddress else { return }
+        guard bytes.count > 0, let base = bytes.baseAddress else { return }
         let taken = unsafe nghttp2_session_mem_recv(
             session, base.assumingMemoryBound(to: UInt8.self), bytes.count)
         if taken < 0 { throw HTTP2Error(nghttp2: taken) }

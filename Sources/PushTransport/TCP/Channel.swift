@@ -1,5 +1,5 @@
 import Glibc
-import PushLoop
+package import PushLoop
 
 /// Takes what a channel brings. Called on the channel's loop, never from within a call on the channel.
 package protocol ChannelHandler: AnyObject {
@@ -74,6 +74,8 @@ package final class Channel {
     private var closureToReport: ChannelClosure?
     private var retainedWhileOpen: Channel?
 
+    /// How often the socket gave bytes: against `bytesReceived` it tells how well the peer coalesces.
+    package private(set) var readCount: UInt64 = 0
     package private(set) var bytesReceived: UInt64 = 0
     package private(set) var bytesSent: UInt64 = 0
     /// When bytes last came in: what a keep-alive looks at.
@@ -189,6 +191,7 @@ package final class Channel {
             let transfer = unsafe socket.receive(into: scratch)
             switch transfer {
             case .bytes(let count):
+                readCount += 1
                 bytesReceived += UInt64(count)
                 lastReceived = loop.now
                 unsafe take(UnsafeRawBufferPointer(rebasing: scratch[..<count]))

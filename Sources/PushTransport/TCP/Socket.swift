@@ -31,7 +31,7 @@ package struct Socket: ~Copyable {
 
     /// Frames are gathered before they are written, so the kernel must not wait for more.
     func sendWithoutDelay() {
-        setOption(CInt(IPPROTO_TCP.rawValue), TCP_NODELAY, 1)
+        setOption(CInt(IPPROTO_TCP), TCP_NODELAY, 1)
     }
 
     func setOption(_ level: CInt, _ option: CInt, _ value: CInt) {
@@ -48,7 +48,7 @@ package struct Socket: ~Copyable {
     /// Takes one waiting connection; nil when there is none.
     func accept() throws(SystemError) -> Socket? {
         while true {
-            let accepted = unsafe CLinux_accept(descriptor, nil, nil)
+            let accepted = CLinux_accept(descriptor, nil, nil)
             if accepted >= 0 { return Socket(owning: accepted) }
             switch errno {
             case EINTR, ECONNABORTED: continue
@@ -80,7 +80,7 @@ package struct Socket: ~Copyable {
 
     func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         while true {
-            let count = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL.rawValue))
+            let count = unsafe Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL))
             if count >= 0 { return .bytes(count) }
             switch errno {
             case EINTR: continue

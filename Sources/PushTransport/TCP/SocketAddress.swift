@@ -21,11 +21,11 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
             address.sin_addr = four
             self.init(copyingValue: address)
         } else if unsafe inet_pton(AF_INET6, ip, &six) == 1 {
-            var address = unsafe sockaddr_in6()
-            unsafe address.sin6_family = sa_family_t(AF_INET6)
-            unsafe address.sin6_port = port.bigEndian
-            unsafe address.sin6_addr = six
-            unsafe self.init(copyingValue: address)
+            var address = sockaddr_in6()
+            address.sin6_family = sa_family_t(AF_INET6)
+            address.sin6_port = port.bigEndian
+            address.sin6_addr = six
+            self.init(copyingValue: address)
         } else {
             return nil
         }

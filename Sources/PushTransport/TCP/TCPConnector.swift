@@ -1,5 +1,5 @@
 import Glibc
-import PushLoop
+package import PushLoop
 
 /// One attempt to reach a host: the name is looked up, then its addresses are tried in turn, all within a deadline.
 /// Confined to its loop.

@@ -1,5 +1,5 @@
 import Glibc
-import PushLoop
+package import PushLoop
 
 /// Accepts TCP connections on a loop. Confined to it.
 package final class TCPListener {
@@ -20,7 +20,7 @@ package final class TCPListener {
         else {
             throw TCPError(.badAddress, "cannot listen on \(place): give a numeric address such as 127.0.0.1 or ::1")
         }
-        do {
+        do throws(SystemError) {
             let socket = try Socket.stream(family: wanted.family)
             socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
             guard unsafe wanted.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0,

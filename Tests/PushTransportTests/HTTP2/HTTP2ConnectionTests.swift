@@ -1,0 +1,225 @@
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+/// Client and server on real TLS sockets over loopback.
+@Suite(.timeLimit(.minutes(2))) struct HTTP2ConnectionTests {
+    let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
+
+    /// Runs a scene on a loop of its own and takes it down again.
+    func withScene(
+        clock: LoopClock = .monotonic,
+        _ body: (LoopBound<HTTP2Scene>, EventRecorder<ClientEvent>, EventLoop) async throws -> Void
+    ) async throws {
+        let loop = EventLoop(name: "http2-test", clock: clock)
+        let resolver = NameResolver(pool: pool)
+        let server = try TestCertificates.shared.server(alpn: ["h2"])
+        let scene = try await loop.run {
+            LoopBound(try HTTP2Scene(on: loop, resolver: resolver, server: server), on: loop)
+        }
+        let events = EventRecorder<ClientEvent>()
+        try await body(scene, events, loop)
+        await scene.with { $0.stop() }
+        await loop.shutDown()
+        await pool.shutDown()
+    }
+
+    @Test func manyRequestsOverOneConnection() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let total = 5_000
+            await scene.with { scene in
+                scene.connect(tls: tls, events: events)
+                var next = 0
+                let fill = { [unowned scene] in
+                    while next < total, scene.submit(next) { next += 1 }
+                }
+                scene.recorders[0].onSettings = fill
+                scene.recorders[0].onBatch = fill
+            }
+            let all = await events.wait(count: total + 1)
+            let answered = all.compactMap { event in
+                if case .answered(let tag, 200, id: let id) = event { (tag, id) } else { nil }
+            }
+            #expect(answered.count == total)
+            #expect(Set(answered.map(\.0)).count == total)
+            #expect(answered.allSatisfy { $0.1 == "id-\($0.0)" })
+            let (paths, session) = await scene.with { ($0.server.paths, $0.clients[0].session) }
+            #expect(Set(paths).count == total)
+            #expect(session?.protocolVersion == "TLSv1.3")
+            #expect(session?.alpn == "h2")
+        }
+    }
+
+    @Test func whatIsSubmittedInOneTickGoesOutTogether() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { $0.connect(tls: tls, events: events) }
+            await events.wait(count: 1)
+            await scene.with { scene in
+                for number in 0..<100 { _ = scene.submit(number) }
+            }
+            await events.wait(count: 101)
+            // 100 requests of some 100 bytes: one record or two, not a hundred.
+            let received = await scene.with { $0.server.connections[0].channel.readCount }
+            #expect(received < 20)
+        }
+    }
+
+    @Test func aNameThatIsNotInTheCertificateIsRefused() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { $0.connect(serverName: "other.example", tls: tls, events: events) }
+            let all = await events.wait(count: 1)
+            guard case .closed(let why) = all[0] else {
+                Issue.record("expected an end, got \(all)")
+                return
+            }
+            #expect(why.contains("other.example"))
+        }
+    }
+
+    @Test func nobodyListens() async throws {
+        try await withScene { scene, events, loop in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let port = try await loop.run { () throws(TCPError) in
+                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { _ in }
+                listener.close()
+                return listener.address.port
+            }
+            await scene.with { $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events) }
+            let all = await events.wait(count: 1)
+            #expect(all.first?.isClosed == true)
+            #expect("\(all)".contains("nothing listens there"))
+        }
+    }
+
+    @Test func aNameThatDoesNotExist() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { $0.connect(to: HostPort(host: "no-such-host.invalid", port: 1), tls: tls, events: events) }
+            let all = await events.wait(count: 1)
+            #expect("\(all)".contains("cannot look up no-such-host.invalid"))
+        }
+    }
+
+    @Test func aServerThatNeverSpeaksIsGivenUp() async throws {
+        try await withScene(clock: .manual()) { scene, events, loop in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let port = try await loop.run { () throws(TCPError) in
+                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { _ in }
+                loop.schedule(after: .seconds(1000)) { listener.close() }
+                return listener.address.port
+            }
+            await scene.with { $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events) }
+            await loop.advance(by: .seconds(9))
+            #expect(events.events.isEmpty)
+            await loop.advance(by: .seconds(2))
+            let all = await events.wait(count: 1)
+            #expect("\(all)".contains("within 10"))
+            await loop.advance(by: .seconds(1000))
+        }
+    }
+
+    @Test func pingsKeepTheConnectionAndFindASilentPeer() async throws {
+        try await withScene(clock: .manual()) { scene, events, loop in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { $0.connect(tls: tls, events: events) }
+            await events.wait(count: 1)
+            await loop.advance(by: .seconds(61))
+            // The answer to the PING is real traffic: wait for it, not for a time.
+            while await scene.with({ $0.clients[0].lastRoundTrip == nil }) { await Task.yield() }
+            #expect(events.events.count == 1)
+            await scene.with { scene in
+                _ = scene.submit(7)
+                scene.server.connections[0].channel.isReadingPaused = true
+            }
+            await loop.advance(by: .seconds(62))
+            await loop.advance(by: .seconds(11))
+            let all = await events.wait(count: 3)
+            #expect(all[1] == .unanswered(7, .connectionLost))
+            #expect("\(all[2])".contains("silent"))
+        }
+    }
+
+    @Test func gracefulCloseWaitsForAnswers() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let held = EventRecorder<Int32>()
+            await scene.with { scene in
+                scene.server.behaviour = { _, stream, _, _ in held.record(stream) }
+                scene.connect(tls: tls, events: events)
+            }
+            await events.wait(count: 1)
+            await scene.with { _ = $0.submit(1) }
+            let streams = await held.wait(count: 1)
+            await scene.with { scene in
+                scene.clients[0].closeGracefully()
+                #expect(!scene.submit(2))
+            }
+            await scene.with { scene in
+                let connection = scene.server.connections[0]
+                connection.engine.answer(streams[0], status: HTTP2Status("200"), fields: [], body: [])
+                connection.flush()
+            }
+            let all = await events.wait(count: 3)
+            #expect(all[1] == .answered(1, 200, id: nil))
+            #expect(all[2].isClosed)
+        }
+    }
+
+    @Test func goAwayEndsTheConnectionAfterItsAnswers() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { scene in
+                scene.server.behaviour = { connection, stream, _, id in
+                    connection.engine.answer(stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
+                    if stream == 3 { connection.closeGracefully(debugData: Array("{\"reason\":\"Shutdown\"}".utf8)) }
+                }
+                scene.connect(tls: tls, events: events)
+            }
+            await events.wait(count: 1)
+            await scene.with { scene in
+                for number in 1...3 { _ = scene.submit(number) }
+            }
+            let all = await events.wait { $0.contains(where: \.isClosed) }
+            #expect(all.contains(.answered(1, 200, id: "id-1")))
+            #expect(all.contains(.answered(2, 200, id: "id-2")))
+            let third = all.contains(.unanswered(3, .notProcessed)) || all.contains(.answered(3, 200, id: "id-3"))
+            #expect(third)
+            #expect("\(all.last!)".contains("GOAWAY"))
+        }
+    }
+
+    @Test func aResetConnectionReportsEveryRequestOnce() async throws {
+        try await withScene { scene, events, _ in
+            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            await scene.with { scene in
+                var count = 0
+                scene.server.behaviour = { connection, stream, _, id in
+                    count += 1
+                    if count <= 20 {
+                        connection.engine.answer(
+                            stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
+                    }
+                    if count == 60 { connection.channel.abort() }
+                }
+                scene.connect(tls: tls, events: events)
+            }
+            await events.wait(count: 1)
+            await scene.with { scene in
+                for number in 0..<100 { _ = scene.submit(number) }
+            }
+            let all = await events.wait { $0.contains(where: \.isClosed) }
+            let ended = all.compactMap { event -> UInt64? in
+                switch event {
+                case .answered(let tag, _, id: _), .unanswered(let tag, _): tag
+                default: nil
+                }
+            }
+            #expect(ended.sorted() == (0..<100).map { UInt64($0) })
+            #expect(all.last?.isClosed == true)
+        }
+    }
+}
