@@ -1,0 +1,77 @@
+import PushTransport
+import TestSupport
+
+/// A client and a server engine with a wire between them that is nothing but memory.
+struct TLSPair {
+    let client: TLSEngine
+    let server: TLSEngine
+    var clientReceived: [UInt8] = []
+    var serverReceived: [UInt8] = []
+    /// How many bytes the wire carries at a time; nil: all there are.
+    var pieceSize: (() -> Int)?
+
+    init(
+        client: TLSClientConfiguration? = nil, server: TLSServerConfiguration? = nil, serverName: String = "localhost"
+    ) throws {
+        let certificates = TestCertificates.shared
+        try self.init(
+            client: TLSContext.client(client ?? TLSClientConfiguration(trust: certificates.trust)),
+            server: TLSContext.server(server ?? TLSServerConfiguration(identity: certificates.serverIdentity)),
+            serverName: serverName)
+    }
+
+    init(client: TLSContext, server: TLSContext, serverName: String = "localhost") throws {
+        self.client = try TLSEngine(context: client, role: .client(serverName: serverName))
+        self.server = try TLSEngine(context: server, role: .server)
+    }
+
+    /// Starts the client and carries bytes until neither side has anything to say.
+    mutating func connect() throws {
+        try client.start()
+        try run()
+    }
+
+    mutating func run() throws {
+        while !client.output.isEmpty || !server.output.isEmpty {
+            try carryToServer()
+            try carryToClient()
+        }
+    }
+
+    mutating func carryToServer() throws {
+        try carry(client.takeOutput(), to: server, into: &serverReceived)
+    }
+
+    mutating func carryToClient() throws {
+        try carry(server.takeOutput(), to: client, into: &clientReceived)
+    }
+
+    private func carry(_ bytes: [UInt8], to engine: TLSEngine, into received: inout [UInt8]) throws {
+        var position = 0
+        while position < bytes.count {
+            let end = min(bytes.count, position + max(1, pieceSize?() ?? bytes.count))
+            try engine.feed(Array(bytes[position..<end]), into: &received)
+            position = end
+        }
+    }
+}
+
+extension TLSEngine {
+    func takeOutput() -> [UInt8] {
+        let bytes = output.withBytes { Array($0) }
+        output.removeAll()
+        return bytes
+    }
+
+    func feed(_ bytes: [UInt8], into received: inout [UInt8]) throws {
+        var pieces: [UInt8] = []
+        defer { received += pieces }
+        try bytes.withUnsafeBytes { bytes in
+            try receive(bytes) { pieces.append(contentsOf: $0) }
+        }
+    }
+
+    func write(_ bytes: [UInt8]) throws {
+        try bytes.withUnsafeBytes { bytes in try write(bytes) }
+    }
+}
