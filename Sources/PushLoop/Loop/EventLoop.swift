@@ -17,7 +17,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     // only, which `assertOnLoop` holds callers to.
 
     private struct Incoming {
-        var jobs: [LoopJob] = []
+        var jobs: [LoopJob?] = []
         var wakePending = false
         var isStopped = false
     }
@@ -33,7 +33,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var wakeEvent: OpaquePointer?
     private var timerEvent: OpaquePointer?
     private var local = JobQueue()
-    private var taken: [LoopJob] = []
+    private var taken: [LoopJob?] = []
     private var timers = TimerHeap<Timer>()
     private var armedDeadline: MonotonicTime?
     private var time: MonotonicTime
