@@ -37,6 +37,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var timers = TimerHeap<Timer>()
     private var armedDeadline: MonotonicTime?
     private var time: MonotonicTime
+    private var timeIsRead = true
     private var flushes: [any TickEndFlushing] = []
     private var flushing: [any TickEndFlushing] = []
     private var stopRequested = false
@@ -152,6 +153,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The time of this tick.
     package var now: MonotonicTime {
         assertOnLoop()
+        // The loop has waited since the last reading, and libevent calls handlers before it returns.
+        if !timeIsRead { readTime() }
         return time
     }
 
@@ -179,7 +182,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         assertOnLoop()
         precondition(interval > .zero, "a repeating timer needs an interval above zero")
         let handle = TimerHandle()
-        handle.id = timers.add(.every(interval, handle, action), at: time + interval)
+        handle.id = timers.add(.every(interval, handle, action), at: now + interval)
         return handle
     }
 
@@ -258,12 +261,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             if stopRequested, stopNow() { break }
             armTimer()
             let isBusy = !local.isEmpty || !flushes.isEmpty
+            timeIsRead = false
             unsafe event_base_loop(base, isBusy ? EVLOOP_NONBLOCK : EVLOOP_ONCE)
             ticks &+= 1
-            if case .monotonic = clock {
-                time = .current()
-                fireDueTimers()
-            }
+            if !timeIsRead { readTime() }
+            if case .monotonic = clock { fireDueTimers() }
         }
 
         unsafe event_free(wakeEvent)
@@ -271,6 +273,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         unsafe event_base_free(base)
         threadID.store(0, ordering: .relaxed)
         for resume in stopped { resume() }
+    }
+
+    private func readTime() {
+        timeIsRead = true
+        if case .monotonic = clock { time = .current() }
     }
 
     /// Closes the door to other threads, unless something came in at the last moment.
