@@ -326,9 +326,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         // A timer that is set while timers fire waits for the next tick, or an action that sets a timer of
         // zero length would hold the loop for ever.
         let due = time
-        var left = timers.count
-        while left > 0, let (_, timer) = timers.popDue(at: due) {
-            left -= 1
+        let newest = timers.newestOrder
+        while let (_, timer) = timers.popDue(at: due, upTo: newest) {
             switch timer {
             case .once(let action):
                 action()
