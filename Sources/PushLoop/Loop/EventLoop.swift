@@ -254,7 +254,13 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             { _, _, context in unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().takeIncoming() },
             context)
         unsafe event_add(wakeEvent, nil)
-        unsafe timerEvent = event_new(base, -1, 0, { _, _, _ in }, nil)
+        unsafe timerEvent = event_new(
+            base, -1, 0,
+            { _, _, context in
+                // Fired, so armed no more. libevent reads a coarse clock and may be some milliseconds early: the
+                // deadline is then waited for once more.
+                unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().armedDeadline = nil
+            }, context)
 
         while true {
             runJobsAndFlushes()
