@@ -17,7 +17,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     // only, which `assertOnLoop` holds callers to.
 
     private struct Incoming {
-        var jobs: [LoopJob] = []
+        var jobs: [LoopJob?] = []
         var wakePending = false
         var isStopped = false
     }
@@ -33,10 +33,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var wakeEvent: OpaquePointer?
     private var timerEvent: OpaquePointer?
     private var local = JobQueue()
-    private var taken: [LoopJob] = []
+    private var taken: [LoopJob?] = []
     private var timers = TimerHeap<Timer>()
     private var armedDeadline: MonotonicTime?
     private var time: MonotonicTime
+    private var timeIsRead = true
     private var flushes: [any TickEndFlushing] = []
     private var flushing: [any TickEndFlushing] = []
     private var stopRequested = false
@@ -152,6 +153,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// The time of this tick.
     package var now: MonotonicTime {
         assertOnLoop()
+        // The loop has waited since the last reading, and libevent calls handlers before it returns.
+        if !timeIsRead { readTime() }
         return time
     }
 
@@ -179,7 +182,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         assertOnLoop()
         precondition(interval > .zero, "a repeating timer needs an interval above zero")
         let handle = TimerHandle()
-        handle.id = timers.add(.every(interval, handle, action), at: time + interval)
+        handle.id = timers.add(.every(interval, handle, action), at: now + interval)
         return handle
     }
 
@@ -251,19 +254,24 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             { _, _, context in unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().takeIncoming() },
             context)
         unsafe event_add(wakeEvent, nil)
-        unsafe timerEvent = event_new(base, -1, 0, { _, _, _ in }, nil)
+        unsafe timerEvent = event_new(
+            base, -1, 0,
+            { _, _, context in
+                // Fired, so armed no more. libevent reads a coarse clock and may be some milliseconds early: the
+                // deadline is then waited for once more.
+                unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().armedDeadline = nil
+            }, context)
 
         while true {
             runJobsAndFlushes()
             if stopRequested, stopNow() { break }
             armTimer()
             let isBusy = !local.isEmpty || !flushes.isEmpty
+            timeIsRead = false
             unsafe event_base_loop(base, isBusy ? EVLOOP_NONBLOCK : EVLOOP_ONCE)
             ticks &+= 1
-            if case .monotonic = clock {
-                time = .current()
-                fireDueTimers()
-            }
+            if !timeIsRead { readTime() }
+            if case .monotonic = clock { fireDueTimers() }
         }
 
         unsafe event_free(wakeEvent)
@@ -271,6 +279,11 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         unsafe event_base_free(base)
         threadID.store(0, ordering: .relaxed)
         for resume in stopped { resume() }
+    }
+
+    private func readTime() {
+        timeIsRead = true
+        if case .monotonic = clock { time = .current() }
     }
 
     /// Closes the door to other threads, unless something came in at the last moment.
@@ -319,9 +332,8 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         // A timer that is set while timers fire waits for the next tick, or an action that sets a timer of
         // zero length would hold the loop for ever.
         let due = time
-        var left = timers.count
-        while left > 0, let (_, timer) = timers.popDue(at: due) {
-            left -= 1
+        let newest = timers.newestOrder
+        while let (_, timer) = timers.popDue(at: due, upTo: newest) {
             switch timer {
             case .once(let action):
                 action()

@@ -70,9 +70,15 @@ struct TimerHeap<Payload> {
         return true
     }
 
-    /// The earliest timer that is due at `now`, taken out.
-    mutating func popDue(at now: MonotonicTime) -> (id: TimerID, payload: Payload)? {
-        guard let first = heap.first, first.deadline <= now else { return nil }
+    /// Rises with each timer that is added or moved.
+    var newestOrder: UInt64 { nextOrder }
+
+    /// The earliest timer that is due at `now`, taken out; nil as well if that timer is younger than `newest`, a value
+    /// of `newestOrder` from before.
+    mutating func popDue(
+        at now: MonotonicTime, upTo newest: UInt64 = .max
+    ) -> (id: TimerID, payload: Payload)? {
+        guard let first = heap.first, first.deadline <= now, first.order < newest else { return nil }
         let id = TimerID(slot: first.slot, generation: slots[Int(first.slot)].generation)
         return (id, remove(at: 0))
     }
