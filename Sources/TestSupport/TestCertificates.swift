@@ -30,3 +30,15 @@ package struct TestCertificates: Sendable {
     /// Trusts this authority and no other.
     package var trust: TLSTrust { .only([.text(authority.certificatePEM)]) }
 }
+
+extension TestCertificates {
+    /// A server that shows the server certificate.
+    package func serverContext(alpn: [String] = []) throws(TLSError) -> TLSContext {
+        try .server(TLSServerConfiguration(identity: serverIdentity, alpn: alpn))
+    }
+
+    /// A client that trusts this authority only.
+    package func clientContext(alpn: [String] = []) throws(TLSError) -> TLSContext {
+        try .client(TLSClientConfiguration(trust: trust, alpn: alpn))
+    }
+}

@@ -97,6 +97,12 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
         submit(.closure(work))
     }
 
+    /// Runs `work` on the loop if it still runs. For the end of something that could not be stopped and that nobody
+    /// waits for any more once the loop has gone.
+    package func executeUnlessStopped(_ work: @escaping @Sendable () -> Void) {
+        _ = offer(.closure(work))
+    }
+
     /// Runs `work` on the loop and brings back what it returns.
     package func run<Result: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Result
@@ -125,9 +131,15 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private func submit(_ job: LoopJob) {
+        let isTaken = offer(job)
+        precondition(isTaken, "event loop \(name) has stopped, but work was enqueued on it")
+    }
+
+    /// False when the loop has stopped.
+    private func offer(_ job: LoopJob) -> Bool {
         if isOnLoop {
             local.append(job)
-            return
+            return true
         }
         let (wakes, isStopped) = incoming.withLock { state in
             if state.isStopped { return (false, true) }
@@ -136,10 +148,10 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             state.wakePending = true
             return (wakes, false)
         }
-        precondition(!isStopped, "event loop \(name) has stopped, but work was enqueued on it")
         if wakes {
             wake()
         }
+        return !isStopped
     }
 
     private func wake() {

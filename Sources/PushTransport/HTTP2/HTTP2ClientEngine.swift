@@ -214,8 +214,7 @@ package final class HTTP2ClientEngine {
         handle.goAway(lastStream: 0, .noError, debugData: [])
     }
 
-    /// Feeds what the peer sent and reports what follows from it. After an error, what `pull` still gives (GOAWAY)
-    /// tells the peer; then the connection is to be closed.
+    /// Feeds what the peer sent and reports what follows from it.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         guard !hasEnded else { return }
         do throws(HTTP2Error) {
@@ -225,14 +224,15 @@ package final class HTTP2ClientEngine {
             throw error
         }
         dispatch()
-        if goAway == nil, !isOver, !handle.wantsInput { throw .gaveUp }
     }
 
-    /// Hands frames to `write` until about `limit` bytes are out.
+    /// Hands frames to `write` until about `limit` bytes are out. Throws when this side gives up on the peer: the
+    /// GOAWAY that says so has been written by then, and is to be sent before the connection is closed.
     package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
         guard !hasEnded else { return }
         _ = unsafe try handle.pull(upTo: limit, write)
         dispatch()
+        if goAway == nil, !isOver, !handle.wantsInput { throw .gaveUp }
     }
 
     /// The connection is gone: every request still open ends, those that were never sent as not processed.

@@ -186,13 +186,13 @@ package final class HTTP2ServerEngine {
             throw error
         }
         dispatch()
-        if !isEnding, !handle.wantsInput { throw .gaveUp }
     }
 
     package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
         guard !hasEnded else { return }
         _ = unsafe try handle.pull(upTo: limit, write)
         dispatch()
+        if !isEnding, !handle.wantsInput { throw .gaveUp }
     }
 
     /// The connection is gone: complete requests without an answer are withdrawn.

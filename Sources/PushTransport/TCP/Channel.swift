@@ -63,7 +63,7 @@ package final class Channel {
     package let loop: EventLoop
     package let peer: SocketAddress?
     package weak var handler: (any ChannelHandler)?
-    private let socket: Socket
+    private var socket: Socket
     private let tls: TLSEngine?
     private var watch: Watch?
     private var state = State.opening
@@ -295,6 +295,7 @@ package final class Channel {
         state = .closed
         watch?.cancel()
         watch = nil
+        socket.close()
         let handler = handler
         self.handler = nil
         let keep = retainedWhileOpen.take()

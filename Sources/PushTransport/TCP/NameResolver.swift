@@ -1,5 +1,5 @@
 import Glibc
-import PushLoop
+package import PushLoop
 
 /// Looks names up with the system's resolver, so that hosts files and name-service settings count, on threads that
 /// may block. Nothing is cached: a push service moves, and each new connection is to see where it went.
@@ -10,10 +10,8 @@ package final class NameResolver: Sendable {
         self.pool = pool
     }
 
-    /// All addresses of the host in the order of the system's preference; never empty. Numeric addresses resolve to
-    /// themselves without a thread.
+    /// All addresses of the host in the order of the system's preference; never empty.
     package func resolve(_ place: HostPort) async throws(TCPError) -> [SocketAddress] {
-        if let address = SocketAddress(ip: place.host, port: place.port) { return [address] }
         do {
             return try await pool.run { try Self.look(up: place) }
         } catch let error as TCPError {

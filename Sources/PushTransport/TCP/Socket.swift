@@ -4,14 +4,21 @@ import PushLoop
 
 /// Owns one socket descriptor and closes it in the end. Never blocks, never survives an exec.
 package struct Socket: ~Copyable {
-    let descriptor: CInt
+    private(set) var descriptor: CInt
 
     init(owning descriptor: CInt) {
         self.descriptor = descriptor
     }
 
     deinit {
-        close(descriptor)
+        if descriptor >= 0 { Glibc.close(descriptor) }
+    }
+
+    /// Closes it before its owner goes. Every later call fails with "bad file descriptor".
+    mutating func close() {
+        guard descriptor >= 0 else { return }
+        Glibc.close(descriptor)
+        descriptor = -1
     }
 
     static func stream(family: CInt) throws(SystemError) -> Socket {

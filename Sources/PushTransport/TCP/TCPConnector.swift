@@ -38,6 +38,11 @@ package final class TCPConnector {
         self.deadline = deadline
         self.completion = completion
         timer = loop.schedule(at: deadline) { [weak self] in self?.deadlinePassed() }
+        if let address = SocketAddress(ip: place.host, port: place.port) {
+            waiting = [address]
+            loop.execute { [box = LoopBound(WeakConnector(self), on: loop)] in box.wrapped.connector?.tryNext() }
+            return
+        }
         let box = LoopBound(WeakConnector(self), on: loop)
         Task {
             let outcome: Result<[SocketAddress], TCPError>
@@ -46,7 +51,8 @@ package final class TCPConnector {
             } catch {
                 outcome = .failure(error)
             }
-            loop.execute { box.wrapped.connector?.resolved(outcome) }
+            // The look-up cannot be stopped, so it may end after the loop has; then nobody waits for it any more.
+            loop.executeUnlessStopped { box.wrapped.connector?.resolved(outcome) }
         }
     }
 
@@ -76,6 +82,7 @@ package final class TCPConnector {
     }
 
     private func tryNext() {
+        guard completion != nil else { return }
         dropAttempt()
         guard let address = waiting.popFirst() else {
             finish(.failed(lastError ?? TCPError(.other, "cannot connect to \(place): no address is left to try")))

@@ -8,7 +8,7 @@ package final class TCPListener {
 
     package let address: SocketAddress
     private let loop: EventLoop
-    private let socket: Socket
+    private var socket: Socket
     private var watch: Watch?
     private let accepted: (consuming Socket) -> Void
 
@@ -44,6 +44,7 @@ package final class TCPListener {
     package func close() {
         watch?.cancel()
         watch = nil
+        socket.close()
     }
 
     deinit {

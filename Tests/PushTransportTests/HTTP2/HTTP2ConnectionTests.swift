@@ -3,6 +3,15 @@ import PushTransport
 import TestSupport
 import Testing
 
+/// A connection that is held open and never spoken on.
+private final class KeptSocket {
+    private let socket: Socket
+
+    init(_ socket: consuming Socket) {
+        self.socket = socket
+    }
+}
+
 /// Client and server on real TLS sockets over loopback.
 @Suite(.timeLimit(.minutes(2))) struct HTTP2ConnectionTests {
     let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
@@ -14,7 +23,7 @@ import Testing
     ) async throws {
         let loop = EventLoop(name: "http2-test", clock: clock)
         let resolver = NameResolver(pool: pool)
-        let server = try TestCertificates.shared.server(alpn: ["h2"])
+        let server = try TestCertificates.shared.serverContext(alpn: ["h2"])
         let scene = try await loop.run {
             LoopBound(try HTTP2Scene(on: loop, resolver: resolver, server: server), on: loop)
         }
@@ -27,7 +36,7 @@ import Testing
 
     @Test func manyRequestsOverOneConnection() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let total = 5_000
             await scene.with { scene in
                 scene.connect(tls: tls, events: events)
@@ -54,7 +63,7 @@ import Testing
 
     @Test func whatIsSubmittedInOneTickGoesOutTogether() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(tls: tls, events: events) }
             await events.wait(count: 1)
             await scene.with { scene in
@@ -69,7 +78,7 @@ import Testing
 
     @Test func aNameThatIsNotInTheCertificateIsRefused() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(serverName: "other.example", tls: tls, events: events) }
             let all = await events.wait(count: 1)
             guard case .closed(let why) = all[0] else {
@@ -82,7 +91,7 @@ import Testing
 
     @Test func nobodyListens() async throws {
         try await withScene { scene, events, loop in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let port = try await loop.run { () throws(TCPError) in
                 let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { _ in }
                 listener.close()
@@ -97,7 +106,7 @@ import Testing
 
     @Test func aNameThatDoesNotExist() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(to: HostPort(host: "no-such-host.invalid", port: 1), tls: tls, events: events) }
             let all = await events.wait(count: 1)
             #expect("\(all)".contains("cannot look up no-such-host.invalid"))
@@ -106,13 +115,20 @@ import Testing
 
     @Test func aServerThatNeverSpeaksIsGivenUp() async throws {
         try await withScene(clock: .manual()) { scene, events, loop in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let port = try await loop.run { () throws(TCPError) in
-                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { _ in }
-                loop.schedule(after: .seconds(1000)) { listener.close() }
+                var kept: [KeptSocket] = []
+                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) {
+                    kept.append(KeptSocket($0))
+                }
+                loop.schedule(after: .seconds(1000)) {
+                    listener.close()
+                    kept.removeAll()
+                }
                 return listener.address.port
             }
             await scene.with { $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events) }
+            while await scene.with({ $0.clients[0].peer == nil }) { await Task.yield() }
             await loop.advance(by: .seconds(9))
             #expect(events.events.isEmpty)
             await loop.advance(by: .seconds(2))
@@ -124,7 +140,7 @@ import Testing
 
     @Test func pingsKeepTheConnectionAndFindASilentPeer() async throws {
         try await withScene(clock: .manual()) { scene, events, loop in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(tls: tls, events: events) }
             await events.wait(count: 1)
             await loop.advance(by: .seconds(61))
@@ -145,7 +161,7 @@ import Testing
 
     @Test func gracefulCloseWaitsForAnswers() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let held = EventRecorder<Int32>()
             await scene.with { scene in
                 scene.server.behaviour = { _, stream, _, _ in held.record(stream) }
@@ -171,7 +187,7 @@ import Testing
 
     @Test func goAwayEndsTheConnectionAfterItsAnswers() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
                 scene.server.behaviour = { connection, stream, _, id in
                     connection.engine.answer(stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
@@ -194,7 +210,7 @@ import Testing
 
     @Test func aResetConnectionReportsEveryRequestOnce() async throws {
         try await withScene { scene, events, _ in
-            let tls = try TestCertificates.shared.client(alpn: ["h2"])
+            let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
                 var count = 0
                 scene.server.behaviour = { connection, stream, _, id in

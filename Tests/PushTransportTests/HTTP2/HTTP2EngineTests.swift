@@ -34,7 +34,7 @@ import Testing
                 ":method", ":scheme", ":authority", ":path", "authorization", "apns-topic", "apns-id",
             ])
         #expect(
-            pair.clientLog.answers == [
+            pair.clientLog.answers.sorted { $0.tag < $1.tag } == [
                 .init(tag: 1, status: 200, id: "id-1", body: ""),
                 .init(tag: 2, status: 410, id: "id-2", body: "{\"reason\":\"Unregistered\"}"),
                 .init(tag: 3, status: 200, id: "id-3", body: ""),
@@ -221,9 +221,11 @@ import Testing
             pair.client.abandon(tag: UInt64(number))
             _ = try pair.pullClient()
         }
-        // The first request fills the table; from then on each costs the same, whatever went before.
-        #expect(Set(sizes.dropFirst(2)).count == 1)
-        #expect(sizes[0] > sizes[299])
+        // The first request fills the table; from then on each costs the same but for how its digits are coded,
+        // whatever went before.
+        let later = sizes.dropFirst(2)
+        #expect(later.max()! - later.min()! <= 4)
+        #expect(sizes[0] > later.max()!)
     }
 
     @Test func aSharedBodyIsLetGoWithItsLastRequest() throws {
