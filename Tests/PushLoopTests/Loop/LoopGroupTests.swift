@@ -1,0 +1,38 @@
+import Testing
+
+@testable import PushLoop
+
+@Suite struct LoopGroupTests {
+    @Test func loopsAreGivenOutInTurn() async {
+        let group = LoopGroup(count: 3, name: "trio")
+        #expect(group.loops.map(\.name) == ["trio-0", "trio-1", "trio-2"])
+        let names = (0..<6).map { _ in group.next().name }
+        #expect(names == ["trio-0", "trio-1", "trio-2", "trio-0", "trio-1", "trio-2"])
+        await group.shutDown()
+    }
+
+    @Test func hashAlwaysGivesTheSameLoop() async {
+        let group = LoopGroup(count: 3)
+        for hash in [0, 1, 2, 41, UInt64.max] {
+            #expect(group.loop(forHash: hash) === group.loop(forHash: hash))
+            #expect(group.loop(forHash: hash) === group.loops[Int(hash % 3)])
+        }
+        await group.shutDown()
+    }
+
+    @Test func groupIsSizedToTheMachine() async {
+        let group = LoopGroup()
+        #expect(group.loops.count == LoopGroup.coreCount)
+        #expect(LoopGroup.coreCount >= 1)
+        await group.shutDown()
+    }
+
+    @Test func eachLoopHasItsOwnThread() async {
+        let group = LoopGroup(count: 2)
+        await group.loops[0].run {
+            #expect(group.loops[0].isOnLoop)
+            #expect(!group.loops[1].isOnLoop)
+        }
+        await group.shutDown()
+    }
+}
