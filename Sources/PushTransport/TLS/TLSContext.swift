@@ -134,7 +134,9 @@ package final class TLSContext: @unchecked Sendable {
             unsafe COpenSSL_CTX_set_max_version(pointer, highest) == 1
         else { throw misconfigured("this range of versions") }
         // Forward secrecy and authenticated encryption only; AES-128 first, for it costs least.
-        let tls12 = ciphers.tls12 ?? "ECDHE+AESGCM:ECDHE+CHACHA20"
+        let tls12 =
+            ciphers.tls12
+            ?? "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE+AESGCM:ECDHE+CHACHA20"
         guard unsafe SSL_CTX_set_cipher_list(pointer, tls12) == 1 else {
             throw misconfigured("the TLS 1.2 cipher list \(printable(tls12))")
         }

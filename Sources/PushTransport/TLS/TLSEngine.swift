@@ -32,6 +32,8 @@ package final class TLSEngine {
     private static let recordSize = 16 * 1024
     /// What a peer may make us answer, with key updates and the like, while it reads none of it.
     private static let provokedLimit = 64 * 1024
+    /// Well below the 2^24.5 records that AES-GCM is good for (RFC 8446 §5.5); OpenSSL does not count them.
+    private static let recordsPerKey = 1 << 23
 
     package private(set) var state = TLSEngineState.handshaking
     /// Set when the handshake is over.
@@ -48,6 +50,7 @@ package final class TLSEngine {
     private var isReceiving = false
     private var hasSaidGoodbye = false
     private var provoked = 0
+    private var recordsWithKey = 0
 
     package init(context: TLSContext, role: TLSRole) throws(TLSError) {
         var name: String?
@@ -152,7 +155,9 @@ package final class TLSEngine {
                 ssl, plaintext.baseAddress! + position, plaintext.count - position, &written)
             guard result == 1 else { throw fail(explain(unsafe SSL_get_error(ssl, result))) }
             position += written
+            recordsWithKey += 1
         }
+        if recordsWithKey >= Self.recordsPerKey { updateKeys() }
     }
 
     /// Says goodbye to the peer. May be called twice, and in any state.
@@ -162,6 +167,17 @@ package final class TLSEngine {
         case .handshaking, .closed, .failed: break
         }
         if state != .failed { state = .closed }
+    }
+
+    /// Changes the key that we write with, which TLS 1.3 wants before it is worn out; `write` does so by itself in
+    /// time. May ask the peer to do the same.
+    package func updateKeys(askingPeer: Bool = false) {
+        guard state == .established, session?.protocolVersion == "TLSv1.3" else { return }
+        OpenSSLErrors.clear()
+        unsafe _ = SSL_key_update(ssl, askingPeer ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
+        unsafe _ = SSL_do_handshake(ssl)
+        OpenSSLErrors.clear()
+        recordsWithKey = 0
     }
 
     // MARK: The handshake

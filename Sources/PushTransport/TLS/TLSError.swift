@@ -15,7 +15,8 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case unreadableFile, malformedPEM, noCertificate, noPrivateKey, wrongPassword, keyMismatch, keyTooSmall
+            case unreadableFile, malformedPEM, malformedCertificate, noCertificate, noPrivateKey, wrongPassword,
+                keyMismatch, keyTooSmall
             case unsupportedKey, invalidConfiguration
             case certificateExpired, certificateNotYetValid, untrustedIssuer, selfSignedCertificate, hostNameMismatch
             case certificateRejected, noPeerCertificate
@@ -38,6 +39,8 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let unreadableFile = Code(.unreadableFile)
         /// Bytes that should be PEM and are not.
         package static let malformedPEM = Code(.malformedPEM)
+        /// PEM that says it is a certificate and holds something else.
+        package static let malformedCertificate = Code(.malformedCertificate)
         /// Well-formed PEM without a certificate in it.
         package static let noCertificate = Code(.noCertificate)
         /// Well-formed PEM without a private key in it.

@@ -71,6 +71,7 @@ extension TLSError {
             switch error.code {
             case .unreadableFile: .unreadableFile
             case .wrongPassword: .wrongPassword
+            case .malformedCertificate: .malformedCertificate
             case .noCertificate: .noCertificate
             case .noPrivateKey: .noPrivateKey
             case .keyMismatch: .keyMismatch
