@@ -1,0 +1,149 @@
+import Foundation
+import PushLoop
+import PushTransport
+
+/// Sends requests like a push gateway's to a server that is given: what the transport alone costs a request.
+func http2ClientBenchmark(_ arguments: [String]) async throws -> [Figure] {
+    @Sendable func option(_ name: String, _ fallback: String) -> String {
+        guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return fallback }
+        return arguments[index + 1]
+    }
+    let count = Int(option("--count", "300000")) ?? 300_000
+    let port = UInt16(option("--port", "2197")) ?? 2197
+    let connections = Int(option("--connections", "2")) ?? 2
+    let tls = try TLSContext.client(
+        TLSClientConfiguration(
+            trust: .only([.file(option("--trust", "ca.pem"))]), alpn: ["h2"]))
+    let loop = EventLoop(name: "client")
+    let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
+    let start = MonotonicTime.current()
+    let ok = await withCheckedContinuation { continuation in
+        loop.execute {
+            let run = ClientRun(total: count) { continuation.resume(returning: $0) }
+            run.start(
+                on: loop, to: HostPort(host: option("--host", "127.0.0.1"), port: port), tls: tls,
+                resolver: NameResolver(pool: pool), connections: connections)
+        }
+    }
+    let seconds = (MonotonicTime.current() - start).inSeconds
+    let cpu = processCPU().inSeconds
+    await loop.shutDown()
+    await pool.shutDown()
+    return [
+        Figure(name: "requests answered with 200", value: Double(ok), unit: "of \(count)"),
+        Figure(name: "CPU a request", value: cpu / Double(count) * 1e6, unit: "us"),
+        Figure(name: "rate", value: Double(count) / seconds, unit: "/s"),
+        Figure(name: "peak memory", value: peakMemory(), unit: "MiB"),
+    ]
+}
+
+private final class ClientRun {
+    private let total: Int
+    private let done: (Int) -> Void
+    private let request: HTTP2PreparedRequest
+    private var links: [Link] = []
+    private var next = 0
+    private var ended = 0
+    private var ok = 0
+
+    init(total: Int, done: @escaping (Int) -> Void) {
+        self.total = total
+        self.done = done
+        request = HTTP2PreparedRequest(
+            [
+                .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
+                .init(":authority", .fixed("127.0.0.1")), .init(":path", .perRequest, .once),
+                .init("authorization", .fixed("bearer " + String(repeating: "A", count: 240))),
+                .init("apns-topic", .fixed("com.example.shop")), .init("apns-push-type", .fixed("alert")),
+                .init("apns-priority", .fixed("10")), .init("apns-expiration", .fixed("1900000000"), .once),
+                .init("apns-id", .perRequest, .once),
+            ], body: SharedBytes("{\"aps\":{\"alert\":\"\(String(repeating: "x", count: 170))\"}}"))
+    }
+
+    func start(
+        on loop: EventLoop, to place: HostPort, tls: TLSContext, resolver: NameResolver, connections: Int
+    ) {
+        for _ in 0..<connections {
+            let link = Link(self)
+            links.append(link)
+            link.connection = HTTP2ClientConnection(on: loop, to: place, tls: tls, resolver: resolver, delegate: link)
+        }
+    }
+
+    fileprivate func fill(_ connection: HTTP2ClientConnection) {
+        while next < total, connection.available > 0 {
+            // 100 bytes in all: what a path and an id are.
+            var path: (UInt64, UInt64) = (UInt64(next) &* 0x9e37_79b9_7f4a_7c15, UInt64(next))
+            let sent = withUnsafeBytes(of: &path) { bytes in
+                withUnsafeTemporaryAllocation(byteCount: 110, alignment: 1) { text in
+                    Self.write(bytes, into: text)
+                    return connection.submit(
+                        request, UnsafeRawBufferPointer(rebasing: text[0..<74]),
+                        UnsafeRawBufferPointer(rebasing: text[74..<110]), tag: UInt64(next))
+                }
+            }
+            guard sent else { return }
+            next += 1
+        }
+    }
+
+    private static func write(_ number: UnsafeRawBufferPointer, into text: UnsafeMutableRawBufferPointer) {
+        let digits: StaticString = "0123456789abcdef"
+        let prefix: StaticString = "/3/device/"
+        for index in 0..<10 { text[index] = prefix.utf8Start[index] }
+        for index in 0..<100 {
+            let byte = number[(index / 2) % 16]
+            text[10 + index] = digits.utf8Start[Int(index % 2 == 0 ? byte >> 4 : byte & 15)]
+        }
+        for index in [8, 13, 18, 23] { text[74 + index] = UInt8(ascii: "-") }
+    }
+
+    fileprivate func finished(_ isOK: Bool) {
+        ended += 1
+        if isOK { ok += 1 }
+        guard ended == total else { return }
+        for link in links { link.connection?.closeGracefully() }
+        done(ok)
+    }
+
+    fileprivate func closed(_ closure: HTTP2Closure) {
+        if ended < total {
+            FileHandle.standardError.write(Data("a connection ended early: \(closure)\n".utf8))
+            ended = total
+            done(ok)
+        }
+    }
+}
+
+private final class Link: HTTP2ClientConnectionDelegate {
+    var connection: HTTP2ClientConnection?
+    /// Strong: the run lives until its links are closed.
+    private let run: ClientRun
+
+    init(_ run: ClientRun) {
+        self.run = run
+    }
+
+    func http2Settings(streamLimit limit: Int) {
+        if let connection { run.fill(connection) }
+    }
+
+    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+        run.finished(response.status == 200)
+    }
+
+    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+        run.finished(false)
+    }
+
+    func http2GoAway(_ goAway: HTTP2GoAway) {}
+
+    func http2Closed(_ closure: HTTP2Closure) {
+        run.closed(closure)
+        connection = nil
+    }
+
+    func http2BatchEnded() {
+        if let connection { run.fill(connection) }
+    }
+}
