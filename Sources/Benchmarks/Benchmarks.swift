@@ -29,7 +29,8 @@ enum Benchmarks {
         }
         let name = arguments.first
         guard name == nil || cases.contains(where: { $0.name == name }) else {
-            FileHandle.standardError.write(Data("Benchmarks: there is no '\(name ?? "")'; --help lists what there is\n".utf8))
+            FileHandle.standardError.write(
+                Data("Benchmarks: there is no '\(name ?? "")'; --help lists what there is\n".utf8))
             exit(64)
         }
         do {

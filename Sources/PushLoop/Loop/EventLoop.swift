@@ -280,7 +280,9 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
             armTimer()
             let isBusy = !local.isEmpty || !flushes.isEmpty
             timeIsRead = false
-            unsafe event_base_loop(base, isBusy ? EVLOOP_NONBLOCK : EVLOOP_ONCE)
+            // ONCE in both cases: NONBLOCK alone does not return while any descriptor stays ready, and a descriptor
+            // may wait for the very flush that comes after it.
+            unsafe event_base_loop(base, isBusy ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE)
             ticks &+= 1
             if !timeIsRead { readTime() }
             if case .monotonic = clock { fireDueTimers() }

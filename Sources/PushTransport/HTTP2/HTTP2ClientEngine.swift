@@ -105,7 +105,7 @@ package final class HTTP2ClientEngine {
     }
 
     deinit {
-        for unsafe list in unsafe [open, free] {
+        for unsafelist in unsafe [open, free] {
             var next = unsafe list
             while let stream = unsafe next {
                 unsafe next = stream.pointee.next

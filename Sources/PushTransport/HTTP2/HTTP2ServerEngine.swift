@@ -250,7 +250,8 @@ package struct HTTP2Status: @unchecked Sendable {
         let name: StaticString = ":status"
         let flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
         unsafe field = nghttp2_nv(
-            name: UnsafeMutablePointer(mutating: name.utf8Start), value: UnsafeMutablePointer(mutating: digits.utf8Start),
+            name: UnsafeMutablePointer(mutating: name.utf8Start),
+            value: UnsafeMutablePointer(mutating: digits.utf8Start),
             namelen: name.utf8CodeUnitCount, valuelen: 3, flags: UInt8(flags))
     }
 }

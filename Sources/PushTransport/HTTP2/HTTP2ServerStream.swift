@@ -75,7 +75,7 @@ struct HTTP2ServerNotes {
     }
 
     mutating func destroyAll() {
-        for unsafe list in unsafe [open, free] {
+        for unsafelist in unsafe [open, free] {
             var next = unsafe list
             while let stream = unsafe next {
                 unsafe next = stream.pointee.next

@@ -30,7 +30,8 @@ package final class NameResolver: Sendable {
         defer { unsafe freeaddrinfo(list) }
         guard result == 0 else {
             let reason = unsafe String(cString: gai_strerror(result))
-            throw TCPError(.nameNotFound, "cannot look up \(place.host): \(reason); check the name and the DNS settings")
+            throw TCPError(
+                .nameNotFound, "cannot look up \(place.host): \(reason); check the name and the DNS settings")
         }
         var addresses: [SocketAddress] = []
         var next = unsafe list

@@ -82,7 +82,9 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Asks the system with a call of the form of `getsockname`.
-    static func read(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt) -> SocketAddress? {
+    static func read(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt)
+        -> SocketAddress?
+    {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return unsafe withUnsafeMutablePointer(to: &storage) { pointer in

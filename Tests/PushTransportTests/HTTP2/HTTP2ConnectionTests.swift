@@ -107,7 +107,9 @@ private final class KeptSocket {
     @Test func aNameThatDoesNotExist() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
-            await scene.with { $0.connect(to: HostPort(host: "no-such-host.invalid", port: 1), tls: tls, events: events) }
+            await scene.with {
+                $0.connect(to: HostPort(host: "no-such-host.invalid", port: 1), tls: tls, events: events)
+            }
             let all = await events.wait(count: 1)
             #expect("\(all)".contains("cannot look up no-such-host.invalid"))
         }

@@ -75,7 +75,8 @@ final class HTTP2Pair {
 
     @discardableResult
     func submit(_ request: HTTP2PreparedRequest = HTTP2Pair.request(), number: Int) -> Bool {
-        client.submit(request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], tag: UInt64(number))
+        client.submit(
+            request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], tag: UInt64(number))
     }
 }
 
@@ -139,7 +140,9 @@ final class HTTP2ServerLog: HTTP2ServerDelegate {
         var names: [String] = []
         var cursor = request.fields
         while let field = cursor.next() { names.append(String(decoding: field.name, as: UTF8.self)) }
-        let text = { (name: StaticString) in request.fields.first(name).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+        let text = { (name: StaticString) in
+            request.fields.first(name).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
         let record = Request(
             stream: request.stream, path: text(":path"), id: text("apns-id"),
             body: String(decoding: request.body, as: UTF8.self), bodyCount: request.bodyCount, fieldNames: names,

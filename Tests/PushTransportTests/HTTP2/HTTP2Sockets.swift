@@ -41,7 +41,9 @@ final class TestHTTP2Server: HTTP2ServerConnectionDelegate {
     }
 
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {
-        let text = { (name: StaticString) in request.fields.first(name).map { String(decoding: $0, as: UTF8.self) } ?? "" }
+        let text = { (name: StaticString) in
+            request.fields.first(name).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        }
         paths.append(text(":path"))
         behaviour(connection, request.stream, text(":path"), text("apns-id"))
     }

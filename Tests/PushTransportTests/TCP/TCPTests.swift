@@ -1,0 +1,241 @@
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+@Suite struct AddressTests {
+    @Test(arguments: [
+        ("127.0.0.1:80", "127.0.0.1", 80), ("example.com:443", "example.com", 443), ("[::1]:0", "::1", 0),
+        ("localhost:65535", "localhost", 65535),
+    ])
+    func placesAreRead(text: String, host: String, port: UInt16) throws {
+        let place = try #require(HostPort(text))
+        #expect(place == HostPort(host: host, port: port))
+        #expect(place.description == text)
+    }
+
+    @Test(arguments: ["", ":80", "host", "host:", "host:65536", "host:-1", "host:+1", "::1:80", "host:8 0", "[]:1"])
+    func badPlacesAreRefused(text: String) {
+        #expect(HostPort(text) == nil)
+    }
+
+    @Test func addressesKnowThemselves() throws {
+        let four = try #require(SocketAddress(ip: "127.0.0.1", port: 2197))
+        #expect(four.description == "127.0.0.1:2197")
+        #expect(four.port == 2197 && four.isLoopback)
+        let six = try #require(SocketAddress(ip: "::1", port: 443))
+        #expect(six.description == "[::1]:443")
+        #expect(six.isLoopback)
+        #expect(SocketAddress(ip: "8.8.8.8", port: 1)?.isLoopback == false)
+        #expect(SocketAddress(ip: "localhost", port: 1) == nil)
+    }
+}
+
+/// A plain channel's events, and what it writes when it opens.
+private final class Talker: ChannelHandler {
+    let events: EventRecorder<String>
+    let name: String
+    let greeting: [UInt8]
+    var channel: Channel?
+    var received: [UInt8] = []
+
+    init(_ name: String, greeting: [UInt8] = [], events: EventRecorder<String>) {
+        self.name = name
+        self.greeting = greeting
+        self.events = events
+    }
+
+    func channelOpened(_ channel: Channel) {
+        events.record("\(name) opened")
+        channel.write(greeting)
+    }
+
+    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
+        received.append(contentsOf: bytes)
+        events.record("\(name) received \(received.count)")
+    }
+
+    func channelWantsOutput(_ channel: Channel) {}
+
+    func channel(_ channel: Channel, closed reason: ChannelClosure) {
+        events.record("\(name) closed: \(reason)")
+    }
+}
+
+/// Everything of one test that lives on its loop.
+private final class Scene {
+    let loop: EventLoop
+    let resolver: NameResolver
+    var listener: TCPListener?
+    var connectors: [TCPConnector] = []
+    var talkers: [Talker] = []
+
+    init(on loop: EventLoop, resolver: NameResolver) {
+        self.loop = loop
+        self.resolver = resolver
+    }
+
+    func listen(host: String = "127.0.0.1", greeting: [UInt8] = [], events: EventRecorder<String>) throws {
+        listener = try TCPListener(on: loop, HostPort(host: host, port: 0)) { [unowned self] socket in
+            add(Talker("server", greeting: greeting, events: events), socket)
+        }
+    }
+
+    func connect(
+        to place: HostPort, within time: Duration = .seconds(20), greeting: [UInt8] = [], events: EventRecorder<String>
+    ) {
+        connectors.append(
+            TCPConnector(on: loop, to: place, resolver: resolver, deadline: loop.now + time) { [unowned self] result in
+                switch consume result {
+                case .connected(let socket, let address):
+                    events.record("connected to \(address)")
+                    add(Talker("client", greeting: greeting, events: events), socket)
+                case .failed(let error):
+                    events.record("failed: \(error)")
+                }
+            })
+    }
+
+    private func add(_ talker: Talker, _ socket: consuming Socket) {
+        talkers.append(talker)
+        let channel = Channel(socket, on: loop, tls: nil, handler: talker)
+        talker.channel = channel
+        channel.start()
+    }
+
+    func stop() {
+        for connector in connectors { connector.cancel() }
+        for talker in talkers { talker.channel?.abort() }
+        listener?.close()
+    }
+}
+
+@Suite(.timeLimit(.minutes(1))) struct TCPTests {
+    private func withScene(
+        _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
+    ) async throws {
+        let loop = EventLoop(name: "tcp-test")
+        let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
+        let resolver = NameResolver(pool: pool)
+        let scene = await loop.run { LoopBound(Scene(on: loop, resolver: resolver), on: loop) }
+        try await body(scene, EventRecorder<String>())
+        await scene.with { $0.stop() }
+        await loop.shutDown()
+        await pool.shutDown()
+    }
+
+    @Test func bytesGoBothWays() async throws {
+        try await withScene { scene, events in
+            let large = [UInt8](repeating: 7, count: 3_000_000)
+            try await scene.with { scene in
+                try scene.listen(greeting: large, events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), greeting: [1, 2, 3],
+                    events: events)
+            }
+            await events.wait { $0.contains("client received 3000000") && $0.contains("server received 3") }
+            let isWhole = await scene.with { scene in scene.talkers.contains { $0.received == large } }
+            #expect(isWhole)
+        }
+    }
+
+    @Test func theSlowReaderHoldsUpTheWriter() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+            }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = true
+                scene.talkers.first { $0.name == "client" }!.channel!.write([UInt8](repeating: 7, count: 20_000_000))
+            }
+            // A tick later the kernel has taken what it takes.
+            let congested = await scene.with { scene in
+                scene.talkers.first { $0.name == "client" }!.channel!.isCongested
+            }
+            #expect(congested)
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = false
+            }
+            await events.wait { $0.contains("server received 20000000") }
+        }
+    }
+
+    @Test func namesAreLookedUpAndAllAddressesTried() async throws {
+        try await withScene { scene, events in
+            // `localhost` may be ::1 first, where nobody listens: the other address must still be reached.
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(to: HostPort(host: "localhost", port: scene.listener!.address.port), events: events)
+            }
+            let all = await events.wait { $0.contains { $0.hasPrefix("connected") || $0.hasPrefix("failed") } }
+            #expect(all.contains { $0.hasPrefix("connected to 127.0.0.1:") })
+        }
+    }
+
+    @Test func noTimeIsNoConnection() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: "localhost", port: scene.listener!.address.port), within: .seconds(-1),
+                    events: events)
+            }
+            let all = await events.wait(count: 1)
+            #expect(all[0].contains("no answer in time"))
+        }
+    }
+
+    @Test func aCancelledAttemptSaysNothing() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                let place = HostPort(host: "localhost", port: scene.listener!.address.port)
+                scene.connect(to: place, events: events)
+                scene.connectors[0].cancel()
+                scene.connect(to: place, events: events)
+            }
+            await events.wait { $0.contains("client opened") }
+            #expect(events.events.count { $0.hasPrefix("connected") } == 1)
+        }
+    }
+
+    @Test func aTakenPortSaysWhatToDo() async throws {
+        try await withScene { scene, events in
+            let message = await scene.with { scene in
+                do {
+                    try scene.listen(events: events)
+                    _ = try TCPListener(
+                        on: scene.loop, HostPort(host: "127.0.0.1", port: scene.listener!.address.port)
+                    ) { _ in }
+                    return "no error"
+                } catch {
+                    return "\(error)"
+                }
+            }
+            #expect(message.contains("another process listens there"))
+        }
+    }
+
+    @Test func aClosedChannelGivesItsDescriptorBack() async throws {
+        try await withScene { scene, events in
+            try await scene.with { try $0.listen(events: events) }
+            for round in 1...3 {
+                await scene.with { scene in
+                    scene.connect(
+                        to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), greeting: [1],
+                        events: events)
+                }
+                await events.wait { $0.count { $0 == "server received 1" } == round }
+                await scene.with { scene in
+                    // The channel is kept, but its end must reach the peer all the same.
+                    scene.talkers.last { $0.name == "client" }!.channel!.close()
+                }
+                await events.wait { $0.count { $0.hasPrefix("server closed") } == round }
+            }
+            #expect(events.events.count { $0 == "server closed: closed by the peer" } == 3)
+        }
+    }
+}
