@@ -1,0 +1,170 @@
+import Glibc
+
+/// What a line looks like.
+package enum LogFormat: Hashable, Sendable {
+    /// For people: columns, fields as `key=value`, what is not plain in quotes.
+    case text(colours: Bool)
+    /// For machines: one JSON object a line.
+    case json
+
+    /// Text, with colours where a person looks at a terminal and has not asked for none (`NO_COLOR`).
+    package static func text(for descriptor: CInt) -> LogFormat {
+        .text(colours: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
+    }
+}
+
+/// All that one line says.
+struct LogRecord {
+    let time: WallTime
+    let level: LogLevel
+    let subsystem: String
+    let message: String
+    let fields: LogFields
+}
+
+extension LogFormat {
+    func write(_ record: LogRecord, to line: inout LogLine) {
+        switch self {
+        case .text(let colours): writeText(record, colours, &line)
+        case .json: writeJSON(record, &line)
+        }
+    }
+
+    // MARK: Text
+
+    private static let cutText = " [cut]\n"
+    private static let resetColour = "\u{1B}[0m"
+
+    private func writeText(_ record: LogRecord, _ colours: Bool, _ line: inout LogLine) {
+        line.reserve(Self.cutText.utf8.count)
+        line.append(time: record.time)
+        line.append(" ")
+        let colour = colours ? record.level.colour : ""
+        line.append(colour)
+        line.append(record.level.column)
+        if !colour.isEmpty { line.append(Self.resetColour) }
+        line.append(" ")
+        line.append(escaping: record.subsystem, for: .sentence)
+        for _ in record.subsystem.utf8.count..<max(10, record.subsystem.utf8.count) { line.append(" ") }
+        line.append(" ")
+        line.append(escaping: record.message, for: .sentence)
+        for (key, value) in record.fields.pairs where !line.isTruncated {
+            line.append(" ")
+            line.append(key.name)
+            line.append("=")
+            writeTextValue(value, &line)
+        }
+        line.release(Self.cutText.utf8.count)
+        line.append(line.isTruncated ? Self.cutText : "\n")
+    }
+
+    private func writeTextValue(_ value: LogValue, _ line: inout LogLine) {
+        let text = value.plainText
+        guard case .string = value, !Self.isPlain(text) else {
+            if case .list = value { return writeQuoted(text, &line) }
+            return line.append(escaping: text, for: .sentence)
+        }
+        writeQuoted(text, &line)
+    }
+
+    private func writeQuoted(_ text: String, _ line: inout LogLine) {
+        line.append("\"")
+        line.append(escaping: text, for: .quoted)
+        line.append("\"")
+    }
+
+    /// Nothing in it that could be read as another field.
+    private static func isPlain(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
+    }
+
+    // MARK: JSON
+
+    private static let jsonEnd = "}\n"
+    private static let jsonCut = ",\"truncated\":true}\n"
+
+    private func writeJSON(_ record: LogRecord, _ line: inout LogLine) {
+        // One byte more: the quote that closes a string that was cut.
+        line.reserve(Self.jsonCut.utf8.count + 1)
+        line.append("{\"ts\":\"")
+        line.append(time: record.time)
+        line.append("\",\"level\":\"")
+        line.append(record.level.name)
+        line.append("\"")
+        writeJSONText(",\"subsystem\":\"", record.subsystem, &line)
+        writeJSONText(",\"message\":\"", record.message, &line)
+        for (key, value) in record.fields.pairs where !line.isTruncated {
+            writeJSONField(key, value, &line)
+        }
+        line.release(Self.jsonCut.utf8.count + 1)
+        line.append(line.isTruncated ? Self.jsonCut : Self.jsonEnd)
+    }
+
+    /// A string is cut to fit; anything else is there whole or not at all, so that the line stays JSON.
+    private func writeJSONField(_ key: LogKey, _ value: LogValue, _ line: inout LogLine) {
+        if case .string(let text) = value {
+            return writeJSONText(",\"\(key.name)\":\"", text, &line)
+        }
+        var field = LogLine(limit: line.room)
+        field.append(",\"\(key.name)\":")
+        writeJSONValue(value, &field)
+        if field.isTruncated {
+            line.markTruncated()
+        } else {
+            line.append(field.text)
+        }
+    }
+
+    private func writeJSONText(_ start: String, _ text: String, _ line: inout LogLine) {
+        guard start.utf8.count <= line.room else { return line.markTruncated() }
+        line.append(start)
+        line.append(escaping: text, for: .json)
+        line.release(1)
+        line.append("\"")
+        line.reserve(1)
+    }
+
+    private func writeJSONValue(_ value: LogValue, _ line: inout LogLine) {
+        switch value {
+        case .string(let text): writeJSONText("\"", text, &line)
+        case .int(let number): line.append(String(number))
+        case .uint(let number): line.append(String(number))
+        case .double(let number): line.append(number.isFinite ? String(number) : "\"\(number)\"")
+        case .bool(let flag): line.append(flag ? "true" : "false")
+        case .duration(let duration): line.append(String(duration.inSeconds))
+        case .bytes(let count): line.append(String(count))
+        case .time(let time): line.append("\"\(time.iso8601)\"")
+        case .list(let values):
+            line.append("[")
+            for (index, value) in values.enumerated() where !line.isTruncated {
+                if index > 0 { line.append(",") }
+                writeJSONValue(value, &line)
+            }
+            line.append("]")
+        }
+    }
+}
+
+extension LogLevel {
+    fileprivate var column: String {
+        switch self {
+        case .trace: "TRACE  "
+        case .debug: "DEBUG  "
+        case .info: "INFO   "
+        case .notice: "NOTICE "
+        case .warning: "WARNING"
+        case .error: "ERROR  "
+        }
+    }
+
+    fileprivate var colour: String {
+        switch self {
+        case .trace, .debug: "\u{1B}[2m"
+        case .info: ""
+        case .notice: "\u{1B}[36m"
+        case .warning: "\u{1B}[33m"
+        case .error: "\u{1B}[31m"
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Glibc
+import Synchronization
+
+/// Where lines go: a descriptor, a format, a level. Safe from every thread; one `write` a line.
+package final class LogOutput: Sendable {
+    private struct State {
+        var line: LogLine
+        var limiter: LogRateLimiter?
+        var lost: UInt64 = 0
+    }
+
+    /// What a pipe takes in one piece (PIPE_BUF), so that lines of several processes on one pipe stay whole.
+    package static let maximumLineLength = 4096
+
+    private let descriptor: CInt
+    private let format: LogFormat
+    private let threshold: Atomic<UInt8>
+    private let clock: @Sendable () -> (WallTime, MonotonicTime)
+    private let state: Mutex<State>
+
+    /// The descriptor stays the caller's and must outlive the output. Without a `limit` every line is written.
+    package convenience init(
+        descriptor: CInt = 2, format: LogFormat? = nil, level: LogLevel = .info, limit: LogRateLimit? = LogRateLimit()
+    ) {
+        self.init(
+            descriptor: descriptor, format: format ?? .text(for: descriptor), level: level, limit: limit,
+            clock: { (.current(), .current()) })
+    }
+
+    init(
+        descriptor: CInt, format: LogFormat, level: LogLevel, limit: LogRateLimit?,
+        maximumLineLength: Int = LogOutput.maximumLineLength,
+        clock: @escaping @Sendable () -> (WallTime, MonotonicTime)
+    ) {
+        precondition(maximumLineLength >= 256, "a log line needs room for at least 256 bytes")
+        self.descriptor = descriptor
+        self.format = format
+        self.clock = clock
+        threshold = Atomic(level.rawValue)
+        state = Mutex(State(line: LogLine(limit: maximumLineLength), limiter: limit.map { LogRateLimiter($0) }))
+    }
+
+    /// May be changed at any time, as a reload of the configuration does.
+    package var level: LogLevel {
+        get { LogLevel(rawValue: threshold.load(ordering: .relaxed)) ?? .info }
+        set { threshold.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
+    package func isEnabled(_ level: LogLevel) -> Bool {
+        level.rawValue >= threshold.load(ordering: .relaxed)
+    }
+
+    /// Lines that the descriptor did not take (it is full and does not block, or it is closed).
+    package var lostLineCount: UInt64 {
+        state.withLock { $0.lost }
+    }
+
+    /// Says now what the rate limit has left out and nobody has been told. For the end of a process.
+    package func flushSuppressed() {
+        let (time, _) = clock()
+        state.withLock { state in
+            for leftover in state.limiter?.takeAll() ?? [] { report(leftover, time, &state) }
+        }
+    }
+
+    func write(level: LogLevel, subsystem: String, message: String, fields: LogFields, site: LogSite) {
+        let (time, now) = clock()
+        state.withLock { state in
+            if let verdict = state.limiter?.lineArrived(at: site, level: level, subsystem: subsystem, now: now) {
+                switch verdict {
+                case .suppress: return
+                case .write(let suppressed):
+                    if suppressed > 0 {
+                        let leftover = LogRateLimiter.Leftover(
+                            site: site, level: level, subsystem: subsystem, suppressed: suppressed)
+                        report(leftover, time, &state)
+                    }
+                }
+            }
+            write(
+                LogRecord(time: time, level: level, subsystem: subsystem, message: message, fields: fields), &state)
+            for leftover in state.limiter?.takeLeftovers(now: now) ?? [] { report(leftover, time, &state) }
+        }
+    }
+
+    private func report(_ leftover: LogRateLimiter.Leftover, _ time: WallTime, _ state: inout State) {
+        let place: LogFields = [
+            .suppressed: leftover.suppressed, .file: "\(leftover.site.file):\(leftover.site.line)",
+        ]
+        write(
+            LogRecord(
+                time: time, level: leftover.level, subsystem: leftover.subsystem,
+                message: "suppressed \(leftover.suppressed) lines like those of this place", fields: place),
+            &state)
+    }
+
+    private func write(_ record: LogRecord, _ state: inout State) {
+        state.line.removeAll()
+        format.write(record, to: &state.line)
+        if !send(state.line.bytes) {
+            state.lost += 1
+        }
+    }
+
+    /// One call a line; a second one only if the system was interrupted or took a part.
+    private func send(_ bytes: [UInt8]) -> Bool {
+        unsafe bytes.withUnsafeBytes { buffer in
+            var sent = 0
+            while sent < buffer.count {
+                let count = unsafe Glibc.write(descriptor, buffer.baseAddress! + sent, buffer.count - sent)
+                if count > 0 {
+                    sent += count
+                } else if errno != EINTR {
+                    return false
+                }
+            }
+            return true
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Glibc
+import Testing
+
+@testable import PushLoop
+
+/// A file without a name that an output writes to.
+final class LineCapture: Sendable {
+    let descriptor: CInt
+
+    init() throws {
+        var path = Array("/tmp/carillon-log-XXXXXX".utf8CString)
+        descriptor = mkstemp(&path)
+        try #require(descriptor >= 0)
+        unlink(path)
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    var text: String {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = pread(descriptor, &chunk, chunk.count, bytes.count)
+            if count <= 0 { break }
+            bytes += chunk[..<count]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    var lines: [Substring] { text.split(separator: "\n") }
+}
+
+/// 2026-03-01T09:30:00.250Z
+let testTime = WallTime(milliseconds: 1_772_357_400_250)
+
+extension LogOutput {
+    /// Without a limit and with a clock that stands still.
+    convenience init(
+        _ capture: LineCapture, _ format: LogFormat, level: LogLevel = .trace, lineLength: Int = maximumLineLength
+    ) {
+        self.init(
+            descriptor: capture.descriptor, format: format, level: level, limit: nil, maximumLineLength: lineLength,
+            clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
+    }
+}
+
+extension LogKey {
+    static let peerText = LogKey("peer_text")
+    static let values = LogKey("values")
+}

@@ -1,0 +1,141 @@
+import Synchronization
+import Testing
+
+@testable import PushLoop
+
+@Suite struct LoggerTests {
+    @Test func lineForPeopleHasColumns() throws {
+        let capture = try LineCapture()
+        let logger = Logger("tls", to: LogOutput(capture, .text(colours: false)))
+        logger.info(
+            "connected", [.host: "api.example.com", .port: 443, .duration: Duration.microseconds(12_340), .size: 17])
+        logger.warning("slow answer", [.reason: "no room left", .count: LogValue.bytes(4311)])
+        #expect(
+            capture.text == """
+                2026-03-01T09:30:00.250Z INFO    tls        connected host=api.example.com port=443 duration=12.3ms size=17
+                2026-03-01T09:30:00.250Z WARNING tls        slow answer reason="no room left" count=4311 B
+
+                """)
+    }
+
+    @Test func coloursOnlyWhenAsked() throws {
+        let plain = try LineCapture()
+        Logger("a", to: LogOutput(plain, .text(colours: false))).error("x")
+        #expect(!plain.text.contains("\u{1B}"))
+        let coloured = try LineCapture()
+        Logger("a", to: LogOutput(coloured, .text(colours: true))).error("x")
+        #expect(coloured.text.contains("\u{1B}[31mERROR  \u{1B}[0m"))
+        #expect(LogFormat.text(for: plain.descriptor) == .text(colours: false))
+    }
+
+    @Test func lineForMachinesIsOneObject() throws {
+        let capture = try LineCapture()
+        let logger = Logger("intake", to: LogOutput(capture, .json)).with([.connection: 7])
+        logger.notice(
+            "drained \(3) sockets",
+            [
+                .host: "a\"b\\c", .duration: Duration.milliseconds(1500), .count: -2, .size: LogValue.bytes(9),
+                .values: ["x", "y"], .reason: Double.nan, .error: SystemError(number: 2),
+                .suppressed: true, .attempt: LogValue.time(testTime),
+            ])
+        #expect(
+            capture.text == #"""
+                {"ts":"2026-03-01T09:30:00.250Z","level":"notice","subsystem":"intake","message":"drained 3 sockets",\#
+                "connection":7,"host":"a\"b\\c","duration":1.5,"count":-2,"size":9,"values":["x","y"],"reason":"nan",\#
+                "error":"No such file or directory (errno 2)","suppressed":true,"attempt":"2026-03-01T09:30:00.250Z"}
+
+                """#)
+    }
+
+    @Test func disabledLevelEvaluatesNothing() throws {
+        let capture = try LineCapture()
+        let output = LogOutput(capture, .json, level: .notice)
+        let logger = Logger("x", to: output)
+        var evaluated = 0
+        func message() -> LogMessage {
+            evaluated += 1
+            return "evaluated"
+        }
+        func fields() -> LogFields {
+            evaluated += 1
+            return [.count: 1]
+        }
+        logger.trace(message(), fields())
+        logger.debug(message(), fields())
+        logger.info(message(), fields())
+        #expect(evaluated == 0)
+        #expect(capture.text.isEmpty)
+        #expect(!logger.isEnabled(.info))
+        logger.notice(message(), fields())
+        #expect(evaluated == 2)
+        output.level = .debug
+        logger.debug(message(), fields())
+        #expect(evaluated == 4)
+        #expect(capture.lines.count == 2)
+    }
+
+    @Test func levelsAreOrderedAndNamed() {
+        #expect(LogLevel.allCases == LogLevel.allCases.sorted())
+        for level in LogLevel.allCases { #expect(LogLevel(name: level.name) == level) }
+        #expect(LogLevel(name: "loud") == nil)
+    }
+
+    @Test func linesOfManyThreadsStayWhole() async throws {
+        let capture = try LineCapture()
+        let output = LogOutput(capture, .text(colours: false))
+        await withTaskGroup { group in
+            for task in 0..<8 {
+                group.addTask {
+                    let logger = Logger("task\(task)", to: output)
+                    for number in 0..<250 { logger.info("line", [.count: number, .connection: task]) }
+                }
+            }
+        }
+        let lines = capture.lines
+        #expect(lines.count == 2000)
+        #expect(Set(lines).count == 2000)
+        #expect(lines.allSatisfy { $0.hasPrefix("2026-03-01T09:30:00.250Z INFO    task") })
+        #expect(output.lostLineCount == 0)
+    }
+
+    @Test func lostLinesAreCounted() throws {
+        let output = LogOutput(
+            descriptor: -1, format: .json, level: .info, limit: nil,
+            clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
+        Logger("x", to: output).info("nowhere")
+        #expect(output.lostLineCount == 1)
+    }
+
+    @Test func rateLimitSaysWhatItLeftOut() throws {
+        let capture = try LineCapture()
+        let now = Atomic<Int64>(0)
+        let output = LogOutput(
+            descriptor: capture.descriptor, format: .text(colours: false), level: .info,
+            limit: LogRateLimit(lines: 2, interval: .seconds(1)),
+            clock: { (testTime, MonotonicTime(nanoseconds: now.load(ordering: .relaxed))) })
+        let logger = Logger("x", to: output)
+        func noisy() { logger.warning("again") }
+        for _ in 0..<50 { noisy() }
+        logger.info("another place")
+        #expect(capture.lines.count == 3)
+        now.store(1_000_000_000, ordering: .relaxed)
+        noisy()
+        let lines = capture.lines
+        #expect(lines.count == 5)
+        #expect(lines[3].contains("WARNING x          suppressed 48 lines like those of this place suppressed=48"))
+        #expect(lines[3].contains("file=PushLoopTests/LoggerTests.swift:"))
+        #expect(lines[4].hasSuffix("again"))
+        for _ in 0..<5 { noisy() }
+        output.flushSuppressed()
+        #expect(capture.lines.last?.contains("suppressed 4 lines") == true)
+        let count = capture.lines.count
+        output.flushSuppressed()
+        #expect(capture.lines.count == count)
+    }
+
+    @Test func keysAreChecked() async {
+        #expect(LogKey("apns_id").name == "apns_id")
+        await #expect(processExitsWith: .failure) { _ = LogKey("With Space") }
+        await #expect(processExitsWith: .failure) { _ = LogKey("level") }
+    }
+}

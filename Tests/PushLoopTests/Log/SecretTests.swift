@@ -1,0 +1,53 @@
+import Testing
+
+@testable import PushLoop
+
+@Suite struct SecretTests {
+    private struct Settings {
+        let name = "shop"
+        let password = Secret("hunter2")
+        let key: Secret<[UInt8]>? = Secret(Array("hunter2".utf8))
+    }
+
+    private enum Credential {
+        case password(Secret<String>)
+    }
+
+    @Test func noWayOfPrintingShowsIt() {
+        let secret = Secret("hunter2")
+        var dumped = ""
+        dump(secret, to: &dumped)
+        dump(Settings(), to: &dumped)
+        dump(Credential.password(secret), to: &dumped)
+        dump([Optional(secret)], to: &dumped)
+        let texts = [
+            "\(secret)", String(describing: secret), String(reflecting: secret), secret.description,
+            secret.debugDescription, "\([secret])", String(reflecting: Optional(secret)), "\(Settings())",
+            String(reflecting: Credential.password(secret)), "\(secret as Any)", dumped,
+        ]
+        for text in texts {
+            #expect(text.contains("<secret>"))
+            #expect(!text.contains("hunter2"))
+        }
+        // The bytes of the key do not show as numbers either.
+        #expect(!dumped.contains("104"))
+    }
+
+    @Test func mirrorHasNoChildren() {
+        let mirror = Mirror(reflecting: Secret(42))
+        #expect(mirror.children.isEmpty)
+        #expect(mirror.superclassMirror == nil)
+    }
+
+    /// A message interpolates and a field takes only what is `LogRepresentable`: with a secret neither compiles.
+    @Test func secretIsNotLogRepresentable() {
+        #expect(!(Secret("x") as Any is any LogRepresentable))
+        #expect(!(Secret(LogValue.int(1)) as Any is any LogRepresentable))
+        #expect(!([Secret(1)] as Any is any LogRepresentable))
+        #expect("x" as Any is any LogRepresentable)
+    }
+
+    @Test func whoNeedsItCanOpenIt() {
+        #expect(Secret("hunter2").withRevealed { $0.count } == 7)
+    }
+}
