@@ -46,6 +46,26 @@ struct TLSInteropTests {
         #expect(output.contains("Verification: OK"))
     }
 
+    @Test func aClientMayNotRenegotiate() throws {
+        let files = try TemporaryFiles()
+        let root = try files.write("root.pem", certificates.authority.certificatePEM)
+        let listener = try TestSocket.listening()
+        let tool = try OpenSSLProcess([
+            "s_client", "-connect", "127.0.0.1:\(listener.port)", "-CAfile", root, "-tls1_2",
+        ])
+        let context = try TLSContext.server(TLSServerConfiguration(identity: certificates.serverIdentity))
+        let connection = try TestConnection(listener.accepted(), TLSEngine(context: context, role: .server))
+        try connection.run { $0.engine.state == .established }
+        let session = try #require(connection.engine.session)
+        // A line that is only this letter makes s_client ask for a new handshake.
+        try tool.send("R\n")
+        #expect(throws: (any Error).self) { try connection.run { _ in false } }
+        connection.hangUp()
+        #expect(connection.received.isEmpty)
+        #expect(connection.engine.session?.cipher == session.cipher)
+        #expect(tool.outputToTheEnd().contains("no renegotiation"))
+    }
+
     @Test(arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
     func weConnectToOpenSSL(_ flag: String, _ version: String) throws {
         let files = try TemporaryFiles()
@@ -220,6 +240,10 @@ private final class TestConnection {
     init(_ socket: TestSocket, _ engine: TLSEngine) {
         self.socket = socket
         self.engine = engine
+    }
+
+    func hangUp() {
+        shutdown(socket.descriptor, CInt(SHUT_RDWR))
     }
 
     func flush() throws {
