@@ -73,15 +73,9 @@ package struct HMACSHA256: ~Copyable {
     package init(key: [UInt8]) {
         guard let context = unsafe EVP_MAC_CTX_new(Self.algorithm) else { fatalError("out of memory") }
         unsafe self.context = context
-        var name = Array("SHA256\0".utf8)
         // For OpenSSL a null key means the key from before; no key at all is a key of length zero.
         let given = key.isEmpty ? [0] : key
-        let result = unsafe name.withUnsafeMutableBytes { name in
-            let digest = unsafe OSSL_PARAM_construct_utf8_string(
-                OSSL_MAC_PARAM_DIGEST, name.baseAddress?.assumingMemoryBound(to: CChar.self), 0)
-            let parameters = unsafe [digest, OSSL_PARAM_construct_end()]
-            return unsafe EVP_MAC_init(context, given, key.count, parameters)
-        }
+        let result = unsafe COpenSSL_begin_hmac_sha256(context, given, key.count)
         precondition(result == 1, "OpenSSL refuses HMAC-SHA256")
     }
 

@@ -9,6 +9,8 @@ package final class TLSContext: @unchecked Sendable {
     let isServer: Bool
     /// What a client offers, and therefore insists on.
     let alpn: [String]
+    /// True if the system's roots are to be trusted and there are none: for the error text.
+    private(set) var lacksSystemRoots = false
     /// A client's: sessions to resume.
     let sessions = TLSSessionCache()
     /// The server's protocols in wire form, which the ALPN callback reads. Never changed, so that it stays in place.
@@ -188,8 +190,12 @@ package final class TLSContext: @unchecked Sendable {
             sources = own
         }
         if case .only = trust {
-        } else if unsafe SSL_CTX_set_default_verify_paths(pointer) != 1 {
-            throw misconfigured("the system's trusted roots")
+            // The system's are not wanted.
+        } else {
+            guard unsafe SSL_CTX_set_default_verify_paths(pointer) == 1 else {
+                throw misconfigured("the system's trusted roots")
+            }
+            lacksSystemRoots = !SystemRoots.areInstalled()
         }
         let store = unsafe SSL_CTX_get_cert_store(pointer)
         for source in sources {

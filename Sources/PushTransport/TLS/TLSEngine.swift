@@ -293,7 +293,8 @@ package final class TLSEngine {
         let errors = OpenSSLErrors.drain()
         let failure = unsafe pipe.pointee.verifyFailure
         if let failure, errors.tlsReason == SSL_R_CERTIFICATE_VERIFY_FAILED {
-            return TLSError(failure, peer: peer, expectedName: serverName)
+            return TLSError(
+                failure, peer: peer, expectedName: serverName, lacksSystemRoots: context.lacksSystemRoots)
         }
         return TLSError(
             errors, peer: peer, isHandshaking: state == .handshaking, isServer: context.isServer, firstByte: firstByte)

@@ -3,7 +3,9 @@ import PushLoop
 
 extension TLSError {
     /// What our own verification found wrong with the peer's chain.
-    init(_ failure: TLSPipe.VerifyFailure, peer: String, expectedName: String?) {
+    init(
+        _ failure: TLSPipe.VerifyFailure, peer: String, expectedName: String?, lacksSystemRoots: Bool
+    ) {
         let reason = unsafe String(cString: X509_verify_cert_error_string(Int(failure.code)))
         guard let certificate = failure.certificate else {
             self.init(.certificateRejected, "the certificate of \(peer) was rejected: \(reason)")
@@ -11,7 +13,10 @@ extension TLSError {
         }
         let info = CertificateInfo(certificate)
         let subject = info.subject.isEmpty ? "without a subject" : info.subject
-        let remedy = "if it is to be trusted, add its certificate to the trusted ones of this connection"
+        let remedy =
+            lacksSystemRoots
+            ? "this system has no trusted roots at all: install its package ca-certificates"
+            : "if it is to be trusted, add its certificate to the trusted ones of this connection"
         switch failure.code {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             self.init(
@@ -56,7 +61,10 @@ extension TLSError {
         }
         // A handshake begins with a handshake record or an alert. Anything else is another protocol.
         if isHandshaking, let firstByte, firstByte != 0x16, firstByte != 0x15 {
-            let isHTTP = reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST || firstByte == 0x48
+            // A server that greets with an H is HTTP; OpenSSL itself looks for it in requests only.
+            let isHTTP =
+                reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST
+                || !isServer && firstByte == UInt8(ascii: "H")
             self.init(
                 .notTLS,
                 isServer

@@ -68,6 +68,15 @@ static inline int COpenSSL_new_ssl_index(void)
     return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
 
+/* Parameters are pointers to names that must live until the call; in C they do. */
+static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t length)
+{
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0), OSSL_PARAM_construct_end()
+    };
+    return EVP_MAC_init(context, key, length, parameters);
+}
+
 /* What a memory BIO holds; valid until the BIO changes. */
 static inline long COpenSSL_memory(BIO *bio, char **data)
 {

@@ -66,6 +66,18 @@ import Testing
         #expect(try failure(damaged, key).message.contains("damaged.pem"))
     }
 
+    @Test func anEmptySystemIsNoticed() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: directory) }
+        let file = directory.appendingPathComponent("cert.pem").path
+        #expect(!SystemRoots.areInstalled(file: file, directories: "/nonexistent"))
+        #expect(!SystemRoots.areInstalled(file: file, directories: "\(directory.path):/nonexistent"))
+        try certificates.authority.certificatePEM.write(toFile: file, atomically: true, encoding: .utf8)
+        #expect(SystemRoots.areInstalled(file: file, directories: "/nonexistent"))
+        #expect(SystemRoots.areInstalled(file: "/nonexistent", directories: "/nonexistent:\(directory.path)"))
+    }
+
     @Test func encryptedKeys() throws {
         for key in [KeyFixtures.p256KeyEncrypted, KeyFixtures.p256KeyEncryptedTraditionally] {
             let certificate = PEMSource.text(KeyFixtures.p256Certificate)

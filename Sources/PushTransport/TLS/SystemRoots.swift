@@ -1,0 +1,34 @@
+private import COpenSSL
+import Glibc
+
+/// The root certificates that come with the system. OpenSSL takes it silently when there are none, and then trusts
+/// nobody, which is how a bare container behaves.
+package enum SystemRoots {
+    /// Where OpenSSL looks, and whether there is something.
+    package static func areInstalled() -> Bool {
+        let file = unsafe place(X509_get_default_cert_file_env(), X509_get_default_cert_file())
+        let directory = unsafe place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir())
+        return areInstalled(file: file, directories: directory)
+    }
+
+    /// `directories` may be several, with colons between them.
+    package static func areInstalled(file: String, directories: String) -> Bool {
+        var status = stat()
+        if unsafe stat(file, &status) == 0, status.st_size > 0 { return true }
+        return directories.split(separator: ":").contains { hasEntries(String($0)) }
+    }
+
+    private static func place(_ variable: UnsafePointer<CChar>?, _ standard: UnsafePointer<CChar>?) -> String {
+        if let variable = unsafe variable, let value = unsafe getenv(variable) { return unsafe String(cString: value) }
+        return unsafe standard.map { unsafe String(cString: $0) } ?? ""
+    }
+
+    private static func hasEntries(_ path: String) -> Bool {
+        guard let directory = unsafe opendir(path) else { return false }
+        defer { unsafe closedir(directory) }
+        var count = 0
+        // Two entries are the directory itself and its parent.
+        while count < 3, unsafe readdir(directory) != nil { count += 1 }
+        return count >= 3
+    }
+}
