@@ -15,7 +15,7 @@ import PushLoop
 @safe
 final class HTTP1Connection: TickEndFlushing {
     private enum Phase {
-        /// Accepted in this tick; evhttp is still setting it up. Can transition to: reading, answering, closed.
+        /// Accepted in this tick; evhttp has its callbacks. Can transition to: reading, answering, closed.
         case opening
         /// Bytes go to the machine. Can transition to: answering, closed.
         case reading
@@ -76,8 +76,16 @@ final class HTTP1Connection: TickEndFlushing {
         self.admission = admission
         limits = server.limits
         machine = HTTP1RequestMachine(limits: server.limits)
-        // Until `begin`: evhttp may give up on a connection that it has just asked for, and tells nobody.
+        // Until `begin`: the client may go in the tick in which it came, and evhttp then tells nobody.
         unsafe bufferevent_incref(buffer)
+        // From now: bytes may come before this tick ends, and evhttp has its callbacks still.
+        let this = unsafe Unmanaged.passUnretained(self).toOpaque()
+        unsafe inputWatch = evbuffer_add_cb(
+            bufferevent_get_input(buffer),
+            { _, change, this in unsafe HTTP1Connection.from(this).inputChanged(by: change!.pointee.n_added) }, this)
+        unsafe outputWatch = evbuffer_add_cb(
+            bufferevent_get_output(buffer),
+            { _, change, this in unsafe HTTP1Connection.from(this).outputShrank(by: change!.pointee.n_deleted) }, this)
         schedule()
     }
 
@@ -103,10 +111,10 @@ final class HTTP1Connection: TickEndFlushing {
         var event: EventCallback?
         unsafe bufferevent_getcb(buffer, nil, nil, &event, &context)
         guard unsafe event != nil, let context = unsafe context else {
-            // evhttp closed the descriptor itself; its number may be somebody else's by now.
-            unsafe bufferevent_setfd(buffer, -1)
-            unsafe bufferevent_decref(buffer)
+            // The client has gone again, and evhttp with it.
+            removeWatches()
             phase = .closed
+            unsafe bufferevent_decref(buffer)
             return
         }
         // The argument of evhttp's callbacks is its connection: there is no other way to it before a first request.
@@ -118,12 +126,6 @@ final class HTTP1Connection: TickEndFlushing {
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe evhttp_connection_set_closecb(
             connection, { _, this in unsafe HTTP1Connection.from(this).wasClosed() }, this)
-        unsafe inputWatch = evbuffer_add_cb(
-            bufferevent_get_input(buffer),
-            { _, change, this in unsafe HTTP1Connection.from(this).inputChanged(by: change!.pointee.n_added) }, this)
-        unsafe outputWatch = evbuffer_add_cb(
-            bufferevent_get_output(buffer),
-            { _, change, this in unsafe HTTP1Connection.from(this).outputShrank(by: change!.pointee.n_deleted) }, this)
         unsafe bufferevent_setwatermark(buffer, Int16(EV_READ), 0, Self.heldBytes)
         setUpSocket()
         takeCallbacks()
@@ -166,6 +168,7 @@ final class HTTP1Connection: TickEndFlushing {
     private func takeCallbacks() {
         unsafe bufferevent_getcb(buffer, &readCallback, &writeCallback, nil, nil)
         unsafe setCallbacks(read: nil, write: nil)
+        unsafe bufferevent_enable(buffer, Int16(EV_READ))
     }
 
     private func setCallbacks(read: DataCallback?, write: DataCallback?) {
@@ -179,8 +182,11 @@ final class HTTP1Connection: TickEndFlushing {
         guard added > 0, !isReleasing else { return }
         switch phase {
         case .reading: schedule()
-        case .between: takeInput()
-        case .opening, .answering, .closed: break
+        case .opening, .between:
+            takeInput()
+            // One tick may hold several reads; the machine comes to its turn only at the end.
+            if incoming.count > Self.heldBytes { unsafe bufferevent_disable(buffer, Int16(EV_READ)) }
+        case .answering, .closed: break
         }
     }
 
@@ -374,13 +380,17 @@ final class HTTP1Connection: TickEndFlushing {
             // Closing over unread bytes resets the connection, and with it goes what the client has not read yet.
             linger = HTTP1Linger(copyOf: unsafe bufferevent_getfd(buffer))
         }
-        unsafe _ = evbuffer_remove_cb_entry(bufferevent_get_input(buffer), inputWatch)
-        unsafe _ = evbuffer_remove_cb_entry(bufferevent_get_output(buffer), outputWatch)
+        removeWatches()
         unsafe evhttp = nil
         phase = .closed
         clearTimer()
         exchange?.connectionWasClosed()
         schedule()
+    }
+
+    private func removeWatches() {
+        unsafe _ = evbuffer_remove_cb_entry(bufferevent_get_input(buffer), inputWatch)
+        unsafe _ = evbuffer_remove_cb_entry(bufferevent_get_output(buffer), outputWatch)
     }
 
     private func finishClosing() {

@@ -54,6 +54,8 @@ struct HTTP1RequestMachine: ~Copyable {
     private var scanned = 0
     private var skippedEmptyLine = false
     private var trailerBytes = 0
+    /// Known before the rest of the head is, for the sake of refusing it.
+    private var asksForHead = false
 
     init(limits: HTTP1Limits) {
         self.limits = limits
@@ -99,7 +101,7 @@ struct HTTP1RequestMachine: ~Copyable {
                 }
             case .refused(let refusal):
                 bytes.removeAll()
-                return .refused(refusal, isHead: head?.method == .head)
+                return .refused(refusal, isHead: asksForHead)
             }
         }
     }
@@ -108,14 +110,7 @@ struct HTTP1RequestMachine: ~Copyable {
 
     /// Nil where it is to be tried again.
     private mutating func readHead(_ bytes: inout ByteQueue) throws(HTTP1Refusal) -> Step? {
-        guard let end = try findHeadEnd(bytes) else {
-            guard bytes.count <= limits.headerBytes else {
-                throw lineStart == 0
-                    ? HTTP1Refusal(414, "a request line and its header fields have at most \(limits.headerBytes) bytes")
-                    : HTTP1Refusal(431, "header fields have at most \(limits.headerBytes) bytes")
-            }
-            return .needsMore
-        }
+        guard let end = try findHeadEnd(bytes) else { return .needsMore }
         if end == 0 {
             // RFC 9112 §2.2: an empty line before a request is ignored. One.
             guard !skippedEmptyLine else { throw HTTP1Refusal(400, "empty lines where a request should be") }
@@ -124,13 +119,11 @@ struct HTTP1RequestMachine: ~Copyable {
             (lineStart, scanned) = (0, 0)
             return nil
         }
-        guard end <= limits.headerBytes else {
-            throw HTTP1Refusal(431, "header fields have at most \(limits.headerBytes) bytes")
-        }
         let text = unsafe bytes.withBytes { unsafe Array($0[..<end]) }
         bytes.consume(end + 2)
         (lineStart, scanned) = (0, 0)
         skippedEmptyLine = false
+        asksForHead = text.starts(with: "HEAD ".utf8)
         let head = try HTTP1Head(text, limits: limits)
         self.head = head
         switch head.framing {
@@ -144,11 +137,18 @@ struct HTTP1RequestMachine: ~Copyable {
     /// Where the empty line begins that ends the head, once it is there.
     private mutating func findHeadEnd(_ bytes: borrowing ByteQueue) throws(HTTP1Refusal) -> Int? {
         var (index, start) = (scanned, lineStart)
+        let limit = limits.headerBytes
         let end = unsafe try bytes.withBytes { (bytes) throws(HTTP1Refusal) -> Int? in
             if index == 0, let first = unsafe bytes.first, !isTokenByte(first), first != UInt8(ascii: "\r") {
                 throw HTTP1Refusal(400, "this is not HTTP")
             }
             while index < bytes.count {
+                // Here, not when all has arrived: what is answered must not depend on how the bytes were cut.
+                guard index <= limit else {
+                    throw start == 0
+                        ? HTTP1Refusal(414, "a request line and its header fields have at most \(limit) bytes")
+                        : HTTP1Refusal(431, "a request line and its header fields have at most \(limit) bytes")
+                }
                 switch unsafe bytes[index] {
                 case 0:
                     throw HTTP1Refusal(400, "a NUL byte in the header section")
@@ -255,6 +255,6 @@ struct HTTP1RequestMachine: ~Copyable {
     private mutating func refuse(_ refusal: HTTP1Refusal) -> Step {
         body = []
         phase = .refused(refusal)
-        return .refused(refusal, isHead: head?.method == .head)
+        return .refused(refusal, isHead: asksForHead)
     }
 }
