@@ -2,6 +2,7 @@
 #define CARILLON_COPENSSL_SHIM_H
 
 #include <openssl/bio.h>
+#include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/ecdsa.h>
 #include <openssl/err.h>
@@ -14,6 +15,83 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/* Only what Swift cannot import: macros. */
+/* Only what Swift cannot import: macros with arguments and functions with variable arguments. */
+
+static inline int COpenSSL_CTX_set_min_version(SSL_CTX *ctx, int version)
+{
+    return (int)SSL_CTX_set_min_proto_version(ctx, version);
+}
+
+static inline int COpenSSL_CTX_set_max_version(SSL_CTX *ctx, int version)
+{
+    return (int)SSL_CTX_set_max_proto_version(ctx, version);
+}
+
+static inline void COpenSSL_CTX_set_mode(SSL_CTX *ctx, long mode)
+{
+    SSL_CTX_set_mode(ctx, mode);
+}
+
+static inline void COpenSSL_CTX_clear_mode(SSL_CTX *ctx, long mode)
+{
+    SSL_CTX_clear_mode(ctx, mode);
+}
+
+static inline void COpenSSL_CTX_set_read_ahead(SSL_CTX *ctx, int on)
+{
+    SSL_CTX_set_read_ahead(ctx, on);
+}
+
+static inline void COpenSSL_CTX_set_session_cache_mode(SSL_CTX *ctx, long mode)
+{
+    SSL_CTX_set_session_cache_mode(ctx, mode);
+}
+
+/* Takes over its own reference to the certificate. */
+static inline int COpenSSL_CTX_add1_chain_certificate(SSL_CTX *ctx, X509 *certificate)
+{
+    return (int)SSL_CTX_add1_chain_cert(ctx, certificate);
+}
+
+static inline void COpenSSL_CTX_forbid_renegotiation_and_compression(SSL_CTX *ctx)
+{
+    SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+}
+
+static inline int COpenSSL_set_server_name(SSL *ssl, const char *name)
+{
+    return (int)SSL_set_tlsext_host_name(ssl, name);
+}
+
+static inline int COpenSSL_new_ssl_index(void)
+{
+    return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+}
+
+/* Parameters are pointers to names that must live until the call; in C they do. */
+static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t length)
+{
+    OSSL_PARAM parameters[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, (char *)"SHA256", 0), OSSL_PARAM_construct_end()
+    };
+    return EVP_MAC_init(context, key, length, parameters);
+}
+
+/* What a memory BIO holds; valid until the BIO changes. */
+static inline long COpenSSL_memory(BIO *bio, char **data)
+{
+    return BIO_get_mem_data(bio, data);
+}
+
+/* RFC 2253's form of a name, but with UTF-8 as it is. */
+static inline unsigned long COpenSSL_name_flags(void)
+{
+    return XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB;
+}
+
+static inline EVP_PKEY *COpenSSL_make_p256_key(void)
+{
+    return EVP_EC_gen("P-256");
+}
 
 #endif

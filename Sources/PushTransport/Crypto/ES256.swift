@@ -1,0 +1,201 @@
+private import COpenSSL
+import Synchronization
+
+/// Signs as JSON Web Tokens do with `ES256`: ECDSA on P-256 with SHA-256. Any thread may use it, one at a time.
+package final class ES256PrivateKey: Sendable {
+    private let key: KeyHandle
+    private let operation: Mutex<KeyOperation>
+    package let publicKey: ES256PublicKey
+
+    /// Reads a private key as Apple hands them out (`.p8`), or any other PEM of a P-256 key.
+    package convenience init(pem source: PEMSource, password: String? = nil) throws(CryptoError) {
+        let key = try source.privateKey(password: password)
+        guard key.isP256 else {
+            throw CryptoError(
+                .wrongKeyKind, "\(source.name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
+        }
+        try self.init(key)
+    }
+
+    /// A new key.
+    package static func generate() throws(CryptoError) -> ES256PrivateKey {
+        try ES256PrivateKey(KeyHandle.newP256())
+    }
+
+    private init(_ key: KeyHandle) throws(CryptoError) {
+        self.key = key
+        operation = Mutex(try KeyOperation(key, isForSigning: true))
+        publicKey = try ES256PublicKey(key)
+    }
+
+    /// PKCS#8, not encrypted: what `init(pem:)` reads.
+    package var pem: String { key.privatePEMText }
+
+    /// The two numbers of the signature, 32 bytes each, as JWS wants them (RFC 7518 §3.4).
+    package func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
+        let digest = SHA256.hash(message)
+        let signature = operation.withLock { $0.sign(digest) }
+        guard let signature else {
+            throw CryptoError(.failed, "signing failed: \(OpenSSLErrors.drain().text)")
+        }
+        return signature
+    }
+}
+
+/// Verifies what an `ES256PrivateKey` signed. Any thread may use it, one at a time.
+package final class ES256PublicKey: Sendable {
+    private let key: KeyHandle
+    private let operation: Mutex<KeyOperation>
+
+    /// From a public key in PEM, or from what contains one: a certificate, a private key.
+    package convenience init(pem source: PEMSource) throws(CryptoError) {
+        let blocks = try source.blocks()
+        let key: KeyHandle
+        if let block = blocks.first(where: { $0.label == "PUBLIC KEY" }) {
+            key = try KeyHandle(publicKey: block, name: source.name)
+        } else if let block = blocks.first(where: \.isCertificate) {
+            key = try KeyHandle(of: X509Certificate(block, name: source.name), name: source.name)
+        } else if let block = blocks.first(where: \.isPrivateKey) {
+            key = try KeyHandle(block, password: nil, name: source.name)
+        } else {
+            throw CryptoError(.malformedPEM, "\(source.name) has no public key in it, but \(PEMSource.listing(blocks))")
+        }
+        try self.init(checking: key, name: source.name)
+    }
+
+    package convenience init(of certificate: CertificateInfo) throws(CryptoError) {
+        let name = "certificate \(certificate.subject)"
+        try self.init(checking: KeyHandle(of: certificate.certificate, name: name), name: name)
+    }
+
+    /// From the 65 bytes of an uncompressed point, as in VAPID's `k`.
+    package convenience init(point: [UInt8]) throws(CryptoError) {
+        // DER of SubjectPublicKeyInfo for P-256 up to where the point begins.
+        let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200") ?? []
+        guard point.count == 65, point[0] == 4 else {
+            throw CryptoError(.wrongKeyKind, "a point on P-256 has 65 bytes and begins with 4")
+        }
+        let bytes = head + point
+        OpenSSLErrors.clear()
+        let key = unsafe bytes.withUnsafeBufferPointer { bytes in
+            var position = bytes.baseAddress
+            return unsafe d2i_PUBKEY(nil, &position, bytes.count)
+        }
+        guard let key = unsafe key else {
+            throw CryptoError(.wrongKeyKind, "not a point on P-256: \(OpenSSLErrors.drain().text)")
+        }
+        unsafe try self.init(checking: KeyHandle(owning: key), name: "the given point")
+    }
+
+    private convenience init(checking key: KeyHandle, name: String) throws(CryptoError) {
+        guard key.isP256 else {
+            throw CryptoError(.wrongKeyKind, "\(name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
+        }
+        try self.init(key)
+    }
+
+    fileprivate init(_ key: KeyHandle) throws(CryptoError) {
+        self.key = key
+        operation = Mutex(try KeyOperation(key, isForSigning: false))
+    }
+
+    /// SubjectPublicKeyInfo.
+    package var pem: String { String(decoding: key.publicPEM, as: UTF8.self) }
+
+    /// False for anything that is not the signature of this message by this key, of whatever length it may be.
+    package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
+        guard signature.count == 64 else { return false }
+        let digest = SHA256.hash(message)
+        return operation.withLock { $0.verify(digest, signature) }
+    }
+}
+
+/// OpenSSL's state for signing or verifying with one key, set up once.
+@safe
+private struct KeyOperation: ~Copyable, @unchecked Sendable {
+    // Unchecked: whoever holds one keeps it in a mutex.
+    private let context: OpaquePointer
+
+    init(_ key: KeyHandle, isForSigning: Bool) throws(CryptoError) {
+        OpenSSLErrors.clear()
+        guard let context = unsafe EVP_PKEY_CTX_new(key.pointer, nil) else { fatalError("out of memory") }
+        unsafe self.context = context
+        let begun = unsafe isForSigning ? EVP_PKEY_sign_init(context) : EVP_PKEY_verify_init(context)
+        guard begun == 1, unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1 else {
+            throw CryptoError(.failed, "the key cannot be used for ES256: \(OpenSSLErrors.drain().text)")
+        }
+    }
+
+    deinit {
+        unsafe EVP_PKEY_CTX_free(context)
+    }
+
+    mutating func sign(_ digest: Digest256) -> [UInt8]? {
+        OpenSSLErrors.clear()
+        var encoded = [UInt8](repeating: 0, count: 80)
+        var length = encoded.count
+        let result = unsafe digest.withBytes { digest in
+            unsafe EVP_PKEY_sign(
+                context, &encoded, &length, digest.assumingMemoryBound(to: UInt8.self).baseAddress, digest.count)
+        }
+        guard result == 1 else { return nil }
+        return unsafe encoded.withUnsafeBufferPointer { encoded in
+            var position = encoded.baseAddress
+            guard let signature = unsafe d2i_ECDSA_SIG(nil, &position, length) else { return nil }
+            defer { unsafe ECDSA_SIG_free(signature) }
+            var raw = [UInt8](repeating: 0, count: 64)
+            return unsafe raw.withUnsafeMutableBufferPointer { raw in
+                let r = unsafe BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, 32)
+                let s = unsafe BN_bn2binpad(ECDSA_SIG_get0_s(signature), raw.baseAddress! + 32, 32)
+                return unsafe r == 32 && s == 32 ? Array(raw) : nil
+            }
+        }
+    }
+
+    mutating func verify(_ digest: Digest256, _ raw: [UInt8]) -> Bool {
+        OpenSSLErrors.clear()
+        defer { OpenSSLErrors.clear() }
+        guard let signature = unsafe ECDSA_SIG_new() else { return false }
+        defer { unsafe ECDSA_SIG_free(signature) }
+        let isSet = unsafe raw.withUnsafeBufferPointer { raw in
+            let r = unsafe BN_bin2bn(raw.baseAddress, 32, nil)
+            let s = unsafe BN_bin2bn(raw.baseAddress! + 32, 32, nil)
+            // Takes both over if it succeeds.
+            if unsafe ECDSA_SIG_set0(signature, r, s) == 1 { return true }
+            unsafe BN_free(r)
+            unsafe BN_free(s)
+            return false
+        }
+        guard isSet else { return false }
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = unsafe i2d_ECDSA_SIG(signature, &encoded)
+        guard length > 0, let encoded = unsafe encoded else { return false }
+        defer { unsafe CRYPTO_free(encoded, "", 0) }
+        return unsafe digest.withBytes { digest in
+            unsafe EVP_PKEY_verify(
+                context, encoded, Int(length), digest.assumingMemoryBound(to: UInt8.self).baseAddress, digest.count)
+                == 1
+        }
+    }
+}
+
+extension KeyHandle {
+    fileprivate convenience init(publicKey block: PEMBlock, name: String) throws(CryptoError) {
+        let bio = MemoryBIO(block.text)
+        OpenSSLErrors.clear()
+        guard let key = unsafe PEM_read_bio_PUBKEY(bio.pointer, nil, { _, _, _, _ in -1 }, nil) else {
+            throw CryptoError(
+                .malformedPEM, "\(name): the public key cannot be read: \(OpenSSLErrors.drain().text)")
+        }
+        unsafe self.init(owning: key)
+    }
+
+    fileprivate convenience init(of certificate: X509Certificate, name: String) throws(CryptoError) {
+        OpenSSLErrors.clear()
+        guard let key = unsafe X509_get_pubkey(certificate.pointer) else {
+            throw CryptoError(
+                .malformedCertificate, "\(name): its public key cannot be read: \(OpenSSLErrors.drain().text)")
+        }
+        unsafe self.init(owning: key)
+    }
+}

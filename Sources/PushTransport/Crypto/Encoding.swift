@@ -1,0 +1,105 @@
+/// Hexadecimal text.
+package enum Hex {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    /// Lower-case.
+    package static func encode(_ bytes: [UInt8]) -> String {
+        unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { target in
+            for (index, byte) in bytes.enumerated() {
+                unsafe target[2 * index] = digits[Int(byte >> 4)]
+                unsafe target[2 * index + 1] = digits[Int(byte & 15)]
+            }
+            return bytes.count * 2
+        }
+    }
+
+    /// Either case; nil for an odd count of digits or anything that is not one.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let utf8 = text.utf8
+        guard utf8.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count / 2)
+        var high: UInt8?
+        for digit in utf8 {
+            guard let value = value(of: digit) else { return nil }
+            if let upper = high {
+                bytes.append(upper << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        return bytes
+    }
+
+    private static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// The URL-safe Base64 of RFC 4648 §5 without padding, as JSON Web Tokens use it.
+package enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    private static let values: [UInt8] = {
+        var values = [UInt8](repeating: 0xFF, count: 256)
+        for (value, digit) in alphabet.enumerated() {
+            values[Int(digit)] = UInt8(value)
+        }
+        return values
+    }()
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        let length = (bytes.count * 8 + 5) / 6
+        return unsafe String(unsafeUninitializedCapacity: length) { target in
+            var gathered: UInt32 = 0
+            var bits = 0
+            var position = 0
+            for byte in bytes {
+                gathered = gathered << 8 | UInt32(byte)
+                bits += 8
+                while bits >= 6 {
+                    bits -= 6
+                    unsafe target[position] = alphabet[Int(gathered >> UInt32(bits)) & 63]
+                    position += 1
+                }
+            }
+            if bits > 0 {
+                unsafe target[position] = alphabet[Int(gathered << UInt32(6 - bits)) & 63]
+            }
+            return length
+        }
+    }
+
+    package static func encode(_ text: String) -> String {
+        encode(Array(text.utf8))
+    }
+
+    /// Strict: nil for padding, for the other alphabet, for white space, and for an encoding that is not the only one
+    /// (bits set after the last byte), so that no two texts stand for the same bytes.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let utf8 = text.utf8
+        guard utf8.count % 4 != 1 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count * 6 / 8)
+        var gathered: UInt32 = 0
+        var bits = 0
+        for digit in utf8 {
+            let value = values[Int(digit)]
+            guard value != 0xFF else { return nil }
+            gathered = gathered << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: gathered >> UInt32(bits)))
+            }
+        }
+        guard gathered & (1 << UInt32(bits) - 1) == 0 else { return nil }
+        return bytes
+    }
+}

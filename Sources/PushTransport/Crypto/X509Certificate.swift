@@ -1,0 +1,59 @@
+private import COpenSSL
+
+/// Owns one reference to a certificate. OpenSSL counts references atomically, and nobody changes a certificate that
+/// is held by one of these.
+@safe
+final class X509Certificate: @unchecked Sendable {
+    let pointer: OpaquePointer
+
+    /// Takes over the caller's reference.
+    init(owning pointer: OpaquePointer) {
+        unsafe self.pointer = pointer
+    }
+
+    /// Takes a reference of its own.
+    init(sharing pointer: OpaquePointer) {
+        unsafe X509_up_ref(pointer)
+        unsafe self.pointer = pointer
+    }
+
+    deinit {
+        unsafe X509_free(pointer)
+    }
+
+    convenience init(_ block: PEMBlock, name: String) throws(CryptoError) {
+        let bio = MemoryBIO(block.text)
+        OpenSSLErrors.clear()
+        guard let pointer = unsafe PEM_read_bio_X509_AUX(bio.pointer, nil, { _, _, _, _ in -1 }, nil) else {
+            let cause = OpenSSLErrors.drain().text
+            throw CryptoError(.malformedCertificate, "\(name): a certificate in it cannot be read: \(cause)")
+        }
+        unsafe self.init(owning: pointer)
+    }
+
+    var pem: [UInt8] {
+        let bio = MemoryBIO()
+        unsafe PEM_write_bio_X509(bio.pointer, pointer)
+        return bio.bytes
+    }
+}
+
+extension PEMSource {
+    /// All certificates in it, in order; at least one.
+    func certificates() throws(CryptoError) -> [X509Certificate] {
+        let blocks = try blocks()
+        var certificates: [X509Certificate] = []
+        for block in blocks where block.isCertificate {
+            certificates.append(try X509Certificate(block, name: name))
+        }
+        guard !certificates.isEmpty else {
+            throw CryptoError(
+                .noCertificate, "\(name) has no certificate in it, but \(Self.listing(blocks))")
+        }
+        return certificates
+    }
+
+    static func listing(_ blocks: [PEMBlock]) -> String {
+        blocks.prefix(4).map { printable($0.label, limit: 40) }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,319 @@
+private import COpenSSL
+import Glibc
+
+/// Which side of the connection an engine is.
+package enum TLSRole: Sendable {
+    /// `serverName` is a host name or an IP address; the server's certificate must be for it. Sessions are resumed
+    /// among connections with the same name and the same `resumptionKey`.
+    case client(serverName: String, resumptionKey: String = "")
+    case server
+}
+
+package enum TLSEngineState: Sendable {
+    /// From the begin until both sides have proved themselves. Can transition to: established, closed, failed.
+    case handshaking
+    /// Plain text goes both ways. Can transition to: closed, failed.
+    case established
+    /// The peer said goodbye, or we did. Nothing more is received or written.
+    case closed
+    /// An error was thrown; every further call throws it again. `output` may hold the alert that tells the peer.
+    case failed
+}
+
+/// One TLS connection without a socket: ciphertext in and out as bytes, plain text likewise. Confined to its loop.
+///
+/// The owner feeds what its socket brings to `receive` and sends what gathers in `output`, also after an error, for
+/// the alert that names it to the peer is there.
+///
+/// - Important: `receive` must not be called from within its own `plaintext` closure; `write` and `close` may be.
+@safe
+package final class TLSEngine {
+    /// The largest piece of plain text that a record holds.
+    private static let recordSize = 16 * 1024
+    /// What a peer may make us answer, with key updates and the like, while it reads none of it.
+    private static let provokedLimit = 64 * 1024
+    /// Well below the 2^24.5 records that AES-GCM is good for (RFC 8446 §5.5); OpenSSL does not count them.
+    private static let recordsPerKey = 1 << 23
+
+    package private(set) var state = TLSEngineState.handshaking
+    /// Set when the handshake is over.
+    package private(set) var session: TLSSessionInfo?
+
+    private let context: TLSContext
+    private let serverName: String?
+    private let resumptionKey: String?
+    private let ssl: OpaquePointer
+    private let pipe: UnsafeMutablePointer<TLSPipe>
+    private let scratch: UnsafeMutableRawPointer
+    private var failure: TLSError?
+    private var firstByte: UInt8?
+    private var isReceiving = false
+    private var hasSaidGoodbye = false
+    private var provoked = 0
+    private var recordsWithKey = 0
+
+    package init(context: TLSContext, role: TLSRole) throws(TLSError) {
+        var name: String?
+        var key: String?
+        if case .client(let serverName, let resumptionKey) = role {
+            let checked = try TLSName(serverName)
+            name = checked.text
+            // The name is part of the key: a resumed session is not checked against the name again.
+            key = "\(checked.text)\u{0}\(resumptionKey)"
+        }
+        precondition((name == nil) == context.isServer, "a TLS context for the other side")
+        self.context = context
+        serverName = name
+        resumptionKey = key
+        unsafe ssl = context.makeSSL()
+        unsafe pipe = .allocate(capacity: 1)
+        unsafe pipe.initialize(to: TLSPipe())
+        unsafe scratch = .allocate(byteCount: Self.recordSize, alignment: 16)
+        unsafe SSL_set_ex_data(ssl, TLSPipe.index, pipe)
+        let bio = unsafe TLSBIO.make(pipe)
+        // One BIO for both directions; the SSL takes over the one reference.
+        unsafe SSL_set_bio(ssl, bio, bio)
+        if context.isServer {
+            unsafe SSL_set_accept_state(ssl)
+        } else {
+            unsafe SSL_set_connect_state(ssl)
+            try expect(TLSName(name ?? ""))
+            resume()
+        }
+    }
+
+    deinit {
+        unsafe SSL_free(ssl)
+        unsafe pipe.deinitialize(count: 1)
+        unsafe pipe.deallocate()
+        unsafe scratch.deallocate()
+    }
+
+    /// Ciphertext to be written to the socket. The owner consumes what it has written.
+    package var output: ByteQueue {
+        _read { yield unsafe pipe.pointee.output }
+        _modify { yield unsafe &pipe.pointee.output }
+    }
+
+    /// Begins the handshake: a client's first flight is in `output` afterwards.
+    package func start() throws(TLSError) {
+        guard state == .handshaking, !context.isServer else { return }
+        try shakeHands()
+    }
+
+    /// Takes in ciphertext and hands out each piece of plain text in it, in order, before it returns.
+    ///
+    /// If something is wrong with the bytes, what came before is handed out and then the error is thrown.
+    package func receive(
+        _ ciphertext: UnsafeRawBufferPointer, _ plaintext: (UnsafeRawBufferPointer) -> Void
+    ) throws(TLSError) {
+        if let failure { throw failure }
+        guard state != .closed, ciphertext.count > 0 else { return }
+        precondition(!isReceiving, "TLSEngine.receive called from within itself")
+        isReceiving = true
+        if firstByte == nil { firstByte = unsafe ciphertext[0] }
+        unsafe pipe.pointee.input = ciphertext.baseAddress
+        unsafe pipe.pointee.inputCount = ciphertext.count
+        defer {
+            unsafe pipe.pointee.input = nil
+            unsafe pipe.pointee.inputCount = 0
+            isReceiving = false
+        }
+        if state == .handshaking {
+            try shakeHands()
+        }
+        while state == .established, unsafe try readRecord(plaintext) {}
+    }
+
+    /// The socket reached its end.
+    package func receiveEnd() throws(TLSError) {
+        if let failure { throw failure }
+        switch state {
+        case .handshaking:
+            throw fail(TLSError(.truncated, "\(peer) closed the connection during the TLS handshake"))
+        case .established:
+            throw fail(
+                TLSError(.truncated, "\(peer) cut the connection without ending TLS: data may be missing"))
+        case .closed, .failed:
+            break
+        }
+    }
+
+    /// Encrypts all of it into `output`.
+    package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
+        switch state {
+        case .established: break
+        case .handshaking: throw TLSError(.notEstablished, "nothing can be written before the TLS handshake is over")
+        case .closed: throw TLSError(.closed, "nothing can be written after the end of TLS")
+        case .failed: throw failure ?? TLSError(.closed, "TLS has failed")
+        }
+        var position = 0
+        while position < plaintext.count {
+            var written = 0
+            OpenSSLErrors.clear()
+            let result = unsafe SSL_write_ex(
+                ssl, plaintext.baseAddress! + position, plaintext.count - position, &written)
+            guard result == 1 else { throw fail(explain(unsafe SSL_get_error(ssl, result))) }
+            position += written
+            recordsWithKey += 1
+        }
+        if recordsWithKey >= Self.recordsPerKey { updateKeys() }
+    }
+
+    /// Says goodbye to the peer. May be called twice, and in any state.
+    package func close() {
+        switch state {
+        case .established: sayGoodbye()
+        case .handshaking, .closed, .failed: break
+        }
+        if state != .failed { state = .closed }
+    }
+
+    /// Changes the key that we write with, which TLS 1.3 wants before it is worn out; `write` does so by itself in
+    /// time. May ask the peer to do the same.
+    package func updateKeys(askingPeer: Bool = false) {
+        guard state == .established, session?.protocolVersion == "TLSv1.3" else { return }
+        OpenSSLErrors.clear()
+        unsafe _ = SSL_key_update(ssl, askingPeer ? SSL_KEY_UPDATE_REQUESTED : SSL_KEY_UPDATE_NOT_REQUESTED)
+        unsafe _ = SSL_do_handshake(ssl)
+        OpenSSLErrors.clear()
+        recordsWithKey = 0
+    }
+
+    // MARK: The handshake
+
+    private func expect(_ name: TLSName) throws(TLSError) {
+        OpenSSLErrors.clear()
+        let isSet: Bool
+        if name.isAddress {
+            isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.text) == 1
+        } else {
+            unsafe SSL_set_hostflags(ssl, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            isSet = unsafe SSL_set1_host(ssl, name.text) == 1 && COpenSSL_set_server_name(ssl, name.text) == 1
+        }
+        guard isSet else {
+            throw TLSError(
+                .invalidConfiguration,
+                "\(printable(name.text)) cannot be verified as a server name: \(OpenSSLErrors.drain().text)")
+        }
+    }
+
+    private func resume() {
+        guard let resumptionKey, let saved = context.sessions.take(for: resumptionKey) else { return }
+        guard let copy = unsafe SSL_SESSION_dup(saved.pointer) else { return }
+        unsafe SSL_set_session(ssl, copy)
+        unsafe SSL_SESSION_free(copy)
+    }
+
+    private func shakeHands() throws(TLSError) {
+        OpenSSLErrors.clear()
+        let result = unsafe SSL_do_handshake(ssl)
+        guard result == 1 else {
+            let reason = unsafe SSL_get_error(ssl, result)
+            if reason == SSL_ERROR_WANT_READ { return }
+            if let resumptionKey { context.sessions.forget(resumptionKey) }
+            throw fail(explain(reason))
+        }
+        let session = unsafe TLSSessionInfo(of: ssl)
+        self.session = session
+        if !context.isServer, !context.alpn.isEmpty, !context.alpn.contains(session.alpn ?? "") {
+            sayGoodbye()
+            let offered = context.alpn.joined(separator: ", ")
+            let answer = session.alpn.map { "chose \(printable($0))" } ?? "chose none"
+            throw fail(TLSError(.noCommonProtocol, "\(peer) was offered \(offered) by ALPN and \(answer)"))
+        }
+        state = .established
+        storeSessions()
+    }
+
+    private func storeSessions() {
+        guard let resumptionKey, unsafe !pipe.pointee.newSessions.isEmpty else { return }
+        for session in unsafe pipe.pointee.newSessions {
+            context.sessions.store(session, for: resumptionKey)
+        }
+        unsafe pipe.pointee.newSessions.removeAll()
+    }
+
+    // MARK: Records
+
+    /// False when there is nothing more to read for now.
+    private func readRecord(_ plaintext: (UnsafeRawBufferPointer) -> Void) throws(TLSError) -> Bool {
+        let outputBefore = unsafe pipe.pointee.output.count
+        if outputBefore == 0 { provoked = 0 }
+        var count = 0
+        OpenSSLErrors.clear()
+        let result = unsafe SSL_read_ex(ssl, scratch, Self.recordSize, &count)
+        let outputAfter = unsafe pipe.pointee.output.count
+        if outputAfter != outputBefore {
+            provoked += outputAfter - outputBefore
+            guard provoked <= Self.provokedLimit else {
+                throw fail(TLSError(.protocolViolation, "\(peer) asks for answers that it does not read"))
+            }
+        }
+        if result == 1 {
+            unsafe plaintext(UnsafeRawBufferPointer(start: scratch, count: count))
+            // At the end of a record with nothing behind it another call would only report that.
+            return unsafe pipe.pointee.inputCount > 0 || SSL_has_pending(ssl) == 1
+        }
+        let reason = unsafe SSL_get_error(ssl, result)
+        switch reason {
+        case SSL_ERROR_WANT_READ:
+            storeSessions()
+        case SSL_ERROR_ZERO_RETURN:
+            sayGoodbye()
+            state = .closed
+        default:
+            throw fail(explain(reason))
+        }
+        return false
+    }
+
+    private func sayGoodbye() {
+        guard !hasSaidGoodbye else { return }
+        hasSaidGoodbye = true
+        OpenSSLErrors.clear()
+        unsafe _ = SSL_shutdown(ssl)
+        OpenSSLErrors.clear()
+    }
+
+    // MARK: Failing
+
+    private func fail(_ error: TLSError) -> TLSError {
+        state = .failed
+        failure = error
+        return error
+    }
+
+    /// How errors name the other side.
+    private var peer: String {
+        serverName.map { "server \(printable($0))" } ?? "the client"
+    }
+
+    private func explain(_ reason: CInt) -> TLSError {
+        let errors = OpenSSLErrors.drain()
+        let failure = unsafe pipe.pointee.verifyFailure
+        if let failure, errors.tlsReason == SSL_R_CERTIFICATE_VERIFY_FAILED {
+            return TLSError(failure, peer: peer, expectedName: serverName)
+        }
+        return TLSError(
+            errors, peer: peer, isHandshaking: state == .handshaking, isServer: context.isServer, firstByte: firstByte)
+    }
+}
+
+/// The name of a server, checked for being one.
+struct TLSName {
+    let text: String
+    let isAddress: Bool
+
+    init(_ name: String) throws(TLSError) {
+        var name = name
+        // A dot at the end means "from the root" to DNS; certificates do not have it.
+        if name.hasSuffix("."), name.utf8.count > 1 { name.removeLast() }
+        guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw TLSError(.invalidConfiguration, "not a server name: \"\(printable(name))\"")
+        }
+        text = name
+        var address = in6_addr()
+        isAddress = unsafe inet_pton(AF_INET, name, &address) == 1 || inet_pton(AF_INET6, name, &address) == 1
+    }
+}

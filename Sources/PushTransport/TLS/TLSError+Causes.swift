@@ -1,0 +1,134 @@
+private import COpenSSL
+import PushLoop
+
+extension TLSError {
+    /// What our own verification found wrong with the peer's chain.
+    init(_ failure: TLSPipe.VerifyFailure, peer: String, expectedName: String?) {
+        let reason = unsafe String(cString: X509_verify_cert_error_string(Int(failure.code)))
+        guard let certificate = failure.certificate else {
+            self.init(.certificateRejected, "the certificate of \(peer) was rejected: \(reason)")
+            return
+        }
+        let info = CertificateInfo(certificate)
+        let subject = info.subject.isEmpty ? "without a subject" : info.subject
+        let remedy = "if it is to be trusted, add its certificate to the trusted ones of this connection"
+        switch failure.code {
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            self.init(
+                .certificateExpired, "\(peer): certificate \(subject) expired on \(info.notAfter.utcText)")
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            self.init(
+                .certificateNotYetValid,
+                "\(peer): certificate \(subject) is not valid before \(info.notBefore.utcText); is this machine's clock right?"
+            )
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
+            X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+            self.init(
+                .untrustedIssuer,
+                "\(peer): issuer \(info.issuer) of certificate \(subject) is not trusted; \(remedy)")
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+            self.init(.untrustedIssuer, "\(peer): issuer \(subject), the root that it sent, is not trusted; \(remedy)")
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+            self.init(
+                .selfSignedCertificate, "\(peer): self-signed certificate \(subject) is not trusted; \(remedy)")
+        case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
+            let names = (info.dnsNames + info.ipAddresses).prefix(10).map { printable($0, limit: 100) }
+            let found =
+                names.isEmpty ? "it names no host (subject \(subject))" : "it is for \(names.joined(separator: ", "))"
+            self.init(
+                .hostNameMismatch,
+                "the certificate of the server is not for \(printable(expectedName ?? "")): \(found)")
+        default:
+            self.init(
+                .certificateRejected, "\(peer): certificate \(subject) was rejected: \(printable(reason))")
+        }
+    }
+
+    /// What OpenSSL's error queue says.
+    init(_ errors: OpenSSLErrors, peer: String, isHandshaking: Bool, isServer: Bool, firstByte: UInt8?) {
+        guard let reason = errors.tlsReason else {
+            self.init(.protocolViolation, "TLS with \(peer) failed: \(errors.text)")
+            return
+        }
+        if (SSL_AD_REASON_OFFSET..<SSL_AD_REASON_OFFSET + 256).contains(reason) {
+            self.init(alert: UInt8(reason - SSL_AD_REASON_OFFSET), peer: peer)
+            return
+        }
+        // A handshake begins with a handshake record or an alert. Anything else is another protocol.
+        if isHandshaking, let firstByte, firstByte != 0x16, firstByte != 0x15 {
+            let isHTTP = reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST || firstByte == 0x48
+            self.init(
+                .notTLS,
+                isServer
+                    ? "\(peer) does not speak TLS on this TLS port\(isHTTP ? ", but plain HTTP" : "")"
+                    : "\(peer) does not speak TLS on this port\(isHTTP ? ", but plain HTTP" : "")")
+            return
+        }
+        switch reason {
+        case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW, SSL_R_VERSION_TOO_HIGH, SSL_R_WRONG_SSL_VERSION,
+            SSL_R_NO_PROTOCOLS_AVAILABLE, SSL_R_UNKNOWN_PROTOCOL:
+            self.init(
+                .noCommonVersion, "\(peer) speaks no version of TLS that is allowed here (1.2 or newer): \(errors.text)"
+            )
+        case SSL_R_NO_SHARED_CIPHER, SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS,
+            SSL_R_NO_SUITABLE_GROUPS, SSL_R_NO_SHARED_GROUPS, SSL_R_NO_CIPHERS_AVAILABLE, SSL_R_WRONG_CIPHER_RETURNED:
+            self.init(.noCommonCipher, "no cipher or key kind in common with \(peer): \(errors.text)")
+        case SSL_R_NO_APPLICATION_PROTOCOL:
+            self.init(.noCommonProtocol, "\(peer) offers none of our protocols by ALPN")
+        case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+            self.init(.noPeerCertificate, "\(peer) sent no certificate, but one is required")
+        case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC, SSL_R_DECRYPTION_FAILED, SSL_R_BAD_RECORD_TYPE:
+            self.init(.badRecord, "a TLS record of \(peer) was damaged on the way: \(errors.text)")
+        case SSL_R_UNEXPECTED_EOF_WHILE_READING:
+            self.init(.truncated, "\(peer) cut the connection without ending TLS: data may be missing")
+        default:
+            self.init(.protocolViolation, "\(peer) broke the TLS protocol: \(errors.text)")
+        }
+    }
+
+    /// What the peer said before it ended the connection.
+    init(alert: UInt8, peer: String) {
+        func error(_ code: Code, _ message: String) -> TLSError {
+            TLSError(code, message, alert: alert)
+        }
+        self =
+            switch CInt(alert) {
+            case SSL_AD_CERTIFICATE_REQUIRED:
+                error(.peerRequiresCertificate, "\(peer) requires a certificate of ours and got none")
+            case SSL_AD_BAD_CERTIFICATE:
+                error(.peerRefusedCertificate, "\(peer) refused our certificate as bad (alert bad_certificate)")
+            case SSL_AD_UNSUPPORTED_CERTIFICATE:
+                error(.peerRefusedCertificate, "\(peer) does not support our kind of certificate")
+            case SSL_AD_CERTIFICATE_REVOKED:
+                error(.peerRefusedCertificate, "\(peer) says that our certificate was revoked")
+            case SSL_AD_CERTIFICATE_EXPIRED:
+                error(.peerRefusedCertificate, "\(peer) says that our certificate has expired")
+            case SSL_AD_CERTIFICATE_UNKNOWN:
+                error(.peerRefusedCertificate, "\(peer) refused our certificate (alert certificate_unknown)")
+            case SSL_AD_UNKNOWN_CA:
+                error(
+                    .peerRefusedCertificate, "\(peer) does not trust the issuer of our certificate (alert unknown_ca)")
+            case SSL_AD_ACCESS_DENIED:
+                error(.peerRefusedCertificate, "\(peer) knows our certificate and denies it access")
+            case SSL_AD_PROTOCOL_VERSION:
+                error(.noCommonVersion, "\(peer) refuses the TLS versions that we offer (alert protocol_version)")
+            case SSL_AD_HANDSHAKE_FAILURE:
+                error(
+                    .noCommonCipher,
+                    "\(peer) found nothing in common in ciphers and keys, or requires a certificate of ours (alert handshake_failure)"
+                )
+            case SSL_AD_INSUFFICIENT_SECURITY:
+                error(.noCommonCipher, "\(peer) wants stronger ciphers than we offer (alert insufficient_security)")
+            case SSL_AD_NO_APPLICATION_PROTOCOL:
+                error(.noCommonProtocol, "\(peer) speaks none of the protocols that we offer by ALPN")
+            case SSL_AD_UNRECOGNIZED_NAME:
+                error(.peerAlert, "\(peer) does not know the server name that we asked for (alert unrecognized_name)")
+            default:
+                error(.peerAlert, "\(peer) ended TLS with alert \(alert) (\(Self.name(ofAlert: alert)))")
+            }
+    }
+
+    private static func name(ofAlert alert: UInt8) -> String {
+        unsafe String(cString: SSL_alert_desc_string_long(CInt(alert)))
+    }
+}

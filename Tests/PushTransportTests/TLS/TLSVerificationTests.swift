@@ -1,0 +1,167 @@
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+/// What a client makes of a server's certificate.
+@Suite struct TLSVerificationTests {
+    private let certificates = TestCertificates.shared
+
+    /// The errors of both sides when the client trusts `trust` and the server shows `identity`.
+    private func failure(
+        _ identity: TLSIdentity, trust: TLSTrust? = nil, name: String = "localhost", version: TLSVersion = .tls13
+    ) throws -> (client: TLSError, server: TLSError) {
+        var pair = try TLSPair(
+            client: TLSClientConfiguration(trust: trust ?? certificates.trust, maximumVersion: version),
+            server: TLSServerConfiguration(identity: identity), serverName: name)
+        let errors = try pair.connectExpectingFailure()
+        let client = try #require(errors.client)
+        #expect(client.disposition == .terminal)
+        #expect(pair.client.session == nil)
+        // Our alert reached the peer: it knows why.
+        let server = try #require(errors.server)
+        #expect(server.alert != nil)
+        return (client, server)
+    }
+
+    private func server(
+        _ names: [String] = ["localhost"], addresses: [String] = [], validity: CertificateValidity? = nil,
+        usage: CertificateRequest.Usage = .server
+    ) throws -> TLSIdentity {
+        try certificates.authority.issue(
+            CertificateRequest(
+                commonName: "A Server", usage: usage, dnsNames: names, ipAddresses: addresses, validity: validity)
+        ).identity
+    }
+
+    private func connects(_ identity: TLSIdentity, trust: TLSTrust? = nil, name: String) throws -> Bool {
+        var pair = try TLSPair(
+            client: TLSClientConfiguration(trust: trust ?? certificates.trust),
+            server: TLSServerConfiguration(identity: identity), serverName: name)
+        do {
+            try pair.connect()
+        } catch let error as TLSError {
+            #expect(error.code == .hostNameMismatch)
+            return false
+        }
+        return pair.client.state == .established
+    }
+
+    @Test(arguments: [TLSVersion.tls12, .tls13])
+    func anotherHost(_ version: TLSVersion) throws {
+        let error = try failure(server(["a.example", "b.example"]), name: "c.example", version: version).client
+        #expect(error.code == .hostNameMismatch)
+        #expect(error.message.contains("c.example"))
+        #expect(error.message.contains("a.example, b.example"))
+    }
+
+    @Test(arguments: [
+        ("www.example.com", true), ("WWW.example.COM", true), ("www.example.com.", true), ("example.com", false),
+        ("a.b.example.com", false), ("other.example", false), ("partial.example.net", false),
+    ])
+    func namesAndWildcards(_ name: String, _ isCovered: Bool) throws {
+        let identity = try server(["*.example.com", "par*.example.net"])
+        #expect(try connects(identity, name: name) == isCovered)
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("::1", true), ("0:0:0:0:0:0:0:1", true), ("127.0.0.2", false), ("::2", false),
+    ])
+    func addresses(_ name: String, _ isCovered: Bool) throws {
+        #expect(try connects(certificates.serverIdentity, name: name) == isCovered)
+    }
+
+    @Test func anAddressIsNotMatchedByAName() throws {
+        // As a DNS name this would be "127.0.0.1"; only an IP entry counts.
+        #expect(try !connects(server(["127.0.0.1"]), name: "127.0.0.1"))
+        #expect(try connects(server(["127.0.0.1"], addresses: ["127.0.0.1"]), name: "127.0.0.1"))
+    }
+
+    @Test func theServerNameIsSentForNamesOnly() throws {
+        func firstFlight(_ name: String) throws -> [UInt8] {
+            let pair = try TLSPair(serverName: name)
+            try pair.client.start()
+            return pair.client.takeOutput()
+        }
+        let named = Array("push.example.com".utf8)
+        #expect(try firstFlight("push.example.com").contains(named))
+        #expect(try firstFlight("push.example.com.").contains(named + [UInt8(ascii: ".")]) == false)
+        #expect(try !firstFlight("192.0.2.17").contains(Array("192.0.2.17".utf8)))
+    }
+
+    @Test func expired() throws {
+        let end = WallTime(milliseconds: 1_772_366_400_000)
+        let identity = try server(
+            validity: CertificateValidity(notBefore: WallTime(milliseconds: 1_700_000_000_000), notAfter: end))
+        let errors = try failure(identity)
+        #expect(errors.client.code == .certificateExpired)
+        #expect(errors.client.message.contains("CN=A Server expired on 2026-03-01T12:00:00Z"))
+        #expect(errors.server.code == .peerRefusedCertificate)
+        #expect(errors.server.message.contains("has expired"))
+    }
+
+    @Test func notYetValid() throws {
+        let begin = WallTime(milliseconds: 4_102_444_800_000)
+        let identity = try server(
+            validity: CertificateValidity(notBefore: begin, notAfter: WallTime(milliseconds: 4_202_444_800_000)))
+        let error = try failure(identity).client
+        #expect(error.code == .certificateNotYetValid)
+        #expect(error.message.contains("not valid before 2100-01-01T00:00:00Z"))
+    }
+
+    @Test func unknownIssuer() throws {
+        let other = try CertificateAuthority(commonName: "Some Other Root")
+        let errors = try failure(certificates.serverIdentity, trust: .only([.text(other.certificatePEM)]))
+        #expect(errors.client.code == .untrustedIssuer)
+        #expect(errors.client.message.contains("issuer CN=Carillon Test Root of certificate CN=localhost"))
+        #expect(errors.server.code == .peerRefusedCertificate)
+        #expect(errors.server.alert == 48)
+    }
+
+    @Test func theSystemDoesNotTrustUs() throws {
+        #expect(try failure(certificates.serverIdentity, trust: .system).client.code == .untrustedIssuer)
+        var pair = try TLSPair(
+            client: TLSClientConfiguration(trust: .systemAnd([.text(certificates.authority.certificatePEM)])))
+        try pair.connect()
+        #expect(pair.client.state == .established)
+    }
+
+    @Test func anIssuerThatSendsItsOwnRoot() throws {
+        let other = try CertificateAuthority(commonName: "Sent Along")
+        let issued = try other.issue(CertificateRequest(commonName: "x", usage: .server, dnsNames: ["localhost"]))
+        let identity = try TLSIdentity(
+            certificates: .text(issued.certificatePEM + other.certificatePEM), key: .text(issued.privateKeyPEM))
+        let error = try failure(identity).client
+        #expect(error.code == .untrustedIssuer)
+        #expect(error.message.contains("CN=Sent Along"))
+    }
+
+    @Test func selfSigned() throws {
+        let own = try CertificateAuthority.selfSigned(
+            CertificateRequest(commonName: "Alone", usage: .server, dnsNames: ["localhost"]))
+        let error = try failure(own.identity).client
+        #expect(error.code == .selfSignedCertificate)
+        #expect(error.message.contains("CN=Alone"))
+        // Trusted by name it is as good as any.
+        #expect(try connects(own.identity, trust: .only([.text(own.certificatePEM)]), name: "localhost"))
+    }
+
+    @Test func aPinnedCertificateNeedsNoRoot() throws {
+        let pin = TLSTrust.only([.text(certificates.server.certificatePEM)])
+        #expect(try connects(certificates.serverIdentity, trust: pin, name: "localhost"))
+        #expect(try failure(server(), trust: pin).client.code == .untrustedIssuer)
+    }
+
+    @Test func aClientsCertificateIsNoServers() throws {
+        let error = try failure(server(usage: .client)).client
+        #expect(error.code == .certificateRejected)
+        #expect(error.message.contains("purpose"))
+    }
+
+    @Test(arguments: ["", " ", "a b", "caf\u{E9}.example", "a\u{0}b", String(repeating: "a", count: 300)])
+    func malformedServerNames(_ name: String) throws {
+        let context = try TLSContext.client(TLSClientConfiguration(trust: certificates.trust))
+        let error = tlsError { _ = try TLSEngine(context: context, role: .client(serverName: name)) }
+        #expect(error?.code == .invalidConfiguration)
+    }
+}
