@@ -32,8 +32,6 @@ final class HTTP1Connection: TickEndFlushing {
         case served
         /// Told 503: all places are taken.
         case refused
-        /// Closed: what makes it safe to serve could not be had.
-        case dropped
     }
 
     private typealias DataCallback = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void
@@ -45,6 +43,7 @@ final class HTTP1Connection: TickEndFlushing {
     private let server: HTTP1Server
     private let limits: HTTP1Limits
     private let buffer: OpaquePointer
+    private let tls: HTTP1TLS?
     private let admission: Admission
     var wasServed: Bool { admission == .served }
     private var evhttp: OpaquePointer?
@@ -70,8 +69,9 @@ final class HTTP1Connection: TickEndFlushing {
     private var inputWatch: OpaquePointer?
     private var outputWatch: OpaquePointer?
 
-    init(_ buffer: OpaquePointer, _ admission: Admission, on server: HTTP1Server) {
+    init(_ buffer: OpaquePointer, tls: HTTP1TLS?, _ admission: Admission, on server: HTTP1Server) {
         self.server = server
+        self.tls = tls
         unsafe self.buffer = buffer
         self.admission = admission
         limits = server.limits
@@ -138,8 +138,6 @@ final class HTTP1Connection: TickEndFlushing {
             timedStage = .head
         case .refused:
             release(nil, refusal: HTTP1Refusal(503, "all \(limits.connections) connections are in use"), isHead: false)
-        case .dropped:
-            abort()
         }
     }
 
@@ -193,10 +191,12 @@ final class HTTP1Connection: TickEndFlushing {
     private func takeInput() {
         let input = unsafe bufferevent_get_input(buffer)
         let count = unsafe evbuffer_get_length(input)
-        guard count > 0 else { return }
-        unsafe incoming.append(upTo: count) { room in
-            unsafe max(0, Int(evbuffer_remove(input, room.baseAddress, count)))
+        if count > 0 {
+            unsafe incoming.append(upTo: count) { room in
+                unsafe max(0, Int(evbuffer_remove(input, room.baseAddress, count)))
+            }
         }
+        tls?.takePending(into: &incoming)
     }
 
     private func continueReading() {
@@ -380,6 +380,7 @@ final class HTTP1Connection: TickEndFlushing {
             // Closing over unread bytes resets the connection, and with it goes what the client has not read yet.
             linger = HTTP1Linger(copyOf: unsafe bufferevent_getfd(buffer))
         }
+        tls?.sayGoodbye()
         removeWatches()
         unsafe evhttp = nil
         phase = .closed

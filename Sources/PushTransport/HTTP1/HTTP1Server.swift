@@ -37,6 +37,7 @@ package final class HTTP1Server: TickEndFlushing {
 
     let loop: EventLoop
     let limits: HTTP1Limits
+    private let tls: TLSContext?
     private let handler: Handler
     private var http: OpaquePointer?
     private var bindings: [Binding] = []
@@ -53,9 +54,15 @@ package final class HTTP1Server: TickEndFlushing {
     var releasing: HTTP1Connection?
 
     /// On the loop. The handler is called on it, once a request; it may answer later.
-    package init(on loop: EventLoop, limits: HTTP1Limits = HTTP1Limits(), handler: @escaping Handler) {
+    ///
+    /// - Parameter tls: A server's context, for all sockets of this server; nil serves in the clear. Of ALPN protocols
+    ///   it should name `http/1.1` or none.
+    package init(
+        on loop: EventLoop, limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, handler: @escaping Handler
+    ) {
         self.loop = loop
         self.limits = limits
+        self.tls = tls
         self.handler = handler
         Self.ignoresBrokenPipes
         guard let http = unsafe evhttp_new(loop.eventBase) else { fatalError("HTTP/1.1 server: out of memory") }
@@ -112,17 +119,24 @@ package final class HTTP1Server: TickEndFlushing {
 
     /// From evhttp, which has accepted a connection and wants its buffers. Never nil: evhttp would make plain ones.
     private func accept() -> OpaquePointer {
-        guard let buffer = unsafe bufferevent_socket_new(loop.eventBase, -1, CInt(BEV_OPT_CLOSE_ON_FREE.rawValue))
-        else { fatalError("HTTP/1.1 server: out of memory") }
+        let tls = self.tls.map { HTTP1TLS($0) }
+        guard let buffer = unsafe newBuffer(tls) else { fatalError("HTTP/1.1 server: out of memory") }
         counts.accepted += 1
         let isFull = counts.open >= limits.connections
         isFull ? (counts.refusing += 1) : (counts.open += 1)
-        let connection = unsafe HTTP1Connection(buffer, isFull ? .refused : .served, on: self)
+        let connection = unsafe HTTP1Connection(buffer, tls: tls, isFull ? .refused : .served, on: self)
         connections[ObjectIdentifier(connection)] = connection
         if counts.open + counts.refusing >= limits.connections + limits.refusedConnections {
             pauseAccepting(true)
         }
         return unsafe buffer
+    }
+
+    private func newBuffer(_ tls: HTTP1TLS?) -> OpaquePointer? {
+        let options = CInt(BEV_OPT_CLOSE_ON_FREE.rawValue)
+        guard let tls else { return unsafe bufferevent_socket_new(loop.eventBase, -1, options) }
+        return unsafe bufferevent_openssl_socket_new(
+            loop.eventBase, -1, tls.pointer, BUFFEREVENT_SSL_ACCEPTING, options)
     }
 
     /// No descriptors left, as a rule. The listener would report it at every turn; try again a little later.

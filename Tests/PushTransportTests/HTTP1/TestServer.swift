@@ -45,11 +45,13 @@ struct TestServer: Sendable {
 typealias TestHandler = @Sendable (HTTP1Request, HTTP1Responder) -> Void
 
 func withServer(
-    limits: HTTP1Limits = HTTP1Limits(), clock: LoopClock = .monotonic, handler: @escaping TestHandler = echo,
-    _ body: (TestServer) async throws -> Void
+    limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, clock: LoopClock = .monotonic,
+    handler: @escaping TestHandler = echo, _ body: (TestServer) async throws -> Void
 ) async throws {
     let loop = EventLoop(name: "http1-test", clock: clock)
-    let server = await loop.run { LoopBound(HTTP1Server(on: loop, limits: limits, handler: handler), on: loop) }
+    let server = await loop.run {
+        LoopBound(HTTP1Server(on: loop, limits: limits, tls: tls, handler: handler), on: loop)
+    }
     let port = try await loop.run { () throws(HTTP1Error) in try server.wrapped.listen(host: "127.0.0.1", port: 0) }
     let test = TestServer(loop: loop, server: server, port: port)
     do {
