@@ -341,7 +341,10 @@ final class HTTP1Connection: TickEndFlushing {
         switch phase {
         case .reading:
             let stage = machine.stage(with: incoming)
-            guard stage != .idle else { return closeNow() }
+            guard stage != .idle else {
+                // Unless its next request has come just now.
+                return isScheduled ? () : closeNow()
+            }
             let what = stage == .head ? "the header fields" : "the body"
             release(nil, refusal: HTTP1Refusal(408, "\(what) took too long"), isHead: false)
         case .answering where outputCount > 0:

@@ -84,13 +84,14 @@ struct HTTP1Head {
             : HTTP1Refusal(501, "this server does not know the method")
     }
 
+    private static let notInHosts = Set(" \t,/?#@\\".utf8)
+
     private static func checkHost(_ headers: HTTP1Headers, isHTTP10: Bool) throws(HTTP1Refusal) {
         let hosts = headers.all("Host")
         guard hosts.count == 1 || (isHTTP10 && hosts.isEmpty) else {
             throw HTTP1Refusal(400, "a request carries exactly one Host")
         }
-        let forbidden: Set<UInt8> = Set(" \t,/?#@\\".utf8)
-        guard hosts.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x7f && !forbidden.contains($0) } }) else {
+        guard hosts.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x7f && !notInHosts.contains($0) } }) else {
             throw HTTP1Refusal(400, "Host is not a host")
         }
     }

@@ -38,7 +38,8 @@ package final class HTTP1Server: TickEndFlushing {
     let loop: EventLoop
     let limits: HTTP1Limits
     private let tls: TLSContext?
-    private let handler: Handler
+    /// Nil once closed: what it holds may hold this server, by a responder it has kept.
+    private var handler: Handler?
     private var http: OpaquePointer?
     private var bindings: [Binding] = []
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
@@ -160,7 +161,7 @@ package final class HTTP1Server: TickEndFlushing {
 
     func handle(_ request: HTTP1Request, _ responder: HTTP1Responder) {
         counts.requests += 1
-        handler(request, responder)
+        handler?(request, responder)
     }
 
     /// The connection is closed and done with.
@@ -236,6 +237,7 @@ package final class HTTP1Server: TickEndFlushing {
         if let timer = drainTimer.take() { loop.cancel(timer) }
         if let http = unsafe http.take() { unsafe evhttp_free(http) }
         state = .closed
+        handler = nil
         let done = whenDone
         whenDone = []
         for notify in done { notify() }

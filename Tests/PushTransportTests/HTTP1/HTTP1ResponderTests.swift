@@ -225,7 +225,7 @@ import Testing
         let closed = Tally()
         let held = Held<HTTP1Responder?>(nil)
         try await withServer(
-            limits: limits, clock: .manual(),
+            limits: limits,
             handler: { _, responder in
                 try? responder.start(status: 200)
                 responder.onClose = { closed.add() }

@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func doesNotWaitForEverForAHandshake() async throws {
-        try await withServer(tls: Self.context(), clock: .manual()) { server in
+        try await withServer(tls: Self.context()) { server in
             let client = try server.client()
             try client.send("\u{16}\u{3}\u{1}")
             await server.until { $0.accepted == 1 }

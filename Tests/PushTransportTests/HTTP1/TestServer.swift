@@ -19,10 +19,14 @@ struct TestServer: Sendable {
         }
     }
 
-    func drain(within deadline: Duration? = nil) async {
-        await withCheckedContinuation { continuation in
-            loop.execute { server.wrapped.drain(within: deadline) { continuation.resume() } }
+    /// As `close`, with no patience for clients that were refused and stay.
+    fileprivate func end(clock: LoopClock) async {
+        let done = Tally()
+        await loop.run { server.wrapped.close { done.add() } }
+        if case .manual = clock {
+            while done.value == 0 { await loop.advance(by: .seconds(10)) }
         }
+        await done.reaches(1)
     }
 
     /// Waits, without sleeping, for what another thread is about to do. The test's time limit ends a wait in vain.
@@ -44,8 +48,9 @@ struct TestServer: Sendable {
 
 typealias TestHandler = @Sendable (HTTP1Request, HTTP1Responder) -> Void
 
+/// Its clock stands still unless the test turns it, so that no test depends on how fast the machine is.
 func withServer(
-    limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, clock: LoopClock = .monotonic,
+    limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, clock: LoopClock = .manual(),
     handler: @escaping TestHandler = echo, _ body: (TestServer) async throws -> Void
 ) async throws {
     let loop = EventLoop(name: "http1-test", clock: clock)
@@ -59,7 +64,7 @@ func withServer(
     } catch {
         Issue.record(error)
     }
-    await test.close()
+    await test.end(clock: clock)
     let counts = await test.counts
     #expect(counts.open == 0 && counts.refusing == 0)
     await loop.shutDown()
