@@ -1,0 +1,218 @@
+private import CEvent
+import Synchronization
+
+/// One request on its way to being answered: libevent's request object and what was promised to its client.
+///
+/// The connection holds it until the answer is out; the handler holds it through its `HTTP1Responder`. The pointer is
+/// given up the moment libevent may free what it points to.
+@safe
+final class HTTP1Exchange {
+    private enum State {
+        /// Nothing is out. Can transition to: streaming, answered, gone.
+        case waiting
+        /// The head is out. Can transition to: answered, gone.
+        case streaming
+        /// The rest is up to libevent.
+        case answered
+        /// The client went before the answer was given.
+        case gone
+    }
+
+    private let connection: HTTP1Connection
+    private let isHead: Bool
+    private var request: OpaquePointer?
+    private var state = State.waiting
+    /// True once a dropped responder is nobody's concern. Read on any thread.
+    let isSettled = Atomic(false)
+
+    var onClose: (() -> Void)?
+    var onDrain: (() -> Void)?
+    private var waitsForDrain = false
+
+    init(_ request: OpaquePointer, on connection: HTTP1Connection, isHead: Bool) {
+        unsafe self.request = request
+        self.connection = connection
+        self.isHead = isHead
+    }
+
+    deinit {
+        precondition(unsafe request == nil, "an HTTP/1.1 exchange went before its request was answered")
+    }
+
+    var isGone: Bool {
+        if case .gone = state { true } else { false }
+    }
+
+    // MARK: The answer
+
+    func respond(status: Int, headers: HTTP1Headers, body: [UInt8]) throws(HTTP1Error) {
+        try expectWaiting()
+        try check(status, headers)
+        guard let request = unsafe request.take() else { return }
+        unsafe add(headers, to: request)
+        let hasBody = !isHead && !statusHasNoBody(status)
+        if isHead, !statusHasNoBody(status) {
+            // libevent sends the body it is given, also to HEAD; so it gets none, and the length is said here.
+            unsafe add("Content-Length", "\(body.count)", to: request)
+        }
+        state = .answered
+        settle()
+        let buffer = unsafe evbuffer_new()
+        if hasBody {
+            unsafe body.withUnsafeBytes { unsafe _ = evbuffer_add(buffer, $0.baseAddress, $0.count) }
+        }
+        unsafe evhttp_send_reply(request, CInt(status), phrase(forStatus: status), buffer)
+        unsafe evbuffer_free(buffer)
+        connection.outputWasAdded()
+    }
+
+    func refuse(_ refusal: HTTP1Refusal) {
+        let text = "\(refusal.status) \(phrase(forStatus: refusal.status)): \(refusal.sentence)\n"
+        var headers: HTTP1Headers = ["Content-Type": "text/plain"]
+        if refusal.status == 405 {
+            // RFC 9110 §15.5.6 wants it named what would be allowed.
+            headers.add("Allow", HTTP1Method.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        // Its headers are ours, and nobody has answered yet: it does not throw.
+        try? respond(status: refusal.status, headers: headers, body: Array(text.utf8))
+    }
+
+    func start(status: Int, headers: HTTP1Headers) throws(HTTP1Error) {
+        try expectWaiting()
+        try check(status, headers)
+        guard let request = unsafe request else { return }
+        unsafe add(headers, to: request)
+        state = .streaming
+        unsafe evhttp_send_reply_start(request, CInt(status), phrase(forStatus: status))
+        connection.outputWasAdded()
+    }
+
+    func send(_ chunk: [UInt8]) -> HTTP1Responder.Sent {
+        guard case .streaming = state, let request = unsafe request else { return .closed }
+        let waiting = connection.outputCount
+        let bound = connection.streamBufferBytes
+        guard waiting == 0 || chunk.count <= bound - waiting else {
+            waitsForDrain = true
+            return .refused
+        }
+        let buffer = unsafe evbuffer_new()
+        unsafe chunk.withUnsafeBytes { unsafe _ = evbuffer_add(buffer, $0.baseAddress, $0.count) }
+        unsafe evhttp_send_reply_chunk(request, buffer)
+        unsafe evbuffer_free(buffer)
+        connection.outputWasAdded()
+        guard connection.outputCount > bound / 2 else { return .more }
+        waitsForDrain = true
+        return .wait
+    }
+
+    func finish() throws(HTTP1Error) {
+        switch state {
+        case .waiting: throw HTTP1Error(.badStatus, "HTTP/1.1 answer finished before it was started: call start first")
+        case .answered: throw alreadyAnswered()
+        case .gone: return
+        case .streaming: break
+        }
+        guard let request = unsafe request.take() else { return }
+        state = .answered
+        settle()
+        // May free the request, and the connection with it, at once.
+        unsafe evhttp_send_reply_end(request)
+        connection.outputWasAdded()
+    }
+
+    /// Nobody is left who could answer.
+    func responderWasDropped() {
+        switch state {
+        case .waiting:
+            refuse(HTTP1Refusal(500, "the request was not answered"))
+        case .streaming:
+            // Cut, not ended: the client must not take half an answer for a whole one.
+            connection.abort()
+        case .answered, .gone: break
+        }
+    }
+
+    // MARK: From the connection
+
+    /// libevent frees the connection. A request whose handler has not answered was cut loose from it beforehand if
+    /// the client went, and is this side's to free; otherwise it goes with the connection.
+    func connectionWasClosed() {
+        if let request = unsafe request.take(), unsafe evhttp_request_get_connection(request) == nil {
+            unsafe evhttp_request_free(request)
+        }
+        if case .answered = state { return }
+        state = .gone
+        settle()
+    }
+
+    /// Runs the handler's callbacks, outside of libevent.
+    func notifyClosed() {
+        onDrain = nil
+        guard let notify = onClose.take(), isGone else { return }
+        notify()
+    }
+
+    func outputHasDrained() {
+        guard case .streaming = state, waitsForDrain, connection.outputCount <= connection.streamBufferBytes / 4 else {
+            return
+        }
+        waitsForDrain = false
+        onDrain?()
+    }
+
+    // MARK: Checks
+
+    private func settle() {
+        isSettled.store(true, ordering: .releasing)
+        if case .answered = state {
+            (onClose, onDrain) = (nil, nil)
+        }
+    }
+
+    private func expectWaiting() throws(HTTP1Error) {
+        switch state {
+        case .waiting, .gone: return
+        case .streaming, .answered: throw alreadyAnswered()
+        }
+    }
+
+    private func alreadyAnswered() -> HTTP1Error {
+        HTTP1Error(.alreadyAnswered, "HTTP/1.1 request answered twice: the first answer stands")
+    }
+
+    private func check(_ status: Int, _ headers: HTTP1Headers) throws(HTTP1Error) {
+        guard (200...599).contains(status) else {
+            throw HTTP1Error(.badStatus, "HTTP/1.1 answer with status \(status): use 200 to 599")
+        }
+        for field in headers.fields {
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy(isTokenByte) else {
+                throw HTTP1Error(.badHeader, "HTTP/1.1 answer with a header name that is not a token")
+            }
+            guard field.value.utf8.allSatisfy(isFieldValueByte) else {
+                throw HTTP1Error(
+                    .badHeader, "HTTP/1.1 answer whose header \(field.name) holds a control character: remove it")
+            }
+            guard !Self.ownHeaders.contains(where: { isSameToken($0, field.name) }) else {
+                throw HTTP1Error(.badHeader, "HTTP/1.1 answer with \(field.name): the server sets that header itself")
+            }
+        }
+    }
+
+    /// Framing is this layer's: what the handler said of it could disagree with what is sent.
+    private static let ownHeaders = [
+        "Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade",
+    ]
+
+    private func add(_ headers: HTTP1Headers, to request: OpaquePointer) {
+        for field in headers.fields {
+            unsafe add(field.name, field.value, to: request)
+        }
+        if connection.closesAfterAnswer {
+            unsafe add("Connection", "close", to: request)
+        }
+    }
+
+    private func add(_ name: String, _ value: String, to request: OpaquePointer) {
+        unsafe _ = evhttp_add_header(evhttp_request_get_output_headers(request), name, value)
+    }
+}

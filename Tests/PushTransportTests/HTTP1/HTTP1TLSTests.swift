@@ -1,0 +1,155 @@
+import Foundation
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct HTTP1TLSTests {
+    private static func context() throws -> TLSContext {
+        try .server(TLSServerConfiguration(identity: TestCertificates.shared.serverIdentity, alpn: ["http/1.1"]))
+    }
+
+    /// Runs with the authority's certificate in a file, for curl.
+    private func withTLSServer(
+        limits: HTTP1Limits = HTTP1Limits(), handler: @escaping TestHandler = echo,
+        _ body: (TestServer, _ root: String, _ authority: String) async throws -> Void
+    ) async throws {
+        try await withDirectory { directory in
+            let authority = directory + "/ca.pem"
+            try TestCertificates.shared.authority.certificatePEM.write(
+                toFile: authority, atomically: true, encoding: .utf8)
+            try await withServer(limits: limits, tls: Self.context(), handler: handler) { server in
+                try await body(server, "https://localhost:\(server.port)", authority)
+            }
+        }
+    }
+
+    @Test func answersCurlOnOneConnection() async throws {
+        try await withTLSServer { server, root, authority in
+            let text = try curl(
+                "--ipv4", "--cacert", authority, root + "/a?b=c", "-o", "-", root + "/d", "--data", "hello")
+            #expect(text.contains(#"POST /a?b=c ["a"] b=c 5:hello"#))
+            #expect(text.contains(#"POST /d ["d"] 5:hello"#))
+            let counts = await server.counts
+            #expect(counts.accepted == 1)
+            #expect(counts.requests == 2)
+        }
+    }
+
+    @Test func curlDoesNotTrustAnUnknownAuthority() async throws {
+        try await withTLSServer { server, root, _ in
+            #expect(throws: RawClient.Failure.self) { _ = try curl("--ipv4", root) }
+            await server.until { $0.open == 0 && $0.accepted == 1 }
+            #expect(await server.counts.requests == 0)
+        }
+    }
+
+    /// Bodies of all sizes about those of records and buffers, both ways: libevent must not stop in the middle.
+    @Test(arguments: [1, 4095, 4096, 16_383, 16_384, 16_385, 65_536, 100_000, 1_000_000])
+    func carriesBodiesOfAnySize(size: Int) async throws {
+        let handler: TestHandler = { request, responder in
+            try? responder.respond(status: 200, body: request.body + request.body + request.body)
+        }
+        try await withTLSServer(handler: handler) { server, root, authority in
+            try await withDirectory { directory in
+                let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
+                try Data(bytes).write(to: URL(fileURLWithPath: directory + "/in"))
+                for expectation in ["Expect:", "Expect: 100-continue"] {
+                    _ = try curl(
+                        "--ipv4", "--cacert", authority, "--data-binary", "@\(directory)/in", "-H", expectation, "-H",
+                        "Content-Type: application/octet-stream", "-o", "\(directory)/out", root + "/")
+                    let back = try Data(contentsOf: URL(fileURLWithPath: directory + "/out"))
+                    #expect(back == Data(bytes + bytes + bytes))
+                }
+            }
+        }
+    }
+
+    /// A large answer as pieces and at once, to a client that reads slowly.
+    @Test func streamsToASlowClient() async throws {
+        let chunk = (0..<10_007).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        let total = 200
+        let handler: TestHandler = { _, responder in
+            var sent = 0
+            func sendOn() {
+                while sent < total {
+                    switch responder.send(chunk) {
+                    case .more: sent += 1
+                    case .wait:
+                        sent += 1
+                        return
+                    case .refused: return
+                    case .closed:
+                        Issue.record("the client is still there")
+                        return
+                    }
+                }
+                try? responder.finish()
+            }
+            try? responder.start(status: 200)
+            responder.onDrain = { sendOn() }
+            sendOn()
+        }
+        var limits = HTTP1Limits()
+        limits.streamBufferBytes = 50_000
+        try await withTLSServer(limits: limits, handler: handler) { server, root, authority in
+            try await withDirectory { directory in
+                _ = try curl(
+                    "--ipv4", "--cacert", authority, "--limit-rate", "4M", "-o", "\(directory)/out", root + "/")
+                let back = try Data(contentsOf: URL(fileURLWithPath: directory + "/out"))
+                #expect(back == Data((1...total).flatMap { _ in chunk }))
+            }
+        }
+    }
+
+    @Test func tellsTheClientThatAnAnswerIsComplete() async throws {
+        try await withTLSServer { server, root, authority in
+            // HTTP/1.0: the end of the connection is the end of the answer, and only TLS can vouch for it.
+            let text = try curl("--ipv4", "--http1.0", "--no-alpn", "--cacert", authority, root + "/old")
+            #expect(text == #"GET /old ["old"] 0:"#)
+        }
+    }
+
+    @Test func survivesClientsThatDoNotSpeakTLS() async throws {
+        try await withTLSServer { server, root, authority in
+            let openings = [
+                "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\u{16}\u{3}\u{1}", "\u{16}\u{3}\u{1}\u{ff}\u{ff}", "", "\0\0\0\0",
+                String(repeating: "\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}", count: 1000),
+            ]
+            for number in 0..<120 {
+                let client = try server.client()
+                client.sendWhatGoes(Array(openings[number % openings.count].utf8))
+                number % 2 == 0 ? client.close() : client.reset()
+            }
+            await server.until { $0.accepted == 120 && $0.open == 0 }
+            #expect(await server.counts.requests == 0)
+            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
+        }
+    }
+
+    @Test func doesNotWaitForEverForAHandshake() async throws {
+        try await withServer(tls: Self.context()) { server in
+            let client = try server.client()
+            try client.send("\u{16}\u{3}\u{1}")
+            await server.until { $0.accepted == 1 }
+            await server.loop.advance(by: .seconds(9))
+            #expect(await server.counts.open == 1)
+            await server.loop.advance(by: .seconds(1))
+            await server.until { $0.open == 0 }
+            #expect(try client.isAtEnd())
+        }
+    }
+
+    @Test func saysThatItIsFull() async throws {
+        var limits = HTTP1Limits()
+        limits.connections = 1
+        try await withTLSServer(limits: limits) { server, root, authority in
+            let silent = try server.client()
+            await server.until { $0.open == 1 }
+            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("503"))
+            silent.close()
+            await server.until { $0.open == 0 && $0.refusing == 0 }
+            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
+        }
+    }
+}

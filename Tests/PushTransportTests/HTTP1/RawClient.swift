@@ -1,0 +1,177 @@
+import Glibc
+import Testing
+
+/// A client that sends exactly the bytes it is told to. Blocking; gives up after a while, so that a test that fails
+/// does not hang.
+final class RawClient {
+    struct Answer: Equatable {
+        var status = 0
+        var head = ""
+        var body: [UInt8] = []
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+
+        func header(_ name: String) -> String? {
+            for line in head.split(separator: "\r\n").dropFirst() {
+                let parts = line.split(separator: ":", maxSplits: 1)
+                if parts[0].lowercased() == name.lowercased() {
+                    return parts.count == 2 ? String(parts[1].drop { $0 == " " }) : ""
+                }
+            }
+            return nil
+        }
+    }
+
+    struct Failure: Error {
+        let what: String
+    }
+
+    private let descriptor: CInt
+    private var received: [UInt8] = []
+    private var isClosed = false
+
+    init(port: UInt16, receiveBuffer: CInt? = nil) throws {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        setUp(receiveBuffer)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        try connect(&address, MemoryLayout<sockaddr_in>.size)
+    }
+
+    init(port6 port: UInt16) throws {
+        descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
+        setUp(nil)
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_port = port.bigEndian
+        address.sin6_addr = in6addr_loopback
+        try connect(&address, MemoryLayout<sockaddr_in6>.size)
+    }
+
+    deinit {
+        close()
+    }
+
+    private func setUp(_ receiveBuffer: CInt?) {
+        var patience = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        if var receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<CInt>.size))
+        }
+    }
+
+    private func connect<Address>(_ address: inout Address, _ size: Int) throws {
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, socklen_t(size)) }
+        }
+        guard result == 0 else { throw Failure(what: "connect: errno \(errno)") }
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        Glibc.close(descriptor)
+    }
+
+    /// Closes with a reset instead of an orderly end.
+    func reset() {
+        var option = linger(l_onoff: 1, l_linger: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
+        close()
+    }
+
+    func send(_ text: String) throws {
+        try send(Array(text.utf8))
+    }
+
+    func send(_ bytes: [UInt8]) throws {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
+            sent += count
+        }
+    }
+
+    /// Sends as much as the server takes before it closes.
+    func sendWhatGoes(_ bytes: [UInt8]) {
+        try? send(bytes)
+    }
+
+    /// False at the connection's end.
+    private func receive() throws -> Bool {
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        guard count >= 0 else { throw Failure(what: "receive: errno \(errno)") }
+        received += buffer[..<count]
+        return count > 0
+    }
+
+    func receive(atLeast count: Int) throws -> Int {
+        while received.count < count, try receive() {}
+        return received.count
+    }
+
+    private func line() throws -> String {
+        while true {
+            if let end = received.indices.first(where: {
+                received[$0] == 0x0a && $0 > 0 && received[$0 - 1] == 0x0d
+            }) {
+                let line = String(decoding: received[..<(end - 1)], as: UTF8.self)
+                received.removeSubrange(...end)
+                return line
+            }
+            guard try receive() else { throw Failure(what: "the connection ended within a line: \(received)") }
+        }
+    }
+
+    private func take(_ count: Int) throws -> [UInt8] {
+        guard try receive(atLeast: count) >= count else { throw Failure(what: "the connection ended within a body") }
+        defer { received.removeSubrange(..<count) }
+        return Array(received[..<count])
+    }
+
+    /// Reads one answer, by its own framing.
+    func answer(toHead: Bool = false) throws -> Answer {
+        var answer = Answer()
+        while true {
+            let line = try line()
+            if line.isEmpty { break }
+            answer.head += line + "\r\n"
+        }
+        let parts = answer.head.split(separator: " ", maxSplits: 2)
+        answer.status = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        if toHead || answer.status == 204 || answer.status == 304 || answer.status == 100 { return answer }
+        if answer.header("Transfer-Encoding") == "chunked" {
+            while true {
+                guard let size = Int(try line(), radix: 16) else { throw Failure(what: "not a chunk size") }
+                answer.body += try take(size)
+                guard try line().isEmpty else { throw Failure(what: "a chunk without its end") }
+                if size == 0 { return answer }
+            }
+        }
+        if let length = answer.header("Content-Length").flatMap({ Int($0) }) {
+            answer.body = try take(length)
+        } else {
+            answer.body = try rest()
+        }
+        return answer
+    }
+
+    /// Everything up to the connection's end.
+    func rest() throws -> [UInt8] {
+        while try receive() {}
+        defer { received = [] }
+        return received
+    }
+
+    /// True if nothing more comes and the server closes in an orderly way.
+    func isAtEnd() throws -> Bool {
+        try rest().isEmpty
+    }
+}
