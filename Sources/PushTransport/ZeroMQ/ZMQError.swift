@@ -69,6 +69,8 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
             (.addressNotAvailable, "this machine has no such address; use one of its own, or * for all")
         case ENODEV:
             (.noSuchDevice, "no network interface of that name; list them with `ip address`")
+        case EAGAIN:
+            (.noSuchDevice, "the name could not be looked up; use an address of this machine")
         case EINVAL:
             (
                 .invalidEndpoint,

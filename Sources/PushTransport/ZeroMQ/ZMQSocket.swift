@@ -92,9 +92,13 @@ package final class ZMQSocket {
     // MARK: Endpoints
 
     /// Listens, and says where: with the port that the system chose for `tcp://127.0.0.1:*`.
+    ///
+    /// An `ipc://` path is taken over from whoever listens there, without an error on either side, and its file stays
+    /// behind after the close.
     @discardableResult
     package func bind(_ endpoint: String) throws(ZMQError) -> String {
         let socket = unsafe try open("bind \(endpoint)")
+        try Self.checkPort(of: endpoint, "bind")
         guard unsafe zmq_bind(socket, endpoint) == 0 else { throw .last("bind \(endpoint)") }
         requestCheck()
         return unsafe try Self.lastEndpoint(of: socket)
@@ -103,6 +107,7 @@ package final class ZMQSocket {
     /// Connects, and connects again whenever the connection is lost. Whether it stands, a monitor tells.
     package func connect(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("connect to \(endpoint)")
+        try Self.checkPort(of: endpoint, "connect to")
         guard unsafe zmq_connect(socket, endpoint) == 0 else { throw .last("connect to \(endpoint)") }
         requestCheck()
     }
@@ -325,6 +330,14 @@ package final class ZMQSocket {
         loop.assertOnLoop()
         guard let socket = unsafe handle else { throw .closed(action()) }
         return unsafe socket
+    }
+
+    /// libzmq cuts a port down to 16 bits: 99999 would be 34463.
+    private static func checkPort(of endpoint: String, _ action: String) throws(ZMQError) {
+        guard endpoint.hasPrefix("tcp://"), let colon = endpoint.lastIndex(of: ":") else { return }
+        let port = endpoint[endpoint.index(after: colon)...]
+        guard let number = Int(port), !(0...65535).contains(number) else { return }
+        throw ZMQError(.invalidEndpoint, "cannot \(action) \(endpoint): ports end at 65535")
     }
 
     private func setSubscription(_ option: CInt, _ prefix: String, _ action: String) throws(ZMQError) {
