@@ -76,18 +76,22 @@ private final class Receiver {
     let endpoint: String
     private let socket: ZMQSocket
     private let expected: UInt64
-    private var received: UInt64 = 0
-    private var isInOrder = true
+    private let tally = Tally()
     private var done: (() -> Void)?
+
+    private final class Tally {
+        var received: UInt64 = 0
+        var isInOrder = true
+    }
 
     init(in context: ZMQContext, on loop: EventLoop, expecting messages: Int) throws {
         expected = UInt64(messages)
         socket = try ZMQSocket(.pull, in: context, on: loop)
         endpoint = try socket.bind("tcp://127.0.0.1:*")
-        socket.onMessage = { [unowned self] message in
+        socket.onMessage = { [tally] message in
             let number = message.withBytes(ofFrame: 0) { $0.loadUnaligned(as: UInt64.self) }
-            if number != received { isInOrder = false }
-            received += 1
+            if number != tally.received { tally.isInOrder = false }
+            tally.received += 1
         }
         socket.onBatchEnd = { [unowned self] in tellIfDone() }
     }
@@ -98,12 +102,12 @@ private final class Receiver {
     }
 
     private func tellIfDone() {
-        if received == expected { done.take()?() }
+        if tally.received == expected { done.take()?() }
     }
 
     func finish() throws {
         socket.close()
-        guard isInOrder else { throw OutOfOrder(expected: expected) }
+        guard tally.isInOrder else { throw OutOfOrder(expected: expected) }
     }
 }
 

@@ -142,7 +142,8 @@ package final class ZMQSocket {
 
     // MARK: Receiving
 
-    /// Leaves messages where they are. When the queues fill up, the peers are held back.
+    /// Leaves messages where they are. When the queues fill up, the peers are held back. Meant for moments: see
+    /// `heartbeatTimeout` for what happens after them.
     package func pauseReceiving() {
         loop.assertOnLoop()
         isPaused = true
@@ -275,7 +276,7 @@ package final class ZMQSocket {
                 let receives = events & ZMQ_POLLIN != 0 && onMessage != nil && !isPaused
                 let received = unsafe receives ? receive(from: socket, upTo: left) : 0
                 if received == 0 && !writes { return }
-                left -= received
+                left -= max(received, 1)
                 if left <= 0 {
                     // The descriptor will not fire again for what is left.
                     requestCheck()

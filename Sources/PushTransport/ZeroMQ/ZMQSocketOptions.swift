@@ -23,7 +23,9 @@ package struct ZMQSocketOptions: Sendable {
     package var handshakeTimeout = Duration.seconds(5)
     /// Pings on idle connections; zero: none.
     package var heartbeatInterval = Duration.seconds(10)
-    /// A connection that is silent for this long after a ping is closed.
+    /// A connection that is silent for this long after a ping is closed. A socket that is paused, or whose owner does
+    /// not keep up, reads no pings once its queue is full: longer than this, and the connection is closed with what
+    /// was on its way.
     package var heartbeatTimeout = Duration.seconds(30)
     /// What the peer is told to use as its own timeout, at most 6553 seconds.
     package var heartbeatTimeToLive = Duration.seconds(30)

@@ -121,6 +121,7 @@ import Testing
             let dealer = try await world.peer(.dealer, on: world.second) {
                 $0.security = keys.entering(as: keys.client)
                 $0.onlyToConnected = true
+                $0.handshakeTimeout = .milliseconds(100)
             }
             try await dealer.connect(try await router.bind())
             #expect(await router.event(where: Self.isAnyFailure) != nil)

@@ -286,19 +286,22 @@ import Testing
             let pull = try await world.peer(.pull)
             let push = try await world.peer(.push, on: world.second)
             try await push.connect(try await pull.bind())
-            await withCheckedContinuation { continuation in
-                Task {
-                    let owner = Owner(size: size) { continuation.resume() }
-                    var result = ZMQSendResult.wouldBlock
-                    while result == .wouldBlock {
-                        result = try await push.with { socket in
-                            socket.send { outbox in outbox.add(owner.bytes, keptBy: owner) }
+            let isGone = await ends {
+                await withCheckedContinuation { continuation in
+                    Task {
+                        let owner = Owner(size: size) { continuation.resume() }
+                        var result = ZMQSendResult.wouldBlock
+                        while result == .wouldBlock {
+                            result = try await push.with { socket in
+                                socket.send { outbox in outbox.add(owner.bytes, keptBy: owner) }
+                            }
                         }
+                        #expect(result == .sent)
+                        #expect(await pull.receive()?.frames == [[UInt8](repeating: 42, count: size)])
                     }
-                    #expect(result == .sent)
-                    #expect(await pull.receive()?.frames == [[UInt8](repeating: 42, count: size)])
                 }
             }
+            #expect(isGone)
         }
     }
 }
