@@ -2,7 +2,7 @@ private import CLinux
 import Glibc
 
 /// Runs `body` on a new detached thread with a name that tools show (at most 15 bytes of it).
-func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
+package func startThread(named name: String, _ body: @escaping @Sendable () -> Void) {
     final class Start {
         let name: String
         let body: @Sendable () -> Void

@@ -105,13 +105,8 @@ package final class HTTP2ClientEngine {
     }
 
     deinit {
-        for unsafelist in unsafe [open, free] {
-            var next = unsafe list
-            while let stream = unsafe next {
-                unsafe next = stream.pointee.next
-                unsafe destroy(stream)
-            }
-        }
+        unsafe destroyList(unsafe open)
+        unsafe destroyList(unsafe free)
         unsafe notes.deinitialize(count: 1)
         unsafe notes.deallocate()
         unsafe vector.deallocate()
@@ -344,10 +339,14 @@ package final class HTTP2ClientEngine {
         unsafe free = unsafe stream
     }
 
-    private func destroy(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
-        unsafe stream.pointee.request?.release()
-        unsafe stream.pointee.message.free()
-        unsafe stream.deinitialize(count: 1)
-        unsafe stream.deallocate()
+    private func destroyList(_ first: UnsafeMutablePointer<HTTP2ClientStream>?) {
+        var next = unsafe first
+        while let stream = unsafe next {
+            unsafe next = stream.pointee.next
+            unsafe stream.pointee.request?.release()
+            unsafe stream.pointee.message.free()
+            unsafe stream.deinitialize(count: 1)
+            unsafe stream.deallocate()
+        }
     }
 }

@@ -75,18 +75,21 @@ struct HTTP2ServerNotes {
     }
 
     mutating func destroyAll() {
-        for unsafelist in unsafe [open, free] {
-            var next = unsafe list
-            while let stream = unsafe next {
-                unsafe next = stream.pointee.next
-                unsafe stream.pointee.message.free()
-                unsafe stream.pointee.answer.free()
-                unsafe stream.deinitialize(count: 1)
-                unsafe stream.deallocate()
-            }
-        }
+        unsafe destroyList(unsafe open)
+        unsafe destroyList(unsafe free)
         unsafe open = nil
         unsafe free = nil
+    }
+
+    private func destroyList(_ first: UnsafeMutablePointer<HTTP2ServerStream>?) {
+        var next = unsafe first
+        while let stream = unsafe next {
+            unsafe next = stream.pointee.next
+            unsafe stream.pointee.message.free()
+            unsafe stream.pointee.answer.free()
+            unsafe stream.deinitialize(count: 1)
+            unsafe stream.deallocate()
+        }
     }
 }
 

@@ -1,0 +1,155 @@
+import Glibc
+import PushLoop
+import PushTransport
+
+/// PUSH to PULL over TCP loopback, one message at a time, both ends on loops of their own: the same work as
+/// `Tools/bench/zmq_push_pull.c`, which `Tools/bench/zeromq` compares it with.
+struct ZeroMQBenchmark {
+    var messages = 1_000_000
+    var messageSize = 300
+
+    struct Figures {
+        /// User and system time of the whole process, from its start.
+        var cpuMicrosecondsPerMessage: Double
+        var messagesPerSecond: Double
+    }
+
+    func run() async throws -> Figures {
+        let context = try ZMQContext()
+        let receiving = EventLoop(name: "receiver")
+        let sending = EventLoop(name: "sender")
+        let messages = messages
+        let messageSize = messageSize
+
+        let start = MonotonicTime.current()
+        let (receiver, endpoint) = try await receiving.run {
+            let receiver = try Receiver(in: context, on: receiving, expecting: messages)
+            return (LoopBound(receiver, on: receiving), receiver.endpoint)
+        }
+        let sender = try await sending.run {
+            let sender = try Sender(in: context, on: sending, messages: messages, messageSize: messageSize)
+            try sender.start(to: endpoint)
+            return LoopBound(sender, on: sending)
+        }
+        await withCheckedContinuation { continuation in
+            receiving.execute { receiver.wrapped.whenDone { continuation.resume() } }
+        }
+        let elapsed = MonotonicTime.current() - start
+
+        try await receiver.with { receiver throws in try receiver.finish() }
+        await sender.with { sender in sender.close() }
+        await context.terminate()
+        await receiving.shutDown()
+        await sending.shutDown()
+        return Figures(
+            cpuMicrosecondsPerMessage: Self.processTime() * 1e6 / Double(messages),
+            messagesPerSecond: Double(messages) / elapsed.inSeconds)
+    }
+
+    private static func processTime() -> Double {
+        var usage = rusage()
+        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
+        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
+    }
+}
+
+/// Runs `zeromq [messages [bytes]]`: the CPU time of a message goes to standard output, for scripts.
+func zeroMQBenchmark(_ arguments: [String]) async throws {
+    var benchmark = ZeroMQBenchmark()
+    if arguments.count > 0, let messages = Int(arguments[0]) { benchmark.messages = max(1, messages) }
+    if arguments.count > 1, let size = Int(arguments[1]) { benchmark.messageSize = max(8, size) }
+    let figures = try await benchmark.run()
+    let microseconds = Double(Int(figures.cpuMicrosecondsPerMessage * 10_000)) / 10_000
+    print(microseconds)
+    let line =
+        "Swift: \(benchmark.messages) messages of \(benchmark.messageSize) bytes, \(microseconds) us CPU each, "
+        + "\(Int(figures.messagesPerSecond)) a second\n"
+    _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+}
+
+private struct OutOfOrder: Error {
+    let expected: UInt64
+}
+
+/// The end that counts. Confined to its loop.
+private final class Receiver {
+    let endpoint: String
+    private let socket: ZMQSocket
+    private let expected: UInt64
+    private let tally = Tally()
+    private var done: (() -> Void)?
+
+    private final class Tally {
+        var received: UInt64 = 0
+        var isInOrder = true
+    }
+
+    init(in context: ZMQContext, on loop: EventLoop, expecting messages: Int) throws {
+        expected = UInt64(messages)
+        socket = try ZMQSocket(.pull, in: context, on: loop)
+        endpoint = try socket.bind("tcp://127.0.0.1:*")
+        socket.onMessage = { [tally] message in
+            let number = message.withBytes(ofFrame: 0) { $0.loadUnaligned(as: UInt64.self) }
+            if number != tally.received { tally.isInOrder = false }
+            tally.received += 1
+        }
+        socket.onBatchEnd = { [unowned self] in tellIfDone() }
+    }
+
+    func whenDone(_ action: @escaping () -> Void) {
+        done = action
+        tellIfDone()
+    }
+
+    private func tellIfDone() {
+        if tally.received == expected { done.take()?() }
+    }
+
+    func finish() throws {
+        socket.close()
+        guard tally.isInOrder else { throw OutOfOrder(expected: expected) }
+    }
+}
+
+/// The end that sends as fast as the socket takes it. Confined to its loop.
+private final class Sender: TickEndFlushing {
+    /// Messages in one go before the loop turns.
+    private static let run = 1000
+
+    private let loop: EventLoop
+    private let socket: ZMQSocket
+    private let messages: UInt64
+    private var next: UInt64 = 0
+    private var bytes: [UInt8]
+
+    init(in context: ZMQContext, on loop: EventLoop, messages: Int, messageSize: Int) throws {
+        self.loop = loop
+        self.messages = UInt64(messages)
+        bytes = [UInt8](repeating: 0, count: messageSize)
+        socket = try ZMQSocket(.push, in: context, on: loop)
+    }
+
+    func start(to endpoint: String) throws {
+        socket.onWritable = { [unowned self] in send() }
+        try socket.connect(endpoint)
+        send()
+    }
+
+    func close() {
+        socket.close()
+    }
+
+    func flushAtTickEnd() {
+        send()
+    }
+
+    private func send() {
+        for _ in 0..<Self.run where next < messages {
+            let number = next
+            bytes.withUnsafeMutableBytes { $0.storeBytes(of: number, as: UInt64.self) }
+            guard socket.send(bytes) == .sent else { return }
+            next += 1
+        }
+        if next < messages { loop.flushAtTickEnd(self) }
+    }
+}

@@ -1,0 +1,115 @@
+private import CZeroMQ
+
+/// The public half of a CURVE key: 32 bytes, for people 40 characters of Z85.
+package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
+    fileprivate let bytes: SIMD32<UInt8>
+
+    /// - Throws: `ZMQError.invalidKey` unless `text` is 40 characters of Z85.
+    package init(z85 text: String) throws(ZMQError) {
+        bytes = try Z85.decode(text, of: "public key")
+    }
+
+    /// Nil unless there are 32 bytes.
+    package init?(bytes: UnsafeRawBufferPointer) {
+        guard bytes.count == 32 else { return nil }
+        unsafe self.bytes = bytes.loadUnaligned(as: SIMD32<UInt8>.self)
+    }
+
+    package var z85: String { Z85.encode(bytes) }
+    package var description: String { z85 }
+
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: bytes) { unsafe body($0) }
+    }
+}
+
+/// The secret half of a CURVE key. It never shows in descriptions, mirrors or dumps; `z85` is the one way to its text.
+package struct CurveSecretKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    fileprivate let bytes: SIMD32<UInt8>
+
+    /// - Throws: `ZMQError.invalidKey` unless `text` is 40 characters of Z85. The message does not repeat the text.
+    package init(z85 text: String) throws(ZMQError) {
+        bytes = try Z85.decode(text, of: "secret key")
+    }
+
+    /// For writing a new key to its file, and for nothing else.
+    package var z85: String { Z85.encode(bytes) }
+
+    package var publicKey: CurvePublicKey {
+        get throws(ZMQError) {
+            var text = [CChar](repeating: 0, count: Z85.bufferSize)
+            guard unsafe zmq_curve_public(&text, z85) == 0 else {
+                throw .last("derive a CURVE public key (is this libzmq built with CURVE?)")
+            }
+            return try CurvePublicKey(z85: Z85.text(text))
+        }
+    }
+
+    package var description: String { "(secret key)" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: []) }
+
+    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: bytes) { unsafe body($0) }
+    }
+}
+
+package struct CurveKeyPair: Sendable, CustomStringConvertible {
+    package let publicKey: CurvePublicKey
+    package let secretKey: CurveSecretKey
+
+    /// The pair that a secret key belongs to.
+    package init(secretKey: CurveSecretKey) throws(ZMQError) {
+        self.secretKey = secretKey
+        publicKey = try secretKey.publicKey
+    }
+
+    private init(publicKey: CurvePublicKey, secretKey: CurveSecretKey) {
+        self.publicKey = publicKey
+        self.secretKey = secretKey
+    }
+
+    /// A new pair from the system's source of randomness.
+    package static func generate() throws(ZMQError) -> CurveKeyPair {
+        var publicText = [CChar](repeating: 0, count: Z85.bufferSize)
+        var secretText = [CChar](repeating: 0, count: Z85.bufferSize)
+        guard unsafe zmq_curve_keypair(&publicText, &secretText) == 0 else {
+            throw .last("generate CURVE keys (is this libzmq built with CURVE?)")
+        }
+        return CurveKeyPair(
+            publicKey: try CurvePublicKey(z85: Z85.text(publicText)),
+            secretKey: try CurveSecretKey(z85: Z85.text(secretText)))
+    }
+
+    package var description: String { "CURVE key \(publicKey)" }
+}
+
+/// The text form of keys (ZeroMQ RFC 32): five characters for four bytes.
+private enum Z85 {
+    /// Forty characters and a NUL.
+    static let bufferSize = 41
+
+    static func text(_ characters: [CChar]) -> String {
+        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func encode(_ bytes: SIMD32<UInt8>) -> String {
+        var characters = [CChar](repeating: 0, count: bufferSize)
+        unsafe withUnsafeBytes(of: bytes) { raw in
+            unsafe _ = zmq_z85_encode(&characters, raw.bindMemory(to: UInt8.self).baseAddress, 32)
+        }
+        return text(characters)
+    }
+
+    static func decode(_ text: String, of what: String) throws(ZMQError) -> SIMD32<UInt8> {
+        // A NUL inside would end the C string early, so the length is checked on the Swift side of it.
+        guard text.utf8.count == 40, !text.utf8.contains(0) else {
+            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(text.utf8.count) bytes, a key has 40 of Z85")
+        }
+        var bytes = [UInt8](repeating: 0, count: 32)
+        guard unsafe zmq_z85_decode(&bytes, text) != nil else {
+            throw ZMQError(.invalidKey, "not a CURVE \(what): it has a character that Z85 does not know")
+        }
+        return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD32<UInt8>.self) }
+    }
+}

@@ -1,0 +1,122 @@
+private import CZeroMQ
+
+/// A received message, lent for as long as its handler runs. What is to last longer is taken with `take`.
+@safe
+package struct ZMQMessage: ~Copyable {
+    private let frames: UnsafeMutablePointer<zmq_msg_t>
+    /// The frames at hand.
+    package let count: Int
+
+    fileprivate init(frames: UnsafeMutablePointer<zmq_msg_t>, count: Int) {
+        unsafe self.frames = frames
+        self.count = count
+    }
+
+    package func byteCount(ofFrame index: Int) -> Int {
+        unsafe zmq_msg_size(frame(index))
+    }
+
+    /// The bytes of a frame, valid while `body` runs.
+    package func withBytes<Result, Failure: Error>(
+        ofFrame index: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let frame = unsafe frame(index)
+        return unsafe try body(UnsafeRawBufferPointer(start: zmq_msg_data(frame), count: zmq_msg_size(frame)))
+    }
+
+    /// A copy of the bytes of a frame.
+    package func copied(_ index: Int) -> [UInt8] {
+        unsafe withBytes(ofFrame: index) { unsafe [UInt8]($0) }
+    }
+
+    /// Takes a frame to keep, without copying its bytes. In the message an empty frame stays behind.
+    package func take(_ index: Int) -> ZMQFrame {
+        unsafe ZMQFrame(taking: UnsafeMutableRawPointer(frame(index)))
+    }
+
+    /// The name that the ZAP handler gave to the sender's key; nil where there was no authentication. Ask before the
+    /// last frame is taken: the name goes with it.
+    package var userID: String? { property("User-Id") }
+
+    /// The sender's address, as in "192.0.2.7"; nil over inproc. Ask before the last frame is taken.
+    package var peerAddress: String? { property("Peer-Address") }
+
+    private func property(_ name: String) -> String? {
+        guard let value = unsafe zmq_msg_gets(frame(count - 1), name) else { return nil }
+        let text = unsafe String(cString: value)
+        return text.isEmpty ? nil : text
+    }
+
+    private func frame(_ index: Int) -> UnsafeMutablePointer<zmq_msg_t> {
+        precondition(index >= 0 && index < count, "frame \(index) of a message of \(count)")
+        return unsafe frames + index
+    }
+}
+
+/// Where the frames of a received message lie, used again for each message.
+@safe
+struct ZMQInbox: ~Copyable {
+    /// More frames than this are read and dropped. One slot more than that takes what is dropped.
+    static let maxFrames = 16
+
+    enum Outcome {
+        case message(frames: Int)
+        /// A message of more frames than there may be; the first are at hand.
+        case oversized(frames: Int)
+        case empty
+        case terminated
+        case failed(CInt)
+    }
+
+    private let frames: UnsafeMutablePointer<zmq_msg_t>
+
+    init() {
+        unsafe frames = .allocate(capacity: Self.maxFrames + 1)
+        for index in 0...Self.maxFrames {
+            unsafe zmq_msg_init(frames + index)
+        }
+    }
+
+    deinit {
+        for index in 0...Self.maxFrames {
+            unsafe zmq_msg_close(frames + index)
+        }
+        unsafe frames.deallocate()
+    }
+
+    /// Reads one whole message. What the slots held before is freed by libzmq as they are filled again.
+    func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false) -> Outcome {
+        var count = 0
+        while true {
+            let slot = unsafe frames + min(count, Self.maxFrames)
+            if unsafe zmq_msg_recv(slot, socket, waits ? 0 : ZMQ_DONTWAIT) < 0 {
+                switch zmq_errno() {
+                case EINTR: continue
+                // In the midst of a message this means that its sender went; what came of it is worth nothing.
+                case EAGAIN: return .empty
+                // Not this socket's turn to receive: for REQ and REP the same as nothing to receive.
+                case EFSM: return .empty
+                case ETERM, ENOTSOCK: return .terminated
+                case let number: return .failed(number)
+                }
+            }
+            count += 1
+            if unsafe zmq_msg_more(slot) == 0 {
+                return count <= Self.maxFrames ? .message(frames: count) : .oversized(frames: count)
+            }
+        }
+    }
+
+    /// The message that `receive` read last. The caller lets go of it before it receives again.
+    func message(frames count: Int) -> ZMQMessage {
+        unsafe ZMQMessage(frames: frames, count: min(count, Self.maxFrames))
+    }
+
+    /// Frees what the slots hold.
+    func clear(frames count: Int) {
+        for index in 0..<min(count, Self.maxFrames + 1) {
+            unsafe zmq_msg_close(frames + index)
+            unsafe zmq_msg_init(frames + index)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+private import CZeroMQ
+package import PushLoop
+
+/// Something that became of a connection.
+package struct ZMQMonitorEvent: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// The transport stands; the handshake is still to come.
+        case connected
+        case connectDelayed(SystemError)
+        case connectRetried(after: Duration)
+        case listening
+        case bindFailed(SystemError)
+        case accepted
+        case acceptFailed(SystemError)
+        case closed
+        case closeFailed(SystemError)
+        case disconnected
+        /// The socket was closed: the last event of a monitor.
+        case stopped
+        /// The connection is ready for messages.
+        case handshakeSucceeded
+        /// The ZAP handler refused the peer, or us, with this status. libzmq does not try again.
+        case handshakeFailedAuthentication(status: Int)
+        /// The peers do not understand each other: mostly one of them uses CURVE and the other not. libzmq does not
+        /// try again.
+        case handshakeFailedProtocol(code: UInt32)
+        /// The connection broke during the handshake. With CURVE this is also what a wrong server key looks like;
+        /// libzmq tries again for ever.
+        case handshakeFailedNoDetail(SystemError)
+        /// An event that this code does not know.
+        case unknown(event: UInt16, value: UInt32)
+    }
+
+    package let kind: Kind
+    /// Where to or from, as libzmq puts it.
+    package let endpoint: String
+
+    package init(_ kind: Kind, endpoint: String) {
+        self.kind = kind
+        self.endpoint = endpoint
+    }
+
+    /// Nil unless the bytes are an event and its value: 16 and 32 bits in the machine's order.
+    init?(_ bytes: UnsafeRawBufferPointer, endpoint: String) {
+        guard bytes.count == 6 else { return nil }
+        let event = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self)
+        let value = unsafe bytes.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
+        self.init(Self.kind(event: event, value: value), endpoint: endpoint)
+    }
+
+    static func kind(event: UInt16, value: UInt32) -> Kind {
+        let error = SystemError(number: CInt(truncatingIfNeeded: value))
+        return switch CInt(event) {
+        case ZMQ_EVENT_CONNECTED: .connected
+        case ZMQ_EVENT_CONNECT_DELAYED: .connectDelayed(error)
+        case ZMQ_EVENT_CONNECT_RETRIED: .connectRetried(after: .milliseconds(Int64(value)))
+        case ZMQ_EVENT_LISTENING: .listening
+        case ZMQ_EVENT_BIND_FAILED: .bindFailed(error)
+        case ZMQ_EVENT_ACCEPTED: .accepted
+        case ZMQ_EVENT_ACCEPT_FAILED: .acceptFailed(error)
+        case ZMQ_EVENT_CLOSED: .closed
+        case ZMQ_EVENT_CLOSE_FAILED: .closeFailed(error)
+        case ZMQ_EVENT_DISCONNECTED: .disconnected
+        case ZMQ_EVENT_MONITOR_STOPPED: .stopped
+        case ZMQ_EVENT_HANDSHAKE_SUCCEEDED: .handshakeSucceeded
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH: .handshakeFailedAuthentication(status: Int(value))
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL: .handshakeFailedProtocol(code: value)
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL: .handshakeFailedNoDetail(error)
+        default: .unknown(event: event, value: value)
+        }
+    }
+}

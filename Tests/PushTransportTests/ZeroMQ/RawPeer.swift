@@ -1,0 +1,90 @@
+import Glibc
+
+/// A TCP connection that sends what it likes to a ZeroMQ port. Blocking, with deadlines.
+final class RawPeer {
+    struct Failure: Error {
+        let action: String
+        let number: CInt
+    }
+
+    private let descriptor: CInt
+
+    /// - Parameter endpoint: as in "tcp://127.0.0.1:5555".
+    init(to endpoint: String) throws {
+        guard let port = endpoint.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw Failure(action: "read the port of \(endpoint)", number: EINVAL)
+        }
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(action: "make a socket", number: errno) }
+        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure(action: "connect", number: errno) }
+    }
+
+    deinit {
+        Glibc.close(descriptor)
+    }
+
+    /// False if the other end has closed the connection.
+    @discardableResult
+    func write(_ bytes: [UInt8]) -> Bool {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes[sent...].withUnsafeBytes {
+                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            }
+            if count <= 0 { return false }
+            sent += count
+        }
+        return true
+    }
+
+    /// Exactly `count` bytes, or nil if the connection ends before.
+    func read(_ count: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var have = 0
+        while have < count {
+            let got = bytes[have...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if got <= 0 { return nil }
+            have += got
+        }
+        return bytes
+    }
+
+    /// Reads until the other end closes. False if it does not.
+    func readToEnd() -> Bool {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let got = recv(descriptor, &bytes, bytes.count, 0)
+            if got == 0 { return true }
+            if got < 0 { return errno == ECONNRESET }
+        }
+    }
+
+    // MARK: As much of ZMTP 3.0 as it takes to send frames without a library (RFC 23, NULL mechanism)
+
+    static var greeting: [UInt8] {
+        [0xff] + [UInt8](repeating: 0, count: 8) + [0x7f, 3, 0] + Array("NULL".utf8)
+            + [UInt8](repeating: 0, count: 16 + 1 + 31)
+    }
+
+    static func ready(as kind: String) -> [UInt8] {
+        let body = [5] + Array("READY".utf8) + [11] + Array("Socket-Type".utf8) + [0, 0, 0, UInt8(kind.utf8.count)]
+        let full = body + Array(kind.utf8)
+        return [4, UInt8(full.count)] + full
+    }
+
+    static func frame(_ bytes: [UInt8], more: Bool) -> [UInt8] {
+        [more ? 1 : 0, UInt8(bytes.count)] + bytes
+    }
+}

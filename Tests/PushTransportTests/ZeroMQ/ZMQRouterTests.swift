@@ -1,0 +1,307 @@
+import PushLoop
+import PushTransport
+import Testing
+
+/// ROUTER: the socket that producers talk to, and the frames of messages.
+@Suite struct ZMQRouterTests {
+    @Test func unknownPeerIsUnreachableIfMandatory() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.routerMandatory = true }
+            try await router.bind()
+            #expect(try await router.send("nobody", "ack") == .unreachable)
+            #expect(try await router.send("nobody", "", "ack") == .unreachable)
+            // The socket is none the worse for it.
+            let dealer = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("d".utf8) }
+            try await dealer.connect(try await router.bind())
+            #expect(try await dealer.send("hello") == .sent)
+            #expect(await router.receive()?.texts == ["d", "hello"])
+            #expect(try await router.send("d", "ack") == .sent)
+            #expect(await dealer.receive()?.texts == ["ack"])
+        }
+    }
+
+    @Test func unknownPeerIsSilenceIfNot() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.routerMandatory = false }
+            try await router.bind()
+            #expect(try await router.send("nobody", "ack") == .sent)
+        }
+    }
+
+    /// One peer does not read: its queue is full, others are served, and the loop does not turn for nothing.
+    @Test func fullPeerBlocksNobodyElse() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.sendHighWaterMark = 5 }
+            try await router.bind("inproc://router")
+            let slow = try await world.peer(.dealer, on: world.second) {
+                $0.routingID = Array("slow".utf8)
+                $0.receiveHighWaterMark = 5
+            }
+            let quick = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("quick".utf8) }
+            for (dealer, name) in [(slow, "slow"), (quick, "quick")] {
+                try await dealer.connect("inproc://router")
+                #expect(try await dealer.send("hello") == .sent)
+                #expect(await router.receive()?.texts == [name, "hello"])
+            }
+            try await slow.pause()
+
+            var accepted = 0
+            while accepted < 100, try await router.send("slow", "\(accepted)") == .sent { accepted += 1 }
+            #expect(accepted == 10, "both marks together, over inproc")
+            // The owner tries again whenever it is told to.
+            try await router.with { socket in
+                socket.onWritable = { [unowned socket] in
+                    _ = socket.send { outbox in
+                        outbox.add("slow")
+                        outbox.add("late")
+                    }
+                }
+            }
+            #expect(try await router.send("slow", "again") == .wouldBlock)
+            let ticks = await ZMQDescriptorTests.ticks(of: router.loop, during: 20)
+            #expect(ticks < 300, "\(ticks) ticks for 20 timers: a full peer keeps the loop turning")
+            #expect(try await router.send("quick", "ack") == .sent)
+            #expect(await quick.receive()?.texts == ["ack"])
+
+            try await slow.resume()
+            for number in 0..<accepted {
+                #expect(await slow.receive()?.texts == ["\(number)"])
+            }
+            #expect(await slow.receive()?.texts == ["late"])
+        }
+    }
+
+    /// A client with a fixed id comes back while its old connection still seems alive.
+    @Test(arguments: [true, false])
+    func handover(allowed: Bool) async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.routerHandover = allowed }
+            let endpoint = try await router.bind()
+            let old = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("client".utf8) }
+            try await old.connect(endpoint)
+            #expect(try await old.send("from the old") == .sent)
+            #expect(await router.receive()?.texts == ["client", "from the old"])
+
+            let new = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("client".utf8) }
+            try await new.connect(endpoint)
+            #expect(await new.event(.handshakeSucceeded) != nil)
+            #expect(try await new.send("from the new") == .sent)
+            if allowed {
+                #expect(await router.receive()?.texts == ["client", "from the new"])
+                #expect(try await router.send("client", "ack") == .sent)
+                #expect(await new.receive()?.texts == ["ack"])
+            } else {
+                // The new connection is deaf and dumb; answers go to the old one.
+                for round in 0..<20 {
+                    #expect(try await old.send("fence \(round)") == .sent)
+                    #expect(await router.receive()?.texts == ["client", "fence \(round)"])
+                    #expect(try await router.send("client", "ack \(round)") == .sent)
+                    #expect(await old.receive()?.texts == ["ack \(round)"])
+                }
+                #expect(await new.waiting == 0)
+            }
+        }
+    }
+
+    @Test func requestClientSendsAnEmptyDelimiter() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router)
+            let client = try await world.peer(.req, on: world.second)
+            try await client.connect(try await router.bind())
+            for round in 0..<3 {
+                #expect(try await client.sendPatiently([Array("push/1".utf8), Array("{\(round)}".utf8)]) == .sent)
+                // Lock-step: a second question before the answer is an error, not a crash.
+                guard case .failed(let error) = try await client.send("push/1") else {
+                    Issue.record("a REQ socket asked twice")
+                    return
+                }
+                #expect(error.code == .wrongState)
+                let request = try #require(await router.receive())
+                #expect(request.texts.dropFirst() == ["", "push/1", "{\(round)}"])
+                let reply = [request.frames[0], [], Array("ack/1".utf8)]
+                #expect(try await router.send(frames: reply) == .sent)
+                #expect(await client.receive()?.texts == ["ack/1"])
+            }
+        }
+    }
+
+    @Test func replySocketAnswers() async throws {
+        try await ZMQWorld.run { world in
+            let server = try await world.peer(.rep)
+            let client = try await world.peer(.req, on: world.second)
+            try await client.connect(try await server.bind())
+            #expect(try await client.sendPatiently([Array("?".utf8)]) == .sent)
+            #expect(await server.receive()?.texts == ["?"])
+            #expect(try await server.send("!") == .sent)
+            #expect(await client.receive()?.texts == ["!"])
+        }
+    }
+
+    // MARK: Frames
+
+    @Test(arguments: [1, 2, 3, 15, 16])
+    func allFramesOfAMessageArrive(count: Int) async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            let push = try await world.peer(.push, on: world.second)
+            try await push.connect(try await pull.bind())
+            // Small ones lie in the message itself, larger ones elsewhere; empty ones are frames as well.
+            let frames = (0..<count).map { [UInt8](repeating: UInt8($0), count: $0 * $0 * 7) }
+            #expect(try await push.sendPatiently(frames) == .sent)
+            #expect(await pull.receive() == Received(frames: frames, peerAddress: "127.0.0.1"))
+        }
+    }
+
+    @Test(arguments: [0, 17])
+    func noFramesOrTooManyAreNotSent(count: Int) async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            let push = try await world.peer(.push)
+            try await pull.bind("inproc://frames")
+            try await push.connect("inproc://frames")
+            guard case .failed(let error) = try await push.send(frames: [[UInt8]](repeating: [1], count: count)) else {
+                Issue.record("\(count) frames were sent")
+                return
+            }
+            #expect(error.code == .tooManyFrames)
+            #expect(try await push.send("next") == .sent)
+            #expect(await pull.receive()?.texts == ["next"])
+        }
+    }
+
+    /// 16 frames from a DEALER are 17 with the routing id.
+    @Test func tooManyFramesAreReportedAndReadToTheEnd() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router)
+            let dealer = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("d".utf8) }
+            try await dealer.connect(try await router.bind())
+            #expect(try await dealer.sendPatiently([[UInt8]](repeating: [7], count: 16)) == .sent)
+            #expect(try await dealer.sendPatiently([[8]]) == .sent)
+            let malformed = try #require(await router.receive())
+            #expect(malformed.malformedFrameCount == 17)
+            #expect(malformed.frames == [Array("d".utf8)] + [[UInt8]](repeating: [7], count: 15))
+            #expect(await router.receive()?.frames == [Array("d".utf8), [8]])
+        }
+    }
+
+    /// A client that is no libzmq at all.
+    @Test func tenThousandFrames() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router)
+            let client = try RawPeer(to: try await router.bind())
+            client.write(RawPeer.greeting)
+            client.write(RawPeer.ready(as: "DEALER"))
+            #expect(client.read(64) != nil)
+            var bytes: [UInt8] = []
+            for _ in 0..<9_999 { bytes += RawPeer.frame([7], more: true) }
+            bytes += RawPeer.frame([7], more: false)
+            bytes += RawPeer.frame([8], more: false)
+            #expect(client.write(bytes))
+            let malformed = try #require(await router.receive())
+            #expect(malformed.malformedFrameCount == 10_001)
+            #expect(malformed.frames.count == 16)
+            let next = try #require(await router.receive())
+            #expect(next.malformedFrameCount == 0)
+            #expect(next.frames.dropFirst() == [[8]])
+        }
+    }
+
+    // MARK: Frames that are kept
+
+    @Test(arguments: [0, 1, 33, 34, 300, 100_000])
+    func takenFrameOutlivesItsMessageAndIsSentOn(size: Int) async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            let push = try await world.peer(.push)
+            let out = try await world.peer(.push)
+            let end = try await world.peer(.pull, on: world.second)
+            try await pull.bind("inproc://in")
+            try await push.connect("inproc://in")
+            try await out.connect(try await end.bind())
+
+            let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+            let frame: ZMQFrame = try await withCheckedThrowingContinuation { continuation in
+                Task {
+                    do {
+                        try await pull.with { socket in
+                            var waiting: CheckedContinuation<ZMQFrame, any Error>? = continuation
+                            socket.onMessage = { message in
+                                let frame = message.take(0)
+                                #expect(message.byteCount(ofFrame: 0) == 0)
+                                waiting.take()?.resume(returning: frame)
+                            }
+                        }
+                        _ = try await push.send(bytes)
+                        // This one takes the place of the first in the socket's memory.
+                        _ = try await push.send([UInt8](repeating: 255, count: size))
+                    } catch {
+                        continuation.resume(throwing: error)
+                    }
+                }
+            }
+            #expect(frame.count == size)
+            #expect(frame.copied == bytes)
+            // The same frame any number of times, also twice in one message.
+            for _ in 0..<3 {
+                while true {
+                    let result = try await out.with { socket in
+                        socket.send { outbox in
+                            outbox.add(frame)
+                            outbox.add("between")
+                            outbox.add(frame)
+                        }
+                    }
+                    guard result == .wouldBlock, await out.signal("writable") else {
+                        #expect(result == .sent)
+                        break
+                    }
+                }
+                #expect(await end.receive()?.frames == [bytes, Array("between".utf8), bytes])
+            }
+            #expect(frame.copied == bytes)
+        }
+    }
+
+    private final class Owner: Sendable {
+        nonisolated(unsafe) let bytes: UnsafeRawBufferPointer
+        private let gone: @Sendable () -> Void
+
+        init(size: Int, gone: @escaping @Sendable () -> Void) {
+            let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 1)
+            memory.initializeMemory(as: UInt8.self, repeating: 42)
+            bytes = UnsafeRawBufferPointer(memory)
+            self.gone = gone
+        }
+
+        deinit {
+            bytes.deallocate()
+            gone()
+        }
+    }
+
+    /// The owner of lent memory lives until it is sent, and no longer. 100 bytes are copied, 100,000 are not.
+    @Test(arguments: [100, 100_000])
+    func lentMemoryIsKeptUntilSent(size: Int) async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            let push = try await world.peer(.push, on: world.second)
+            try await push.connect(try await pull.bind())
+            let isGone = await ends {
+                await withCheckedContinuation { continuation in
+                    Task {
+                        let owner = Owner(size: size) { continuation.resume() }
+                        var result = ZMQSendResult.wouldBlock
+                        while result == .wouldBlock {
+                            result = try await push.with { socket in
+                                socket.send { outbox in outbox.add(owner.bytes, keptBy: owner) }
+                            }
+                        }
+                        #expect(result == .sent)
+                        #expect(await pull.receive()?.frames == [[UInt8](repeating: 42, count: size)])
+                    }
+                }
+            }
+            #expect(isGone)
+        }
+    }
+}
