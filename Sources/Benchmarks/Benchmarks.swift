@@ -15,6 +15,8 @@ enum Benchmarks {
         Case(name: "hops", about: "an actor hop on one loop, beside a hop between default actors", run: hopBenchmark),
         Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: burstBenchmark),
         Case(
+            name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
+        Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),
     ]

@@ -1,70 +1,39 @@
-import Glibc
 import PushLoop
 import PushTransport
 
 /// PUSH to PULL over TCP loopback, one message at a time, both ends on loops of their own: the same work as
-/// `Tools/bench/zmq_push_pull.c`, which `Tools/bench/zeromq` compares it with.
-struct ZeroMQBenchmark {
-    var messages = 1_000_000
-    var messageSize = 300
+/// `Tools/bench/zmq_push_pull.c`, which `Tools/bench/zeromq` compares it with. `[messages [bytes]]`.
+func zeroMQBenchmark(_ arguments: [String]) async throws -> [Figure] {
+    let messages = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 1_000_000
+    let messageSize = arguments.count > 1 ? max(8, Int(arguments[1]) ?? 8) : 300
+    let context = try ZMQContext()
+    let receiving = EventLoop(name: "receiver")
+    let sending = EventLoop(name: "sender")
 
-    struct Figures {
-        /// User and system time of the whole process, from its start.
-        var cpuMicrosecondsPerMessage: Double
-        var messagesPerSecond: Double
+    let start = MonotonicTime.current()
+    let (receiver, endpoint) = try await receiving.run {
+        let receiver = try Receiver(in: context, on: receiving, expecting: messages)
+        return (LoopBound(receiver, on: receiving), receiver.endpoint)
     }
-
-    func run() async throws -> Figures {
-        let context = try ZMQContext()
-        let receiving = EventLoop(name: "receiver")
-        let sending = EventLoop(name: "sender")
-        let messages = messages
-        let messageSize = messageSize
-
-        let start = MonotonicTime.current()
-        let (receiver, endpoint) = try await receiving.run {
-            let receiver = try Receiver(in: context, on: receiving, expecting: messages)
-            return (LoopBound(receiver, on: receiving), receiver.endpoint)
-        }
-        let sender = try await sending.run {
-            let sender = try Sender(in: context, on: sending, messages: messages, messageSize: messageSize)
-            try sender.start(to: endpoint)
-            return LoopBound(sender, on: sending)
-        }
-        await withCheckedContinuation { continuation in
-            receiving.execute { receiver.wrapped.whenDone { continuation.resume() } }
-        }
-        let elapsed = MonotonicTime.current() - start
-
-        try await receiver.with { receiver throws in try receiver.finish() }
-        await sender.with { sender in sender.close() }
-        await context.terminate()
-        await receiving.shutDown()
-        await sending.shutDown()
-        return Figures(
-            cpuMicrosecondsPerMessage: Self.processTime() * 1e6 / Double(messages),
-            messagesPerSecond: Double(messages) / elapsed.inSeconds)
+    let sender = try await sending.run {
+        let sender = try Sender(in: context, on: sending, messages: messages, messageSize: messageSize)
+        try sender.start(to: endpoint)
+        return LoopBound(sender, on: sending)
     }
-
-    private static func processTime() -> Double {
-        var usage = rusage()
-        getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-        return [usage.ru_utime, usage.ru_stime].reduce(0) { $0 + Double($1.tv_sec) + Double($1.tv_usec) * 1e-6 }
+    await withCheckedContinuation { continuation in
+        receiving.execute { receiver.wrapped.whenDone { continuation.resume() } }
     }
-}
+    let elapsed = MonotonicTime.current() - start
 
-/// Runs `zeromq [messages [bytes]]`: the CPU time of a message goes to standard output, for scripts.
-func zeroMQBenchmark(_ arguments: [String]) async throws {
-    var benchmark = ZeroMQBenchmark()
-    if arguments.count > 0, let messages = Int(arguments[0]) { benchmark.messages = max(1, messages) }
-    if arguments.count > 1, let size = Int(arguments[1]) { benchmark.messageSize = max(8, size) }
-    let figures = try await benchmark.run()
-    let microseconds = Double(Int(figures.cpuMicrosecondsPerMessage * 10_000)) / 10_000
-    print(microseconds)
-    let line =
-        "Swift: \(benchmark.messages) messages of \(benchmark.messageSize) bytes, \(microseconds) us CPU each, "
-        + "\(Int(figures.messagesPerSecond)) a second\n"
-    _ = line.withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    try await receiver.with { receiver throws in try receiver.finish() }
+    await sender.with { sender in sender.close() }
+    await context.terminate()
+    await receiving.shutDown()
+    await sending.shutDown()
+    return [
+        Figure(name: "CPU a message, both ends", value: processCPU().inSeconds * 1e6 / Double(messages), unit: "us"),
+        Figure(name: "rate", value: Double(messages) / elapsed.inSeconds, unit: "/s"),
+    ]
 }
 
 private struct OutOfOrder: Error {
