@@ -243,6 +243,8 @@ package final class TLSEngine {
         var count = 0
         OpenSSLErrors.clear()
         let result = unsafe SSL_read_ex(ssl, scratch, Self.recordSize, &count)
+        // Tickets come along with data, in the same call.
+        storeSessions()
         let outputAfter = unsafe pipe.pointee.output.count
         if outputAfter != outputBefore {
             provoked += outputAfter - outputBefore
@@ -258,7 +260,7 @@ package final class TLSEngine {
         let reason = unsafe SSL_get_error(ssl, result)
         switch reason {
         case SSL_ERROR_WANT_READ:
-            storeSessions()
+            break
         case SSL_ERROR_ZERO_RETURN:
             sayGoodbye()
             state = .closed

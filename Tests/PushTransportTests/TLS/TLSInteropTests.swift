@@ -123,46 +123,68 @@ private final class TemporaryFiles {
     }
 }
 
+/// The tool with pipes to it. (Foundation's `Process` leaks a little, which a leak check would hold against us.)
 private final class OpenSSLProcess {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
+    private var process: pid_t = 0
+    private let input: FileHandle
+    private let output: FileHandle
+    private var hasEnded = false
 
     init(_ arguments: [String]) throws {
-        process.executableURL = URL(fileURLWithPath: opensslTool ?? "")
-        process.arguments = arguments
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
+        let toTool = Pipe()
+        let fromTool = Pipe()
+        // Or a child of another test would keep these ends open.
+        for pipe in [toTool, fromTool] {
+            for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
+                _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
+            }
+        }
+        input = toTool.fileHandleForWriting
+        output = fromTool.fileHandleForReading
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, toTool.fileHandleForReading.fileDescriptor, 0)
+        posix_spawn_file_actions_adddup2(&actions, fromTool.fileHandleForWriting.fileDescriptor, 1)
+        posix_spawn_file_actions_adddup2(&actions, fromTool.fileHandleForWriting.fileDescriptor, 2)
+        let tool = opensslTool ?? ""
+        var words = ([tool] + arguments).map { strdup($0) } + [nil]
+        defer { words.forEach { free($0) } }
+        let result = posix_spawn(&process, tool, &actions, nil, &words, environ)
+        guard result == 0 else { throw UnexpectedEnd(what: "openssl did not start: \(result)") }
+        try toTool.fileHandleForReading.close()
+        try fromTool.fileHandleForWriting.close()
     }
 
     deinit {
-        if process.isRunning { process.terminate() }
-        process.waitUntilExit()
+        if !hasEnded {
+            kill(process, SIGKILL)
+            waitpid(process, nil, 0)
+        }
     }
 
     func send(_ text: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data(text.utf8))
+        try input.write(contentsOf: Data(text.utf8))
     }
 
     /// The port of the line `ACCEPT 127.0.0.1:port`.
     func announcedPort() throws -> UInt16 {
         var text = ""
         while true {
-            let data = output.fileHandleForReading.availableData
+            let data = output.availableData
             if data.isEmpty { throw UnexpectedEnd(what: text) }
             text += String(decoding: data, as: UTF8.self)
-            for line in text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
-            where line.hasPrefix("ACCEPT ") {
+            let lines = text.split(separator: "\n").dropLast(text.hasSuffix("\n") ? 0 : 1)
+            for line in lines where line.hasPrefix("ACCEPT ") {
                 if let port = line.split(separator: ":").last.flatMap({ UInt16($0) }) { return port }
             }
         }
     }
 
     func outputToTheEnd() -> String {
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        let data = output.readDataToEndOfFile()
+        waitpid(process, nil, 0)
+        hasEnded = true
         return String(decoding: data, as: UTF8.self)
     }
 }
@@ -182,7 +204,7 @@ private final class TestSocket {
     }
 
     static func listening() throws -> TestSocket {
-        let socket = TestSocket(Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0))
+        let socket = TestSocket(Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         var address = Self.loopback(port: 0)
         let result = Self.with(&address) { bind(socket.descriptor, $0, $1) }
         guard result == 0, listen(socket.descriptor, 1) == 0 else { throw UnexpectedEnd(what: "listen") }
@@ -190,7 +212,7 @@ private final class TestSocket {
     }
 
     static func connected(to port: UInt16) throws -> TestSocket {
-        let socket = TestSocket(Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0))
+        let socket = TestSocket(Glibc.socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0))
         var address = Self.loopback(port: port)
         let result = Self.with(&address) { connect(socket.descriptor, $0, $1) }
         guard result == 0 else { throw UnexpectedEnd(what: "connect") }

@@ -68,6 +68,21 @@ import Testing
         #expect(try connect(client, restarted).client.isResumed)
     }
 
+    @Test func ticketsThatComeTogetherWithDataAreKept() throws {
+        let (client, server) = try contexts(.tls13)
+        var pair = try TLSPair(client: client, server: server)
+        try pair.client.start()
+        try pair.carryToServer()
+        try pair.carryToClient()
+        try pair.carryToServer()
+        let ticketsWait = pair.server.output.count > 0
+        #expect(ticketsWait)
+        try pair.server.write([1])
+        try pair.carryToClient()
+        #expect(pair.clientReceived == [1])
+        #expect(try connect(client, server).client.isResumed)
+    }
+
     @Test func aSessionDoesNotCarryOverToAnotherName() throws {
         let (client, server) = try contexts(.tls13)
         _ = try connect(client, server)
