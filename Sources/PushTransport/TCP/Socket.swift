@@ -38,7 +38,7 @@ package struct Socket: ~Copyable {
 
     /// Frames are gathered before they are written, so the kernel must not wait for more.
     func sendWithoutDelay() {
-        setOption(CInt(IPPROTO_TCP), TCP_NODELAY, 1)
+        _ = CLinux_send_without_delay(descriptor)
     }
 
     func setOption(_ level: CInt, _ option: CInt, _ value: CInt) {

@@ -10,11 +10,12 @@
 struct sockaddr;
 extern int eventfd(unsigned int, int);
 extern int accept4(int, struct sockaddr *, unsigned int *, int);
+extern int setsockopt(int, int, int, const void *, unsigned int);
 extern unsigned long pthread_self(void);
 extern int pthread_setname_np(unsigned long, const char *);
 extern int sched_getaffinity(int, unsigned long, void *);
 
-enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000 };
+enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1 };
 
 static inline int CLinux_eventfd(void)
 {
@@ -24,6 +25,12 @@ static inline int CLinux_eventfd(void)
 static inline int CLinux_accept(int descriptor, struct sockaddr *address, unsigned int *length)
 {
     return accept4(descriptor, address, length, CLINUX_NONBLOCK | CLINUX_CLOEXEC);
+}
+
+static inline int CLinux_send_without_delay(int descriptor)
+{
+    int on = 1;
+    return setsockopt(descriptor, CLINUX_IPPROTO_TCP, CLINUX_TCP_NODELAY, &on, sizeof on);
 }
 
 static inline int CLinux_name_thread(const char *name)
