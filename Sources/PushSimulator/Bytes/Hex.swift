@@ -27,6 +27,17 @@ enum Hex {
         return UInt32(truncatingIfNeeded: quads | (quads >> 16))
     }
 
+    /// Eight digits from four bytes, both with the first in the lowest place.
+    @inline(__always)
+    static func digits(_ bytes: UInt32, uppercase: Bool) -> UInt64 {
+        var spread = UInt64(bytes)
+        spread = (spread | spread << 16) & 0x0000_ffff_0000_ffff
+        spread = (spread | spread << 8) & 0x00ff_00ff_00ff_00ff
+        let nibbles = (spread >> 4) & 0x000f_000f_000f_000f | (spread & 0x000f_000f_000f_000f) << 8
+        let letters = ((nibbles &+ 0x0606_0606_0606_0606) >> 4) & 0x0101_0101_0101_0101
+        return nibbles &+ 0x3030_3030_3030_3030 &+ letters &* (uppercase ? 7 : 39)
+    }
+
     @inline(__always)
     static func digit(_ nibble: UInt8, uppercase: Bool = false) -> UInt8 {
         let value = nibble & 15
@@ -44,6 +55,8 @@ enum Hex {
         for byte in bytes { append(byte, to: &digits) }
         return String(decoding: digits, as: UTF8.self)
     }
+
+    static func bytes(_ text: String) -> [UInt8]? { ByteView.lending(Array(text.utf8)) { bytes(of: $0) } }
 
     /// Bytes from an even number of digits; nil if they are not that.
     static func bytes(of text: ByteView) -> [UInt8]? {

@@ -65,6 +65,32 @@ struct JSONText {
         bytes.append(contentsOf: value)
     }
 
+    /// A value that was read.
+    mutating func tree(_ value: JSONTree) {
+        switch value {
+        case .null: raw(nil, Array("null".utf8))
+        case .boolean(let flag): boolean(nil, flag)
+        case .number(let number):
+            if let whole = value.integer {
+                self.number(nil, whole)
+            } else if number.isFinite {
+                self.number(nil, number)
+            } else {
+                raw(nil, Array("null".utf8))
+            }
+        case .string(let text): string(nil, text)
+        case .array(let elements): array { list in for element in elements { list.tree(element) } }
+        case .object(let members):
+            object { text in
+                for member in members {
+                    text.begin(named: member.key)
+                    text.needsComma = false
+                    text.tree(member.value)
+                }
+            }
+        }
+    }
+
     mutating func newline() {
         bytes.append(0x0a)
         needsComma = false
