@@ -36,6 +36,9 @@ package final class HTTP2ServerConnection {
     package var context: AnyObject?
     private weak var delegate: (any HTTP2ServerConnectionDelegate)?
     private let options: Options
+    /// Takes everything and sends nothing more, not even what HTTP/2 owes the client: for simulating a dead peer.
+    package var isMute = false
+    private var closesAfterFlush = false
     private var timer: TimerID?
     private var violation: HTTP2Error?
     private var isClosed = false
@@ -68,6 +71,12 @@ package final class HTTP2ServerConnection {
     /// Names the last stream that was taken, waits for the answers that are under way, then closes.
     package func closeGracefully(_ code: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         engine.goAway(lastStream: engine.lastStream, code, debugData: debugData)
+        channel.askForFlush()
+    }
+
+    /// Sends what the engine holds, GOAWAY included, and closes without waiting for the answers under way.
+    package func closeAfterFlush() {
+        closesAfterFlush = true
         channel.askForFlush()
     }
 
@@ -116,6 +125,7 @@ extension HTTP2ServerConnection: ChannelHandler {
     }
 
     package func channelWantsOutput(_ channel: Channel) {
+        guard !isMute else { return }
         do throws(HTTP2Error) {
             try unsafe engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
         } catch {
@@ -123,7 +133,7 @@ extension HTTP2ServerConnection: ChannelHandler {
             channel.close()
             return
         }
-        if engine.isDone { channel.close() }
+        if engine.isDone || closesAfterFlush { channel.close() }
     }
 
     package func channel(_ channel: Channel, closed reason: ChannelClosure) {

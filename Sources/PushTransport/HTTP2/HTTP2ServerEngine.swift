@@ -237,21 +237,3 @@ package final class HTTP2ServerEngine {
         unsafe notes.pointee.recycle(stream)
     }
 }
-
-/// A status as it goes into a header block: made once, used by every answer.
-@safe
-package struct HTTP2Status: @unchecked Sendable {
-    // Unchecked: points into static strings.
-    let field: nghttp2_nv
-
-    /// Three digits.
-    package init(_ digits: StaticString) {
-        precondition(digits.utf8CodeUnitCount == 3, "a status has three digits")
-        let name: StaticString = ":status"
-        let flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-        unsafe field = nghttp2_nv(
-            name: UnsafeMutablePointer(mutating: name.utf8Start),
-            value: UnsafeMutablePointer(mutating: digits.utf8Start),
-            namelen: name.utf8CodeUnitCount, valuelen: 3, flags: UInt8(flags))
-    }
-}

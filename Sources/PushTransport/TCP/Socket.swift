@@ -21,6 +21,11 @@ package struct Socket: ~Copyable {
         descriptor = -1
     }
 
+    /// Closes it with a reset: for a connection that is not wanted.
+    package consuming func refuse() {
+        closeHard()
+    }
+
     static func stream(family: CInt) throws(SystemError) -> Socket {
         let kind = CInt(SOCK_STREAM.rawValue) | CInt(SOCK_NONBLOCK.rawValue) | CInt(SOCK_CLOEXEC.rawValue)
         let descriptor = socket(family, kind, 0)

@@ -178,7 +178,7 @@ private final class KeptSocket {
             }
             await scene.with { scene in
                 let connection = scene.server.connections[0]
-                connection.engine.answer(streams[0], status: HTTP2Status("200"), fields: [], body: [])
+                connection.engine.answer(streams[0], status: HTTP2Status(200), fields: [], body: [])
                 connection.flush()
             }
             let all = await events.wait(count: 3)
@@ -192,7 +192,7 @@ private final class KeptSocket {
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
                 scene.server.behaviour = { connection, stream, _, id in
-                    connection.engine.answer(stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
+                    connection.engine.answer(stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
                     if stream == 3 { connection.closeGracefully(debugData: Array("{\"reason\":\"Shutdown\"}".utf8)) }
                 }
                 scene.connect(tls: tls, events: events)
@@ -219,7 +219,7 @@ private final class KeptSocket {
                     count += 1
                     if count <= 20 {
                         connection.engine.answer(
-                            stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
+                            stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
                     }
                     if count == 60 { connection.channel.abort() }
                 }

@@ -18,7 +18,7 @@ import Testing
         pair.serverLog.answersWith = { engine, request in
             if request.path.hasSuffix("2") {
                 engine.answer(
-                    request.stream, status: HTTP2Status("410"), fields: [("apns-id", request.id)],
+                    request.stream, status: HTTP2Status(410), fields: [("apns-id", request.id)],
                     body: Array("{\"reason\":\"Unregistered\"}".utf8))
             } else {
                 HTTP2ServerLog.accept(engine, request)
@@ -173,7 +173,7 @@ import Testing
         limits.maximumBodyBytes = 10
         let pair = HTTP2Pair(limits: limits)
         pair.serverLog.answersWith = { engine, request in
-            engine.answer(request.stream, status: HTTP2Status("503"), fields: [], body: Array("0123456789ABCDEF".utf8))
+            engine.answer(request.stream, status: HTTP2Status(503), fields: [], body: Array("0123456789ABCDEF".utf8))
         }
         try pair.settle()
         pair.submit(number: 1)
@@ -204,7 +204,7 @@ import Testing
         #expect(pair.clientLog.failures.isEmpty)
         #expect(pair.client.inFlight == 1)
         #expect(pair.serverLog.withdrawn == [1: .cancel])
-        #expect(pair.server.answer(1, status: HTTP2Status("200"), fields: [], body: []) == false)
+        #expect(pair.server.answer(1, status: HTTP2Status(200), fields: [], body: []) == false)
     }
 
     @Test func valuesThatNeverRepeatStayOutOfTheTable() throws {

@@ -156,6 +156,6 @@ final class HTTP2ServerLog: HTTP2ServerDelegate {
     }
 
     static func accept(_ engine: HTTP2ServerEngine, _ request: Request) {
-        engine.answer(request.stream, status: HTTP2Status("200"), fields: [("apns-id", request.id)], body: [])
+        engine.answer(request.stream, status: HTTP2Status(200), fields: [("apns-id", request.id)], body: [])
     }
 }

@@ -14,7 +14,7 @@ final class TestHTTP2Server: HTTP2ServerConnectionDelegate {
     private(set) var closures: [String] = []
     var options = HTTP2ServerConnection.Options()
     var behaviour: Behaviour = { connection, stream, _, id in
-        connection.engine.answer(stream, status: HTTP2Status("200"), fields: [("apns-id", id)], body: [])
+        connection.engine.answer(stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
     }
     /// Called once TLS stands.
     var opened: (HTTP2ServerConnection) -> Void = { _ in }

@@ -1,0 +1,190 @@
+import PushLoop
+import PushTransport
+
+/// One HTTP/2 connection of a provider. Confined to its loop.
+final class ProviderSession: SimulatorSession {
+    private struct Waiting {
+        let reaction: Reaction
+        let timer: TimerID
+    }
+
+    private unowned let service: SimulatorService
+    private let arrival: SimulatorMachine.Arrival
+    private var connection: HTTP2ServerConnection?
+    private var state: ProviderConnection?
+    /// Answers that a fault delays, by stream.
+    private var waiting: [Int32: Waiting] = [:]
+
+    init(
+        _ socket: consuming Socket, tls: TLSEngine, _ arrival: SimulatorMachine.Arrival, of service: SimulatorService
+    ) {
+        self.service = service
+        self.arrival = arrival
+        let settings = service.options.settings
+        var options = HTTP2ServerConnection.Options()
+        // What api.push.apple.com announced when it was last looked at (PROTOCOLS A2).
+        options.settings = HTTP2Settings(
+            headerTableSize: 4096,
+            maxConcurrentStreams: arrival.streamLimit ?? (settings.beginsWithOneStream ? 1 : settings.streamLimit),
+            initialWindowSize: 65535, maxFrameSize: 16384, maxHeaderListSize: 8000)
+        connection = HTTP2ServerConnection(socket, on: service.loop, tls: tls, options: options, delegate: self)
+    }
+
+    func abort() {
+        connection?.channel.abort()
+        forgetWaiting()
+    }
+
+    // MARK: Doing what the machine says
+
+    private func perform(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
+        if let limit = reaction.streamLimit {
+            connection.engine.update(HTTP2Settings(maxConcurrentStreams: limit))
+        }
+        switch reaction.action {
+        case .ignore:
+            break
+        case .silence:
+            connection.isMute = true
+        case .halfFrame:
+            // A HEADERS frame of 48 bytes that ends after 7 of them.
+            connection.channel.write(
+                [0, 0, 48, 1, 4] + Self.bigEndian(stream) + [0x88, 0x40, 7, 0x61, 0x70, 0x6e, 0x73])
+            connection.channel.close()
+        case .close:
+            connection.channel.close()
+        case .answer, .reset:
+            if reaction.delay > 0 {
+                wait(reaction, stream: stream)
+            } else {
+                answer(reaction, stream: stream, connection)
+            }
+        }
+        if let goAway = reaction.goAway {
+            say(goAway, connection)
+        }
+    }
+
+    private func say(_ goAway: Reaction.GoAway, _ connection: HTTP2ServerConnection) {
+        connection.engine.goAway(
+            lastStream: goAway.lastStream, HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
+        if goAway.closes {
+            connection.closeAfterFlush()
+        }
+        connection.flush()
+    }
+
+    private func wait(_ reaction: Reaction, stream: Int32) {
+        let timer = service.loop.schedule(after: .nanoseconds(reaction.delay)) { [weak self] in
+            guard let self, waiting.removeValue(forKey: stream) != nil, let connection else { return }
+            answer(reaction, stream: stream, connection)
+            connection.flush()
+        }
+        waiting[stream] = Waiting(reaction: reaction, timer: timer)
+    }
+
+    private func answer(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
+        if reaction.action == .reset {
+            connection.engine.reset(stream, HTTP2ErrorCode(rawValue: reaction.resetCode))
+            return
+        }
+        service.machine.render(reaction, into: &service.answerText)
+        let isTaken = unsafe withUnsafeTemporaryAllocation(of: HTTP2AnswerField.self, capacity: 5) { fields in
+            var count = 0
+            unsafe service.answerText.forEachHeader { name, value in
+                unsafe fields.initializeElement(at: count, to: HTTP2AnswerField(name, value, .once))
+                count += 1
+            }
+            let given = unsafe UnsafeBufferPointer(rebasing: fields[..<count])
+            let body = service.answerText.body
+            return unsafe body.withUnsafeBytes { bytes in
+                unsafe connection.engine.answer(
+                    stream, status: HTTP2Status(Int(reaction.status)), fields: given,
+                    body: bytes.isEmpty ? nil : bytes)
+            }
+        }
+        if !isTaken { service.machine.answerLost(reaction) }
+    }
+
+    private func forgetWaiting() {
+        for (_, waiting) in waiting {
+            service.loop.cancel(waiting.timer)
+            service.machine.answerLost(waiting.reaction)
+        }
+        waiting = [:]
+    }
+
+    private static func bigEndian(_ value: Int32) -> [UInt8] {
+        let bits = UInt32(bitPattern: value)
+        return [24, 16, 8, 0].map { (shift: UInt32) in UInt8(truncatingIfNeeded: bits >> shift) }
+    }
+}
+
+extension ProviderSession: HTTP2ServerConnectionDelegate {
+    func http2Opened(_ connection: HTTP2ServerConnection) {
+        let state = service.machine.open(
+            arrival, environment: service.options.environment,
+            certificate: CertificateIdentity(connection.channel.session?.peerCertificate))
+        let settings = service.options.settings
+        let announced = arrival.streamLimit ?? (settings.beginsWithOneStream ? 1 : settings.streamLimit)
+        if state.streamLimit != announced {
+            connection.engine.update(HTTP2Settings(maxConcurrentStreams: state.streamLimit))
+        }
+        self.state = consume state
+        connection.isMute = arrival.isSilent
+        if let goAway = arrival.goAway { say(goAway, connection) }
+        if arrival.closes { connection.channel.close() }
+    }
+
+    func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {
+        if request.hasTruncatedFields {
+            connection.engine.answer(request.stream, status: HTTP2Status(431), fields: [], body: [])
+            return
+        }
+        var fields = RequestFields()
+        var cursor = unsafe request.fields
+        while let field = unsafe cursor.next() {
+            unsafe fields.take(name: field.name, value: field.value)
+        }
+        guard
+            let reaction = state.mutate({ state in
+                unsafe service.machine.receive(
+                    fields, body: ByteView(borrowing: request.body), stream: request.stream, on: &state,
+                    now: service.now)
+            })
+        else { return }
+        perform(reaction, stream: request.stream, connection)
+    }
+
+    func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
+        guard let waiting = waiting.removeValue(forKey: stream) else { return }
+        service.loop.cancel(waiting.timer)
+        if stream > (state.read { $0.lastStream } ?? .max) {
+            service.machine.requestUnprocessed(waiting.reaction)
+        } else {
+            service.machine.answerLost(waiting.reaction)
+        }
+    }
+
+    func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error) {
+        forgetWaiting()
+        self.connection = nil
+        service.ended(self)
+    }
+}
+
+extension Optional where Wrapped == ProviderConnection {
+    fileprivate mutating func mutate<Result>(_ body: (inout ProviderConnection) -> Result) -> Result? {
+        guard var value = take() else { return nil }
+        let result = body(&value)
+        self = consume value
+        return result
+    }
+
+    fileprivate borrowing func read<Result>(_ body: (borrowing ProviderConnection) -> Result) -> Result? {
+        switch self {
+        case .some(let value): body(value)
+        case .none: nil
+        }
+    }
+}

@@ -1,0 +1,212 @@
+package import PushLoop
+package import PushTransport
+
+/// The simulated Apple on sockets: the HTTP/2 provider API, the legacy gateway, the feedback service and the control
+/// port, all on one loop. What to do is the machine's decision; this does it. Confined to its loop.
+package final class SimulatorService {
+    package struct Options: Sendable {
+        package var host = "127.0.0.1"
+        /// 0 takes any free port; nil leaves the service out.
+        package var providerPort: UInt16? = 0
+        package var binaryPort: UInt16? = 0
+        package var feedbackPort: UInt16? = 0
+        package var controlPort: UInt16? = 0
+        package var environment = APNsEnvironment.production
+        package var settings = SimulatorSettings()
+        /// What the services prove themselves with.
+        package var identity: TLSIdentity
+        /// For the fault of an expired certificate.
+        package var expiredIdentity: TLSIdentity?
+        /// Whose client certificates are taken.
+        package var clientTrust: TLSTrust
+        /// The public keys of the provider keys in `settings`, by key id.
+        package var publicKeys: [String: ES256PublicKey] = [:]
+
+        package init(identity: TLSIdentity, clientTrust: TLSTrust) {
+            self.identity = identity
+            self.clientTrust = clientTrust
+        }
+    }
+
+    package let loop: EventLoop
+    package let options: Options
+    package var machine: SimulatorMachine
+    var answerText = AnswerText()
+    private let providerTLS: TLSContext
+    private let legacyTLS: TLSContext
+    private let expiredTLS: TLSContext?
+    private var listeners: [TCPListener] = []
+    private var control: HTTP1Server?
+    private var sessions: [ObjectIdentifier: any SimulatorSession] = [:]
+    private var wallTime = WallTime.current()
+    private var wallTimeTick = UInt64.max
+
+    package private(set) var providerAddress: SocketAddress?
+    package private(set) var binaryAddress: SocketAddress?
+    package private(set) var feedbackAddress: SocketAddress?
+    package private(set) var controlPort: UInt16?
+
+    /// Listens on every port that is wanted. On the loop.
+    package init(on loop: EventLoop, _ options: Options, script: FaultScript = FaultScript()) throws {
+        self.loop = loop
+        self.options = options
+        let keys = options.publicKeys
+        let check: SignatureCheck = { keyID, input, signature in
+            keys[keyID].map { $0.verify(input, signature: signature) }
+        }
+        machine = SimulatorMachine(
+            options.settings, script: script, signatures: keys.isEmpty ? nil : check, now: .current())
+        let clients = TLSClientCertificates.optional(options.clientTrust)
+        providerTLS = try .server(
+            TLSServerConfiguration(identity: options.identity, alpn: ["h2"], clientCertificates: clients))
+        legacyTLS = try .server(TLSServerConfiguration(identity: options.identity, clientCertificates: clients))
+        expiredTLS = try options.expiredIdentity.map { (identity) throws(TLSError) in
+            try .server(TLSServerConfiguration(identity: identity, alpn: ["h2"]))
+        }
+        try listen()
+    }
+
+    private func listen() throws {
+        do {
+            if let port = options.providerPort {
+                providerAddress = try accept(port) { [unowned self] in arrived($0, at: .provider) }
+            }
+            if let port = options.binaryPort {
+                binaryAddress = try accept(port) { [unowned self] in arrived($0, at: .binary) }
+            }
+            if let port = options.feedbackPort {
+                feedbackAddress = try accept(port) { [unowned self] in arrived($0, at: .feedback) }
+            }
+            if let port = options.controlPort {
+                let server = HTTP1Server(on: loop) { [weak self] request, responder in
+                    self?.control(request, responder)
+                }
+                control = server
+                controlPort = try server.listen(host: options.host, port: port)
+            }
+        } catch {
+            stop()
+            throw error
+        }
+    }
+
+    private func accept(_ port: UInt16, _ accepted: @escaping (consuming Socket) -> Void) throws(TCPError)
+        -> SocketAddress
+    {
+        let listener = try TCPListener(on: loop, HostPort(host: options.host, port: port), accepted: accepted)
+        listeners.append(listener)
+        return listener.address
+    }
+
+    /// Closes every port and connection at once.
+    package func stop() {
+        for listener in listeners { listener.close() }
+        listeners = []
+        for session in sessions.values { session.abort() }
+        sessions = [:]
+        control?.close {}
+        control = nil
+    }
+
+    package var connectionCount: Int { sessions.count }
+
+    /// The wall clock, read once a tick.
+    var now: WallTime {
+        let tick = loop.tickCount
+        if tick != wallTimeTick {
+            wallTimeTick = tick
+            wallTime = .current()
+        }
+        return wallTime
+    }
+
+    func ended(_ session: any SimulatorSession) {
+        sessions[ObjectIdentifier(session)] = nil
+    }
+
+    // MARK: Arrivals
+
+    private func arrived(_ socket: consuming Socket, at port: SimulatorMachine.Port) {
+        let arrival = machine.arrive(at: port)
+        if arrival.isRefused {
+            socket.refuse()
+            return
+        }
+        guard arrival.delay > 0 else {
+            begin(socket, arrival, port)
+            return
+        }
+        let waiting = WaitingSocket(socket)
+        loop.schedule(after: .nanoseconds(arrival.delay)) { [weak self] in
+            guard let self, let socket = waiting.socket.take() else { return }
+            begin(socket, arrival, port)
+        }
+    }
+
+    private func begin(
+        _ socket: consuming Socket, _ arrival: SimulatorMachine.Arrival, _ port: SimulatorMachine.Port
+    ) {
+        let context: TLSContext
+        switch arrival.tls {
+        case .normal: context = port == .provider ? providerTLS : legacyTLS
+        case .expiredCertificate: context = expiredTLS ?? providerTLS
+        case .refused:
+            add(TLSRefusal(socket, of: self))
+            return
+        }
+        guard let engine = try? TLSEngine(context: context, role: .server) else { return }
+        switch port {
+        case .provider: add(ProviderSession(socket, tls: engine, arrival, of: self))
+        case .binary: add(BinarySession(socket, tls: engine, arrival, of: self))
+        case .feedback: add(FeedbackSession(socket, tls: engine, arrival, of: self))
+        }
+    }
+
+    private func add(_ session: any SimulatorSession) {
+        sessions[ObjectIdentifier(session)] = session
+    }
+
+    // MARK: Control
+
+    private func control(_ request: HTTP1Request, _ responder: HTTP1Responder) {
+        let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+        let response = machine.control(
+            ControlRequest(
+                method: request.method.rawValue, path: String(parts[0]), query: parts.count > 1 ? String(parts[1]) : "",
+                body: request.body), now: .current())
+        do throws(HTTP1Error) {
+            try responder.respond(
+                status: Int(response.status), headers: ["content-type": response.contentType], body: response.body)
+        } catch {
+            // The responder answers with 500 when it is dropped.
+        }
+    }
+}
+
+/// One connection of the simulator, kept until it ends.
+protocol SimulatorSession: AnyObject {
+    func abort()
+}
+
+/// Holds a socket while a fault has it wait.
+private final class WaitingSocket {
+    var socket: Socket?
+
+    init(_ socket: consuming Socket) {
+        self.socket = consume socket
+    }
+}
+
+extension CertificateIdentity {
+    /// What a client's certificate says of it; nil when it has no UID, for then it is no push certificate.
+    init?(_ certificate: CertificateInfo?) {
+        guard let certificate, let userID = certificate.userID else { return nil }
+        self.init(
+            userID: userID,
+            topicLists: [Self.topicsExtension, Self.voipTopicsExtension].compactMap {
+                certificate.extensionValue(oid: $0)
+            },
+            isDevelopment: certificate.extensionValue(oid: Self.developmentExtension) != nil,
+            isProduction: certificate.extensionValue(oid: Self.productionExtension) != nil)
+    }
+}
