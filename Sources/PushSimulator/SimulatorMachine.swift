@@ -95,7 +95,8 @@ package struct SimulatorMachine: ~Copyable {
         _ arrival: Arrival, environment: APNsEnvironment, services: ProviderConnection.Services = .all,
         certificate: CertificateIdentity? = nil
     ) -> ProviderConnection {
-        let isLimited = settings.beginsWithOneStream && certificate == nil
+        // Where no token is asked for, none would ever lift the limit.
+        let isLimited = settings.beginsWithOneStream && settings.requiresAuthentication && certificate == nil
         var connection = ProviderConnection(
             number: arrival.number, environment: environment, services: services, certificate: certificate,
             streamLimit: arrival.streamLimit ?? (isLimited ? 1 : settings.streamLimit))

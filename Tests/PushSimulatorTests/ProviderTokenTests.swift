@@ -145,6 +145,7 @@ import Testing
 
     @Test func asksForNothingIfToldTo() throws {
         let provider = try Provider(Provider.settings { $0.requiresAuthentication = false })
+        #expect(provider.connection.streamLimit == 1000, "no token would ever lift it")
         #expect(provider.send(["authorization": nil]).status == 200)
         #expect(provider.send(bearer("x")).reason == .invalidProviderToken, "what is sent is checked")
     }
