@@ -191,12 +191,10 @@ final class HTTP1Connection: TickEndFlushing {
     private func takeInput() {
         let input = unsafe bufferevent_get_input(buffer)
         let count = unsafe evbuffer_get_length(input)
-        if count > 0 {
-            unsafe incoming.append(upTo: count) { room in
-                unsafe max(0, Int(evbuffer_remove(input, room.baseAddress, count)))
-            }
+        guard count > 0 else { return }
+        unsafe incoming.append(upTo: count) { room in
+            unsafe max(0, Int(evbuffer_remove(input, room.baseAddress, count)))
         }
-        tls?.takePending(into: &incoming)
     }
 
     private func continueReading() {

@@ -7,26 +7,11 @@ struct HTTP1TLS {
 
     init(_ context: TLSContext) {
         unsafe pointer = context.makeSSL()
-        // libevent 2.1 goes on with the next piece after a write, as if all of the one before were out. With partial
-        // writes, which the engine likes, an answer of more than a record would lose bytes.
+        // libevent 2.1 goes on with its next piece after a write, however much was written. That nothing is lost with
+        // partial writes, which the engine likes, hangs on the sizes of its pieces; without them it does not.
         unsafe _ = SSL_ctrl(pointer, SSL_CTRL_CLEAR_MODE, Int(SSL_MODE_ENABLE_PARTIAL_WRITE), nil)
         // It waits for the socket where OpenSSL has read ahead already, and would wait for ever.
         unsafe SSL_set_read_ahead(pointer, 0)
-    }
-
-    /// Takes what is left of a record that libevent stopped in the middle of: it would not come back for it before
-    /// the client sends more. Does not touch the socket.
-    func takePending(into bytes: inout ByteQueue) {
-        while true {
-            let count = unsafe Int(SSL_pending(pointer))
-            guard count > 0 else { return }
-            var taken = 0
-            unsafe bytes.append(upTo: count) { room in
-                unsafe taken = max(0, Int(SSL_read(pointer, room.baseAddress, CInt(count))))
-                return taken
-            }
-            guard taken > 0 else { return OpenSSLErrors.clear() }
-        }
     }
 
     /// Tells the client that what it has is complete. Does not wait for its answer.

@@ -102,11 +102,51 @@ import Testing
         }
     }
 
+    /// To an HTTP/1.0 client the end of the connection is the end of the answer, and only TLS can vouch for it.
     @Test func tellsTheClientThatAnAnswerIsComplete() async throws {
-        try await withTLSServer { server, root, authority in
-            // HTTP/1.0: the end of the connection is the end of the answer, and only TLS can vouch for it.
-            let text = try curl("--ipv4", "--http1.0", "--no-alpn", "--cacert", authority, root + "/old")
-            #expect(text == #"GET /old ["old"] 0:"#)
+        let handler: TestHandler = { _, responder in
+            try? responder.start(status: 200)
+            _ = responder.send(Array("all of it".utf8))
+            try? responder.finish()
+        }
+        try await withTLSServer(handler: handler) { server, _, _ in
+            let client = try SecureClient(port: server.port)
+            try client.send(Array("GET / HTTP/1.0\r\n\r\n".utf8))
+            _ = try client.receive(until: "all of it")
+            #expect(try client.isToldTheEnd())
+        }
+    }
+
+    /// While an answer is late, libevent stops reading before or after any record. Nothing more comes from the socket,
+    /// and none of a record may be left behind in OpenSSL.
+    @Test(arguments: [100, 500, 1000, 2000, 4000, 4096, 5000, 8000, 16_284])
+    func readsTheRestOfARecordThatWasHeldBack(pieceSize: Int) async throws {
+        let held = Held<HTTP1Responder?>(nil)
+        let arrivals = Tally()
+        let handler: TestHandler = { request, responder in
+            if request.path == ["late"] {
+                held.value = responder
+                arrivals.add()
+            } else {
+                echo(request, responder)
+            }
+        }
+        try await withTLSServer(handler: handler) { server, _, _ in
+            let client = try SecureClient(port: server.port)
+            try client.send(Array("GET /late HTTP/1.1\r\nHost: x\r\n\r\n".utf8))
+            await arrivals.reaches(1)
+            let head = "POST /next HTTP/1.1\r\nHost: x\r\nContent-Length: 32000\r\n\r\n"
+            let next = Array(head.utf8) + [UInt8](repeating: 0x62, count: 32_000)
+            for start in stride(from: 0, to: 16_284, by: pieceSize) {
+                try client.send(Array(next[start..<min(start + pieceSize, 16_284)]))
+            }
+            try client.send(Array(next[16_284...]))
+            // Enough turns of the loop for all to come in that is let in.
+            for _ in 1...100 { await server.loop.run {} }
+            try await server.loop.run { try held.value.take()?.respond(status: 200, body: Array("late".utf8)) }
+            let text = try client.receive(until: String(repeating: "b", count: 32_000))
+            #expect(text.contains("late"))
+            #expect(text.contains("POST /next"))
         }
     }
 

@@ -58,6 +58,9 @@ final class RawClient {
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        // What is sent is on its way when the call returns.
+        var on: CInt = 1
+        setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<CInt>.size))
         }
@@ -115,6 +118,13 @@ final class RawClient {
     func receive(atLeast count: Int) throws -> Int {
         while received.count < count, try receive() {}
         return received.count
+    }
+
+    /// Whatever comes next.
+    func some() throws -> [UInt8] {
+        if received.isEmpty, try !receive() { throw Failure(what: "the connection ended") }
+        defer { received = [] }
+        return received
     }
 
     private func line() throws -> String {
