@@ -16,7 +16,7 @@ package final class BlockingExecutor: SerialExecutor {
     package let name: String
     private let state = Monitor(State())
     private let threadID = Atomic<UInt>(0)
-    private let stopRequest = Mutex<[@Sendable () -> Void]>([])
+    private let stopRequest = Locked<[@Sendable () -> Void]>([])
 
     /// Starts the thread. It runs until `shutDown`.
     package init(name: String) {

@@ -32,7 +32,7 @@ package final class MetricsRegistry: Sendable {
     /// Label values are of closed sets; a metric with more series than this has one that is not.
     private static let maximumSeries = 10_000
 
-    private let metrics = Mutex<[String: Metric]>([:])
+    private let metrics = Locked<[String: Metric]>([:])
 
     package init() {}
 

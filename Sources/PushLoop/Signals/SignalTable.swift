@@ -22,7 +22,7 @@ enum SignalTable {
     }()
 
     /// What each signal that is taken did before.
-    private static let former = Mutex<[Signal: FormerAction]>([:])
+    private static let former = Locked<[Signal: FormerAction]>([:])
 
     private struct FormerAction: @unchecked Sendable {
         // Unchecked: a C struct of plain values, kept to be handed back.
