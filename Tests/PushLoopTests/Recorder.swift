@@ -1,8 +1,8 @@
-import Synchronization
+@testable import PushLoop
 
 /// Gathers what happened, from whatever thread.
 final class Recorder<Value: Sendable>: Sendable {
-    private let gathered = Mutex<[Value]>([])
+    private let gathered = Locked<[Value]>([])
 
     func add(_ value: Value) {
         gathered.withLock { $0.append(value) }

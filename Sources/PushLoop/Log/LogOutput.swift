@@ -16,7 +16,7 @@ package final class LogOutput: Sendable {
     private let format: LogFormat
     private let threshold: Atomic<UInt8>
     private let clock: @Sendable () -> (WallTime, MonotonicTime)
-    private let state: Mutex<State>
+    private let state: Locked<State>
 
     /// The descriptor stays the caller's and must outlive the output. Without a `limit` every line is written.
     package convenience init(
@@ -37,7 +37,7 @@ package final class LogOutput: Sendable {
         self.format = format
         self.clock = clock
         threshold = Atomic(level.rawValue)
-        state = Mutex(State(line: LogLine(limit: maximumLineLength), limiter: limit.map { LogRateLimiter($0) }))
+        state = Locked(State(line: LogLine(limit: maximumLineLength), limiter: limit.map { LogRateLimiter($0) }))
     }
 
     /// May be changed at any time, as a reload of the configuration does.

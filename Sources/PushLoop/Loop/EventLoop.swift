@@ -23,7 +23,7 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     package let name: String
-    private let incoming = Mutex(Incoming())
+    private let incoming = Locked(Incoming())
     private let threadID = Atomic<UInt>(0)
     private let wakeDescriptor: CInt
     private let clock: LoopClock

@@ -1,0 +1,119 @@
+import Glibc
+import Synchronization
+
+/// A serial executor on a thread of its own for actors that block: the ones over SQLite and over files. It has no
+/// descriptors and no timers; a loop is never waited for on it.
+///
+/// - Important: It outlives every actor pinned to it. To enqueue on an executor that has stopped is a programming
+///   error and ends the process with a message, as with `EventLoop`.
+package final class BlockingExecutor: SerialExecutor {
+    private struct State {
+        var jobs: [LoopJob] = []
+        var isWaiting = false
+        var isStopped = false
+    }
+
+    package let name: String
+    private let state = Monitor(State())
+    private let threadID = Atomic<UInt>(0)
+    private let stopRequest = Locked<[@Sendable () -> Void]>([])
+
+    /// Starts the thread. It runs until `shutDown`.
+    package init(name: String) {
+        self.name = name
+        startThread(named: name) { self.run() }
+    }
+
+    // MARK: Any thread
+
+    package var isOnExecutor: Bool {
+        threadID.load(ordering: .relaxed) == UInt(pthread_self())
+    }
+
+    package func enqueue(_ job: consuming ExecutorJob) {
+        submit(.job(UnownedJob(job)))
+    }
+
+    package func isIsolatingCurrentContext() -> Bool? {
+        isOnExecutor
+    }
+
+    package func checkIsolated() {
+        precondition(isOnExecutor, "not on blocking executor \(name), but isolated to it")
+    }
+
+    /// Runs `work` on the thread, after what was enqueued before it.
+    package func execute(_ work: @escaping @Sendable () -> Void) {
+        submit(.closure(work))
+    }
+
+    /// Runs `work` on the thread and brings back what it returns.
+    package func run<Result: Sendable, Failure: Error>(
+        _ work: @escaping @Sendable () throws(Failure) -> Result
+    ) async throws(Failure) -> Result {
+        let outcome: Swift.Result<Result, Failure> = await withCheckedContinuation { continuation in
+            execute {
+                do throws(Failure) {
+                    continuation.resume(returning: .success(try work()))
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try outcome.get()
+    }
+
+    /// Runs what is still queued, ends the thread and returns.
+    package func shutDown() async {
+        precondition(!isOnExecutor, "blocking executor \(name) cannot wait for its own end")
+        await withCheckedContinuation { continuation in
+            execute {
+                self.stopRequest.withLock { $0.append { continuation.resume() } }
+            }
+        }
+    }
+
+    private func submit(_ job: LoopJob) {
+        let (wakes, isStopped) = state.withLock { state in
+            if state.isStopped { return (false, true) }
+            state.jobs.append(job)
+            let wakes = state.isWaiting
+            state.isWaiting = false
+            return (wakes, false)
+        }
+        precondition(!isStopped, "blocking executor \(name) has stopped, but work was enqueued on it")
+        if wakes {
+            state.wakeOne()
+        }
+    }
+
+    // MARK: The thread
+
+    private func run() {
+        threadID.store(UInt(pthread_self()), ordering: .relaxed)
+        while let jobs = nextJobs() {
+            for job in jobs {
+                switch job {
+                case .job(let job): unsafe job.runSynchronously(on: asUnownedSerialExecutor())
+                case .closure(let work): work()
+                }
+            }
+        }
+        threadID.store(0, ordering: .relaxed)
+        for resume in stopRequest.withLock({ $0 }) { resume() }
+    }
+
+    /// Waits for jobs and takes them all. Nil at the end: the stop was asked for and nothing is left.
+    private func nextJobs() -> [LoopJob]? {
+        let isStopping = stopRequest.withLock { !$0.isEmpty }
+        let jobs = state.wait { state -> [LoopJob]? in
+            if state.jobs.isEmpty, !isStopping {
+                state.isWaiting = true
+                return nil
+            }
+            state.isStopped = state.jobs.isEmpty
+            return exchange(&state.jobs, with: [])
+        }
+        return jobs.isEmpty ? nil : jobs
+    }
+}

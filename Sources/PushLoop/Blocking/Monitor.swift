@@ -1,0 +1,51 @@
+import Glibc
+
+/// A lock with a condition to wait for: what threads that may block need and a `Mutex` does not offer.
+@safe
+final class Monitor<State>: @unchecked Sendable {
+    // Unchecked: `state` is touched under `lock` only.
+    private let lock: UnsafeMutablePointer<pthread_mutex_t>
+    private let changed: UnsafeMutablePointer<pthread_cond_t>
+    private var state: State
+
+    init(_ state: State) {
+        self.state = state
+        unsafe lock = .allocate(capacity: 1)
+        unsafe changed = .allocate(capacity: 1)
+        unsafe lock.initialize(to: pthread_mutex_t())
+        unsafe changed.initialize(to: pthread_cond_t())
+        let results = unsafe (pthread_mutex_init(lock, nil), pthread_cond_init(changed, nil))
+        precondition(results == (0, 0), "cannot make a monitor: \(results)")
+    }
+
+    deinit {
+        unsafe pthread_mutex_destroy(lock)
+        unsafe pthread_cond_destroy(changed)
+        unsafe lock.deallocate()
+        unsafe changed.deallocate()
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+        unsafe pthread_mutex_lock(lock)
+        defer { unsafe pthread_mutex_unlock(lock) }
+        return body(&state)
+    }
+
+    /// Waits until `body` returns something. It is asked at once and after each `wake`.
+    func wait<Result>(for body: (inout State) -> Result?) -> Result {
+        unsafe pthread_mutex_lock(lock)
+        defer { unsafe pthread_mutex_unlock(lock) }
+        while true {
+            if let result = body(&state) { return result }
+            unsafe pthread_cond_wait(changed, lock)
+        }
+    }
+
+    func wakeOne() {
+        unsafe pthread_cond_signal(changed)
+    }
+
+    func wakeAll() {
+        unsafe pthread_cond_broadcast(changed)
+    }
+}

@@ -1,0 +1,46 @@
+/// The values of a label when they are known at compile time: an enum, most often of strings.
+package protocol MetricLabel: CaseIterable, Equatable, Sendable {
+    var labelValue: String { get }
+}
+
+extension MetricLabel where Self: RawRepresentable, RawValue == String {
+    package var labelValue: String { rawValue }
+}
+
+/// Names and values that tell the series of one metric apart, in the order in which they are rendered.
+package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral {
+    struct Pair: Hashable, Sendable {
+        let name: String
+        let value: String
+    }
+
+    private(set) var pairs: [Pair]
+
+    package init(dictionaryLiteral elements: (String, String)...) {
+        pairs = elements.map { Pair(name: $0.0, value: $0.1) }
+    }
+
+    func adding(_ name: String, _ value: String) -> MetricLabels {
+        var labels = self
+        labels.pairs.append(Pair(name: name, value: value))
+        return labels
+    }
+
+    var names: [String] { pairs.map(\.name) }
+}
+
+/// One series for each value of a label, made at registration.
+///
+/// The subscript looks through the cases; where every nanosecond counts, keep the series it returns.
+package struct MetricFamily<Label: MetricLabel, Series: Sendable>: Sendable {
+    private let series: [(label: Label, series: Series)]
+
+    init(_ make: (Label) -> Series) {
+        series = Label.allCases.map { ($0, make($0)) }
+    }
+
+    package subscript(_ label: Label) -> Series {
+        for (candidate, series) in series where candidate == label { return series }
+        preconditionFailure("label value \"\(label.labelValue)\" is missing in allCases of its type")
+    }
+}

@@ -1,0 +1,65 @@
+/// A page of metrics as Prometheus reads it (text exposition format 0.0.4).
+struct PrometheusPage {
+    private(set) var text = ""
+
+    mutating func append(_ metric: MetricsRegistry.Metric) {
+        text += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n"
+        text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
+        for series in metric.series {
+            switch series.source {
+            case .counter(let counter): append(metric.name, series.labels, String(counter.value))
+            case .gauge(let gauge): append(metric.name, series.labels, String(gauge.value))
+            case .computed(let value): append(metric.name, series.labels, Self.number(value()))
+            case .histogram(let histogram, let buckets): append(metric.name, series.labels, histogram, buckets)
+            }
+        }
+    }
+
+    private mutating func append(
+        _ name: String, _ labels: MetricLabels, _ histogram: Histogram, _ buckets: HistogramBuckets
+    ) {
+        // One reading for all lines: the count is that of the buckets, however much is observed meanwhile.
+        let (counts, sum) = histogram.snapshot
+        var total: UInt64 = 0
+        for (index, count) in counts.enumerated() {
+            total += count
+            let bound = index < buckets.bounds.count ? Self.number(buckets.scaled(buckets.bounds[index])) : "+Inf"
+            append(name + "_bucket", labels.adding("le", bound), String(total))
+        }
+        append(name + "_sum", labels, Self.number(sum))
+        append(name + "_count", labels, String(total))
+    }
+
+    private mutating func append(_ name: String, _ labels: MetricLabels, _ value: String) {
+        text += name
+        if !labels.pairs.isEmpty {
+            text += "{"
+            for (index, pair) in labels.pairs.enumerated() {
+                text += index > 0 ? "," : ""
+                text += "\(pair.name)=\"\(Self.escaped(pair.value, quotes: true))\""
+            }
+            text += "}"
+        }
+        text += " \(value)\n"
+    }
+
+    private static func number(_ value: Double) -> String {
+        if value.isNaN { return "NaN" }
+        if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
+        // A whole number without its ".0", where a double holds each of them.
+        return value == value.rounded() && value.magnitude < 9e15 ? String(Int64(value)) : String(value)
+    }
+
+    private static func escaped(_ text: String, quotes: Bool) -> String {
+        var result = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": result += "\\\\"
+            case "\n": result += "\\n"
+            case "\"" where quotes: result += "\\\""
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

@@ -1,0 +1,198 @@
+import Testing
+
+@testable import PushLoop
+
+@Suite struct MetricsTests {
+    enum Kind: String, MetricLabel {
+        case alert, background, voip
+    }
+
+    private let registry = MetricsRegistry()
+
+    @Test func countsOfManyThreadsAreExact() async {
+        let counter = registry.counter("carillon_sent_total", help: "Sent.")
+        let gauge = registry.gauge("carillon_open", help: "Open.")
+        let histogram = registry.histogram("carillon_wait_seconds", help: "Waits.")
+        let loops = (0..<8).map { EventLoop(name: "count-\($0)") }
+        for loop in loops {
+            for _ in 0..<10 {
+                loop.execute {
+                    for number in 0..<1000 {
+                        counter.increment()
+                        counter.increment(by: 2)
+                        gauge.add(5)
+                        gauge.subtract(4)
+                        histogram.observe(.microseconds(number))
+                    }
+                }
+            }
+        }
+        for loop in loops { await loop.shutDown() }
+        #expect(counter.value == 240_000)
+        #expect(gauge.value == 80_000)
+        #expect(histogram.snapshot.counts.reduce(0, +) == 80_000)
+        // 80 times the sum of 0...999 microseconds.
+        #expect(histogram.snapshot.sum == 80 * 499_500 / 1e6)
+    }
+
+    @Test func pageReadsBack() throws {
+        registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "shop"]).increment(by: 3)
+        registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "a\"b\\c\nd"]).increment()
+        registry.gauge("carillon_open", help: "Open.").set(-7)
+        registry.computedGauge("carillon_level", help: "Level.") { 0.25 }
+        registry.computedGauge("carillon_endless", help: "Endless.") { .infinity }
+        let latency = registry.histogram(
+            "carillon_latency_seconds", help: "Latency.", buckets: .durations([.milliseconds(1), .milliseconds(10)]),
+            labels: ["app": "shop"])
+        for milliseconds in [0, 1, 2, 10, 11, 5000] { latency.observe(.milliseconds(milliseconds)) }
+        let sizes = registry.histogram("carillon_size_bytes", help: "Sizes.", buckets: .numbers([100, 4096]))
+        sizes.observe(4096)
+
+        let page = try PrometheusReader(registry.render())
+        #expect(page.metrics.count == 6)
+        #expect(page.metrics["carillon_sent_total"]?.help == "Sent, \\ and\nmore.")
+        #expect(page.value("carillon_sent_total", ["app": "shop"]) == 3)
+        #expect(page.value("carillon_sent_total", ["app": "a\"b\\c\nd"]) == 1)
+        #expect(page.value("carillon_open") == -7)
+        #expect(page.value("carillon_level") == 0.25)
+        #expect(page.value("carillon_endless") == .infinity)
+        // A value equal to a bound is in its bucket; buckets add up.
+        #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "0.001"]) == 2)
+        #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "0.01"]) == 4)
+        #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "+Inf"]) == 6)
+        #expect(page.value("carillon_latency_seconds_count", ["app": "shop"]) == 6)
+        #expect(page.value("carillon_latency_seconds_sum", ["app": "shop"]) == 5.024)
+        #expect(page.value("carillon_size_bytes_bucket", ["le": "4096"]) == 1)
+        #expect(page.value("carillon_size_bytes_bucket", ["le": "100"]) == 0)
+    }
+
+    @Test func pageIsAsTheFormatSays() {
+        registry.counter("carillon_b_total", help: "B.", labels: ["kind": "x", "app": "y"]).increment()
+        registry.gauge("carillon_a", help: "A.").set(1)
+        #expect(
+            registry.render() == """
+                # HELP carillon_a A.
+                # TYPE carillon_a gauge
+                carillon_a 1
+                # HELP carillon_b_total B.
+                # TYPE carillon_b_total counter
+                carillon_b_total{kind="x",app="y"} 1
+
+                """)
+        #expect(MetricsRegistry().render() == "")
+    }
+
+    /// What the other tests rely on: the reader refuses what is wrong.
+    @Test(arguments: [
+        "a 1", "# HELP a A.\n# TYPE a gauge\na 1", "# HELP a A.\n# TYPE a gauge\nb 1\n",
+        "# HELP a A.\n# TYPE a gauge\na 1\na 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"1\",} 2\n",
+        "# HELP a A.\n# TYPE a gauge\na{x=\"\"\"} 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"\\t\"} 2\n",
+        "# HELP a A.\n# TYPE a gauge\na inf\n", "# HELP a A.\n# TYPE a sum\na 1\n",
+        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",
+        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n",
+        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 2\n",
+    ]) func readerIsStrict(_ page: String) {
+        #expect(throws: PrometheusReader.Fault.self) { try PrometheusReader(page) }
+    }
+
+    @Test func familyHasASeriesForEachValue() throws {
+        let family = registry.counters(
+            "carillon_sent_total", help: "Sent.", by: "kind", Kind.self, labels: ["app": "shop"])
+        family[.voip].increment()
+        family[.voip].increment()
+        let page = try PrometheusReader(registry.render())
+        #expect(page.value("carillon_sent_total", ["app": "shop", "kind": "alert"]) == 0)
+        #expect(page.value("carillon_sent_total", ["app": "shop", "kind": "background"]) == 0)
+        #expect(page.value("carillon_sent_total", ["app": "shop", "kind": "voip"]) == 2)
+        let gauges = registry.gauges("carillon_open", help: "Open.", by: "kind", Kind.self)
+        gauges[.alert].set(4)
+        let times = registry.histograms("carillon_time_seconds", help: "Time.", by: "kind", Kind.self)
+        times[.background].observe(.milliseconds(3))
+        let next = try PrometheusReader(registry.render())
+        #expect(next.value("carillon_open", ["kind": "alert"]) == 4)
+        #expect(next.value("carillon_time_seconds_count", ["kind": "background"]) == 1)
+    }
+
+    @Test func sameRegistrationGivesTheSameSeries() {
+        let first = registry.counter("carillon_x_total", help: "X.", labels: ["app": "a"])
+        let second = registry.counter("carillon_x_total", help: "X.", labels: ["app": "a"])
+        let other = registry.counter("carillon_x_total", help: "X.", labels: ["app": "b"])
+        #expect(first === second)
+        #expect(first !== other)
+        #expect(registry.remove("carillon_x_total", labels: ["app": "b"]))
+        #expect(!registry.remove("carillon_x_total", labels: ["app": "b"]))
+        #expect(!registry.render().contains("app=\"b\""))
+    }
+
+    @Test(
+        arguments: [
+            ("carillon_x", .counter, [:], "_total"), ("carillon_x_total", .gauge, [:], "_total"),
+            ("9lives", .gauge, [:], "digit"), ("", .gauge, [:], "name"), ("a b", .gauge, [:], "name"),
+            ("a-b", .gauge, [:], "name"), ("ä", .gauge, [:], "name"), ("a", .gauge, ["1x": ""], "1x"),
+            ("a", .gauge, ["__x": ""], "__x"), ("a", .gauge, ["x:y": ""], "x:y"), ("a", .gauge, ["": ""], "label"),
+            ("a", .histogram, ["le": ""], "le"), ("a", .gauge, ["x": "1", "x": "2"], "twice"),
+        ] as [(String, MetricsRegistry.Kind, MetricLabels, String)])
+    func badNamesAreRefused(_ name: String, _ kind: MetricsRegistry.Kind, _ labels: MetricLabels, _ word: String) {
+        #expect(MetricNames.fault(name: name, kind: kind, labels: labels)?.contains(word) == true)
+    }
+
+    @Test func goodNamesPass() {
+        #expect(MetricNames.fault(name: "a:b_9_total", kind: .counter, labels: ["app": "ä\n"]) == nil)
+        #expect(MetricNames.fault(name: "_a", kind: .gauge, labels: ["le": "1"]) == nil)
+    }
+
+    @Test func anotherKindEndsTheProcess() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let registry = MetricsRegistry()
+            _ = registry.gauge("carillon_x", help: "X.")
+            _ = registry.histogram("carillon_x", help: "X.")
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("metric carillon_x is a gauge already; it cannot be a histogram as well"))
+    }
+
+    @Test func otherLabelsEndTheProcess() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let registry = MetricsRegistry()
+            _ = registry.gauge("carillon_x", help: "X.", labels: ["app": "a"])
+            _ = registry.gauge("carillon_x", help: "X.", labels: ["kind": "a"])
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("metric carillon_x has the labels [\"app\"]"))
+    }
+
+    @Test func namesThatOverlapAHistogramEndTheProcess() async {
+        await #expect(processExitsWith: .failure) {
+            let registry = MetricsRegistry()
+            _ = registry.histogram("carillon_x", help: "X.")
+            _ = registry.gauge("carillon_x_count", help: "X.")
+        }
+    }
+
+    @Test func processMetricsAreTrue() throws {
+        ProcessMetrics.register(in: registry)
+        let page = try PrometheusReader(registry.render())
+        let descriptors = try #require(page.value("process_open_fds"))
+        #expect(try #require(page.value("process_resident_memory_bytes")) > 1_000_000)
+        #expect(descriptors >= 3)
+        #expect(try #require(page.value("process_max_fds")) >= descriptors)
+        #expect(try #require(page.value("process_cpu_seconds_total")) > 0)
+        #expect(try #require(page.value("carillon_uptime_seconds")) >= 0)
+        #expect(try #require(page.value("process_start_time_seconds")) > 1_700_000_000)
+    }
+}
+
+@Suite struct HistogramBucketsTests {
+    @Test func indexAgreesWithASearchFromTheFront() {
+        let buckets = HistogramBuckets.numbers([-5, 0, 1, 2, 3, 10, 100])
+        for value in Int64(-10)...120 {
+            let expected = buckets.bounds.firstIndex { value <= $0 } ?? buckets.bounds.count
+            #expect(buckets.index(of: value) == expected)
+        }
+    }
+
+    @Test func boundsAreChecked() async {
+        await #expect(processExitsWith: .failure) { _ = HistogramBuckets.numbers([1, 1]) }
+        await #expect(processExitsWith: .failure) { _ = HistogramBuckets.numbers([]) }
+    }
+}
