@@ -42,29 +42,31 @@ package final class ZMQContext: @unchecked Sendable {
     /// sockets still have to send is sent for as long as their linger allows. Returns when all is gone; may be called
     /// twice. The loops of its sockets must still run.
     package func terminate() async {
-        let isFirst = state.withLock { state in
-            guard case .open = state else { return false }
-            state = .terminating([])
-            return true
-        }
-        if isFirst {
-            unsafe Self.end(context) { [self] in
-                let waiting = state.withLock { state in
-                    guard case .terminating(let waiting) = state else { return [CheckedContinuation<Void, Never>]() }
-                    state = .terminated
-                    return waiting
-                }
-                for continuation in waiting { continuation.resume() }
-            }
-        }
         await withCheckedContinuation { continuation in
-            let isOver = state.withLock { state in
-                guard case .terminating(let waiting) = state else { return true }
-                state = .terminating(waiting + [continuation])
-                return false
+            let (isFirst, isOver) = state.withLock { state in
+                switch state {
+                case .open:
+                    state = .terminating([continuation])
+                    return (true, false)
+                case .terminating(let waiting):
+                    state = .terminating(waiting + [continuation])
+                    return (false, false)
+                case .terminated:
+                    return (false, true)
+                }
             }
+            if isFirst { unsafe Self.end(context) { self.ended() } }
             if isOver { continuation.resume() }
         }
+    }
+
+    private func ended() {
+        let waiting = state.withLock { state in
+            guard case .terminating(let waiting) = state else { return [CheckedContinuation<Void, Never>]() }
+            state = .terminated
+            return waiting
+        }
+        for continuation in waiting { continuation.resume() }
     }
 
     private static func end(_ context: UnsafeMutableRawPointer, then finished: @escaping @Sendable () -> Void) {

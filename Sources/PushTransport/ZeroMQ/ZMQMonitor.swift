@@ -3,39 +3,50 @@ import PushLoop
 
 /// Watches what becomes of the connections of a socket. "Connected" in earnest is `handshakeSucceeded`.
 ///
-/// Confined to its loop. It may outlive its socket, and closes by itself after `stopped`; otherwise close it.
+/// Confined to its loop. It lives, held or not, until it is closed or its socket has come to its end, which is when it
+/// tells `stopped`.
 package final class ZMQMonitor {
     /// Events wait here if the loop is busy. libzmq's I/O thread stops when it is full, so there is a lot of room.
     private static let queuedEvents = 100_000
 
-    private let socket: ZMQSocket
-    private let handler: (ZMQMonitorEvent) -> Void
+    private let reader: ZMQSocket
+    private weak var monitored: ZMQSocket?
+    private var handler: ((ZMQMonitorEvent) -> Void)?
 
+    /// - Parameter handle: the socket of libzmq within `monitored`.
     init(
-        of monitored: UnsafeMutableRawPointer, in context: ZMQContext, on loop: EventLoop,
-        handler: @escaping (ZMQMonitorEvent) -> Void
+        of monitored: ZMQSocket, handle: UnsafeMutableRawPointer, handler: @escaping (ZMQMonitorEvent) -> Void
     ) throws(ZMQError) {
-        let endpoint = context.uniqueEndpoint(for: "monitor")
+        let endpoint = monitored.context.uniqueEndpoint(for: "monitor")
         var options = ZMQSocketOptions()
         options.linger = .zero
         options.receiveHighWaterMark = Self.queuedEvents
         self.handler = handler
-        socket = try ZMQSocket(.pair, in: context, on: loop, options: options)
+        self.monitored = monitored
+        reader = try ZMQSocket(.pair, in: monitored.context, on: monitored.loop, options: options)
         do throws(ZMQError) {
-            guard unsafe zmq_socket_monitor(monitored, endpoint, ZMQ_EVENT_ALL) == 0 else {
+            guard unsafe zmq_socket_monitor(handle, endpoint, ZMQ_EVENT_ALL) == 0 else {
                 throw .last("monitor a socket")
             }
-            try socket.connect(endpoint)
+            try reader.connect(endpoint)
         } catch {
-            socket.close()
+            unsafe zmq_socket_monitor(handle, nil, 0)
+            reader.close()
             throw error
         }
-        socket.onMessage = { [unowned self] message in received(message) }
+        // The cycle ends when the reader closes.
+        reader.onMessage = { message in self.received(message) }
     }
 
-    /// No event comes after this. May be called twice.
+    /// No event is told after this. May be called twice.
+    ///
+    /// libzmq waits for the reader of its events, and with it all sockets of the context. So the reader goes only
+    /// after libzmq has stopped writing: at once if the socket is open, otherwise when its last event has come.
     package func close() {
-        socket.close()
+        handler = nil
+        guard let monitored, !monitored.isClosed else { return }
+        monitored.stopMonitoring(by: self)
+        reader.close()
     }
 
     private func received(_ message: borrowing ZMQMessage) {
@@ -43,9 +54,10 @@ package final class ZMQMonitor {
         let endpoint = unsafe message.withBytes(ofFrame: 1) { unsafe String(decoding: $0, as: UTF8.self) }
         let event = unsafe message.withBytes(ofFrame: 0) { unsafe ZMQMonitorEvent($0, endpoint: endpoint) }
         guard let event else { return }
-        withExtendedLifetime(self) {
-            handler(event)
-            if case .stopped = event.kind { close() }
+        handler?(event)
+        if case .stopped = event.kind {
+            handler = nil
+            reader.close()
         }
     }
 }

@@ -33,6 +33,7 @@ package final class ZMQSocket {
 
     private var handle: UnsafeMutableRawPointer?
     private var watch: Watch?
+    private weak var monitor: ZMQMonitor?
     private let messagesPerTick: Int
     private let inbox = ZMQInbox()
     private var outbox = ZMQOutbox()
@@ -134,10 +135,21 @@ package final class ZMQSocket {
         try setSubscription(ZMQ_UNSUBSCRIBE, prefix, "unsubscribe from \"\(prefix)\"")
     }
 
-    /// Tells what becomes of the connections of this socket. A socket has one monitor at a time.
+    /// Tells what becomes of the connections of this socket. A socket has one monitor at a time: the next one stops the
+    /// one before.
+    @discardableResult
     package func monitor(_ handler: @escaping (ZMQMonitorEvent) -> Void) throws(ZMQError) -> ZMQMonitor {
         let socket = unsafe try open("monitor")
-        return unsafe try ZMQMonitor(of: socket, in: context, on: loop, handler: handler)
+        let made = unsafe try ZMQMonitor(of: self, handle: socket, handler: handler)
+        monitor = made
+        return made
+    }
+
+    /// Nothing is written to the monitor after this, unless another one has taken its place: then it was stopped before.
+    func stopMonitoring(by stopping: ZMQMonitor) {
+        guard stopping === monitor, let socket = unsafe handle else { return }
+        monitor = nil
+        unsafe zmq_socket_monitor(socket, nil, 0)
     }
 
     // MARK: Receiving

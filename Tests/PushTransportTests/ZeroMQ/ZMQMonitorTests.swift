@@ -49,6 +49,39 @@ import Testing
         }
     }
 
+    /// libzmq waits for the reader of its events, and with it all sockets of the context.
+    @Test func closedMonitorHoldsNobodyUp() async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            let endpoint = try await pull.bind()
+            #expect(await pull.event(.listening) != nil)
+            await pull.closeMonitor()
+            await pull.closeMonitor()
+            for round in 0..<10 {
+                let push = try await world.peer(.push, on: world.second)
+                try await push.connect(endpoint)
+                #expect(try await push.sendPatiently([[UInt8(round)]]) == .sent)
+                let message = try #require(await pull.receive(), "libzmq waits for a monitor that is gone")
+                #expect(message.frames == [[UInt8(round)]])
+                // Here the monitor goes while the end of its socket is still to be told.
+                await push.close()
+            }
+            #expect(await pull.takeEvents().isEmpty)
+            _ = try await ZMQFlowTests.deadEndpoint(world)
+        }
+    }
+
+    @Test func nextMonitorTakesTheFirstOnesPlace() async throws {
+        try await ZMQWorld.run { world in
+            let pull = try await world.peer(.pull)
+            try await pull.monitorAgain()
+            #expect(await pull.event(.stopped) != nil)
+            try await pull.bind()
+            #expect(await pull.signal("listening"))
+            #expect(await pull.takeEvents().isEmpty)
+        }
+    }
+
     // MARK: Errors
 
     @Test func addressInUseNamesTheAddress() async throws {

@@ -236,6 +236,15 @@ actor ZMQPeer {
         watcher?.close()
     }
 
+    /// Another monitor in place of the first; its events come as signals.
+    func monitorAgain() throws {
+        watcher = try open().monitor { [signals] event in signals.put("\(event.kind)") }
+    }
+
+    func closeMonitor() {
+        watcher?.close()
+    }
+
     /// Closes the socket and leaves the monitor.
     func closeSocket() {
         socket?.close()
