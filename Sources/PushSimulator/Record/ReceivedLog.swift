@@ -30,7 +30,7 @@ package struct ReceivedLog: ~Copyable {
     /// How many requests got each reason; those of fault scripts by status.
     private var counts: InlineArray<64, UInt64>
     private var odd: [UInt32: UInt64] = [:]
-    private(set) var total: UInt64 = 0
+    package private(set) var total: UInt64 = 0
     private(set) var acceptedTotal: UInt64 = 0
     /// Requests whose id had come before, and those of them that were accepted again.
     private(set) var duplicateTotal: UInt64 = 0

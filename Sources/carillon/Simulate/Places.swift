@@ -1,0 +1,66 @@
+import PushSimulator
+import PushTransport
+
+/// Where a simulator listens, in words and for machines.
+struct Places: Sendable {
+    let provider: HostPort
+    let binary: HostPort
+    let feedback: HostPort
+    let control: HostPort
+
+    init(_ service: SimulatorService, host: String) {
+        provider = HostPort(host: host, port: service.providerAddress?.port ?? 0)
+        binary = HostPort(host: host, port: service.binaryAddress?.port ?? 0)
+        feedback = HostPort(host: host, port: service.feedbackAddress?.port ?? 0)
+        control = HostPort(host: host, port: service.controlPort ?? 0)
+    }
+
+    func json(_ files: SimulatorFiles) -> String {
+        // Paths are the user's own; quotes and backslashes in them are all that needs escaping here.
+        let quoted = { (text: String) in
+            text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        }
+        return "{\"provider\":\(provider.port),\"binary\":\(binary.port),\"feedback\":\(feedback.port),"
+            + "\"control\":\(control.port),\"ca\":\"\(quoted(files.authorityPath))\","
+            + "\"key\":\"\(quoted(files.providerKeyPath))\",\"key_id\":\"\(SimulatorFiles.keyID)\","
+            + "\"team_id\":\"\(SimulatorFiles.teamID)\",\"certificate\":\"\(quoted(files.clientPath))\"}\n"
+    }
+
+    func text(_ files: SimulatorFiles) -> String {
+        let output = Terminal.output
+        let rows = [
+            ["HTTP/2 provider API", "https://\(provider)"],
+            ["legacy binary gateway", "tls://\(binary)"],
+            ["feedback service", "tls://\(feedback)"],
+            ["control port", "http://\(control)"],
+            ["trust this authority", files.authorityPath],
+            [
+                "provider key",
+                "\(files.providerKeyPath)  (key id \(SimulatorFiles.keyID), team \(SimulatorFiles.teamID))",
+            ],
+            ["client certificate", "\(files.clientPath)  (topic \(SimulatorFiles.clientTopic))"],
+        ]
+        return output.coloured("A simulated Apple push service is listening.", .bold) + "\n"
+            + output.table(["what", "where"], rows)
+            + (files.made.isEmpty ? "" : "Made just now: \(files.made.joined(separator: ", ")).\n")
+    }
+
+    /// What a newcomer may try against a simulator that stays up.
+    func next(_ files: SimulatorFiles) -> String {
+        """
+
+        It stays up until you press Ctrl-C. To try next, from another terminal:
+
+          curl http://\(control)/received            what it received, one line a notification
+          curl http://\(control)/counts              how many got which answer
+          curl http://\(control)/                    everything else that can be asked and told
+          curl -X PUT --data '{ rules: [{ match: { share: 0.5 }, answer: { status: 503, reason: "ServiceUnavailable" } }] }' \\
+               http://\(control)/faults              from now on every second one fails
+          curl --http2 --cacert \(files.authorityPath) --cert \(files.clientPath) \\
+               --header 'apns-topic: \(SimulatorFiles.clientTopic)' --data '{"aps":{"alert":"Hello"}}' \\
+               https://\(provider)/3/device/\(String(repeating: "ab", count: 32))
+
+
+        """
+    }
+}

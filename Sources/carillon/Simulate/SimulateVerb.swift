@@ -1,0 +1,115 @@
+import FoundationEssentials
+import PushLoop
+import PushSimulator
+import PushTransport
+
+/// `carillon simulate`: the simulated Apple as a service.
+struct SimulateVerb {
+    static let verb = Verb(
+        name: "simulate", summary: "a simulated Apple push service: HTTP/2, legacy binary, feedback",
+        options: [
+            Option("host", "IP", "address to listen on (127.0.0.1)"),
+            Option("port", "P", "HTTP/2 provider API (2197; 0 for any free port, here and below)"),
+            Option("binary-port", "P", "legacy binary gateway (2195)"),
+            Option("feedback-port", "P", "feedback service (2196)"),
+            Option("control-port", "P", "what it received, faults, devices, over HTTP (8474)"),
+            Option("data", "DIR", "where its certificates and keys are kept (./simulator)"),
+            Option("environment", "NAME", "production or sandbox (production)"),
+            Option("faults", "FILE", "a fault script to begin with (JSON5); GET / on the control port explains it"),
+            Option("streams", "N", "streams that a connection may have open (1000)"),
+            Option(
+                "open-streams",
+                "announce all streams from the start, where Apple allows one until the first\nvalid token; for load tools that do not wait for SETTINGS"
+            ),
+            Option("no-auth", "take requests without a provider token or a certificate"),
+            Option("records", "N", "how many requests to remember (1000000)"),
+            Option("demo", "send a few notifications to it and show what becomes of them"),
+            Option("once", "with --demo: end when all have reached their outcome, with 0 if each was as it should be"),
+            Option("json", "say the addresses as one line of JSON"),
+        ],
+        examples: [
+            ("carillon simulate", "listen on the usual ports and stay until interrupted"),
+            ("carillon simulate --port 0 --json", "on any free ports, for a script"),
+            ("carillon simulate --demo --once", "show it at work and end"),
+            ("curl http://127.0.0.1:8474/received", "ask a running one what it received"),
+        ]
+    ) { arguments in
+        try await SimulateVerb(arguments: arguments).run()
+    }
+
+    private let arguments: Arguments
+
+    private func run() async throws -> ExitCode {
+        let isDemo = arguments.has("demo")
+        guard isDemo || !arguments.has("once") else { throw Failure(.usage, "'--once' goes with '--demo'") }
+        let files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
+        let options = try Self.options(arguments, files)
+        let script = try Self.script(arguments.text("faults"))
+
+        let loop = EventLoop(name: "simulator")
+        let stop = StopSignal()
+        let service: LoopBound<SimulatorService>
+        do {
+            service = try await loop.run {
+                LoopBound(try SimulatorService(on: loop, options, script: script), on: loop)
+            }
+        } catch {
+            await loop.shutDown()
+            throw Failure(.unavailable, "\(error)")
+        }
+        let signals = await loop.run {
+            LoopBound(SignalSource(on: loop, [.terminate, .interrupt]) { _ in stop.ask() }, on: loop)
+        }
+        let places = await service.with { Places($0, host: options.host) }
+        Terminal.output.write(arguments.has("json") ? places.json(files) : places.text(files))
+
+        var code = ExitCode.done
+        if isDemo {
+            let demonstration = Demonstration(service: service, places: places, files: files)
+            code = try await demonstration.run() ? .done : .failed
+        }
+        if !arguments.has("once") {
+            if isDemo { Terminal.output.write(places.next(files)) }
+            await stop.wait()
+        }
+        await signals.with { $0.cancel() }
+        await service.with { $0.stop() }
+        await loop.shutDown()
+        return code
+    }
+
+    private static func options(_ arguments: Arguments, _ files: SimulatorFiles) throws -> SimulatorService.Options {
+        var options = SimulatorService.Options(
+            identity: files.server, clientTrust: .only([.file(files.authorityPath)]))
+        options.expiredIdentity = files.expired
+        options.host = arguments.text("host") ?? "127.0.0.1"
+        options.providerPort = try arguments.port("port") ?? 2197
+        options.binaryPort = try arguments.port("binary-port") ?? 2195
+        options.feedbackPort = try arguments.port("feedback-port") ?? 2196
+        options.controlPort = try arguments.port("control-port") ?? 8474
+        switch arguments.text("environment") ?? "production" {
+        case "production": options.environment = .production
+        case "sandbox", "development": options.environment = .sandbox
+        case let other: throw Failure(.usage, "'--environment' is production or sandbox, not '\(other)'")
+        }
+        options.settings.keys = [ProviderKey(keyID: SimulatorFiles.keyID, teamID: SimulatorFiles.teamID)]
+        options.publicKeys = [SimulatorFiles.keyID: files.providerKey.publicKey]
+        options.settings.streamLimit = UInt32(try arguments.number("streams", in: 1...1_000_000) ?? 1000)
+        options.settings.beginsWithOneStream = !arguments.has("open-streams")
+        options.settings.requiresAuthentication = !arguments.has("no-auth")
+        options.settings.records = try arguments.number("records", in: 0...100_000_000) ?? 1_000_000
+        return options
+    }
+
+    private static func script(_ path: String?) throws -> FaultScript {
+        guard let path else { return FaultScript() }
+        guard let text = FileManager.default.contents(atPath: path) else {
+            throw Failure(.badInput, "cannot read the fault script \(path): check the path and its permissions")
+        }
+        do {
+            return try FaultScript(Array(text))
+        } catch {
+            throw Failure(.badInput, "\(path): \(error)")
+        }
+    }
+}

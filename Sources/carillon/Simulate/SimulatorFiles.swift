@@ -1,0 +1,117 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+import PushTransport
+
+/// The simulator's certificates and keys: made on the first start, found again on the next, so that clients need to be
+/// told only once whom to trust.
+struct SimulatorFiles {
+    /// Ids of the form that Apple gives out.
+    static let keyID = "SIMULATOR1"
+    static let teamID = "CARILLON01"
+    static let clientTopic = "com.example.shop"
+
+    let directory: String
+    let authority: CertificateAuthority
+    let server: TLSIdentity
+    let expired: TLSIdentity
+    let providerKey: ES256PrivateKey
+    /// What was made just now, by file name; empty when all was there.
+    let made: [String]
+
+    var authorityPath: String { "\(directory)/ca.pem" }
+    var providerKeyPath: String { "\(directory)/AuthKey_\(Self.keyID).p8" }
+    var clientPath: String { "\(directory)/push.pem" }
+
+    init(directory: String) throws {
+        self.directory = directory
+        let store = Store(directory: directory)
+        try store.prepare()
+        var made: [String] = []
+
+        if store.has("ca.pem"), store.has("ca.key") {
+            authority = try CertificateAuthority(
+                certificate: .file("\(directory)/ca.pem"), key: .file("\(directory)/ca.key"))
+        } else {
+            authority = try CertificateAuthority(commonName: "Carillon Simulator Root")
+            try store.write("ca.key", authority.privateKeyPEM)
+            try store.write("ca.pem", authority.certificatePEM, isSecret: false)
+            made += ["ca.pem"]
+            // What an earlier root signed is of no more use.
+            for name in ["server.pem", "push.pem"] { store.remove(name) }
+        }
+        if !store.has("server.pem") {
+            let issued = try authority.issue(
+                CertificateRequest(
+                    commonName: "localhost", usage: .server, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"])
+            )
+            try store.write("server.pem", issued.certificatePEM + issued.privateKeyPEM)
+            made += ["server.pem"]
+        }
+        server = try TLSIdentity(combined: .file("\(directory)/server.pem"))
+        // Never written down: it is there to be refused.
+        expired = try authority.issue(
+            CertificateRequest(
+                commonName: "localhost", usage: .server, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
+                validity: CertificateValidity(
+                    notBefore: WallTime(milliseconds: WallTime.current().milliseconds - 60 * 86_400_000),
+                    notAfter: WallTime(milliseconds: WallTime.current().milliseconds - 86_400_000)))
+        ).identity
+        if !store.has("push.pem") {
+            let issued = try authority.issue(
+                CertificateRequest(
+                    commonName: "Apple Push Services: \(Self.clientTopic)", usage: .client, userID: Self.clientTopic))
+            try store.write("push.pem", issued.certificatePEM + issued.privateKeyPEM)
+            made += ["push.pem"]
+        }
+        let keyName = "AuthKey_\(Self.keyID).p8"
+        if store.has(keyName) {
+            providerKey = try ES256PrivateKey(pem: .file("\(directory)/\(keyName)"))
+        } else {
+            providerKey = try ES256PrivateKey.generate()
+            try store.write(keyName, providerKey.pem)
+            made += [keyName]
+        }
+        self.made = made
+    }
+}
+
+/// Small files in one directory.
+private struct Store {
+    let directory: String
+
+    func prepare() throws {
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(
+                .notPermitted,
+                "cannot make the directory \(directory) for certificates and keys: \(error); choose another with --data"
+            )
+        }
+    }
+
+    func has(_ name: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(directory)/\(name)")
+    }
+
+    func remove(_ name: String) {
+        unlink("\(directory)/\(name)")
+    }
+
+    /// Whole or not at all: a start that is cut short leaves no half key behind.
+    func write(_ name: String, _ text: String, isSecret: Bool = true) throws {
+        let path = "\(directory)/\(name)"
+        let descriptor = open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, isSecret ? 0o600 : 0o644)
+        guard descriptor >= 0 else {
+            throw Failure(
+                .notPermitted, "cannot write \(path): \(SystemError.current); choose another place with --data")
+        }
+        var text = text
+        let written = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }
+        guard close(descriptor) == 0, written, rename("\(path).new", path) == 0 else {
+            throw Failure(.failed, "cannot write \(path): \(SystemError.current)")
+        }
+    }
+}
