@@ -18,7 +18,7 @@ package final class Watch {
     }
 
     private let loop: EventLoop
-    private let handler: (Readiness) -> Void
+    private var handler: ((Readiness) -> Void)?
     private var readEvent: OpaquePointer?
     private var writeEvent: OpaquePointer?
 
@@ -36,10 +36,10 @@ package final class Watch {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe readEvent = event_new(
             loop.eventBase, descriptor, Int16(EV_READ | EV_PERSIST),
-            { _, _, context in unsafe Watch.from(context).handler(.readable) }, context)
+            { _, _, context in unsafe Watch.from(context).handler?(.readable) }, context)
         unsafe writeEvent = event_new(
             loop.eventBase, descriptor, Int16(EV_WRITE | EV_PERSIST),
-            { _, _, context in unsafe Watch.from(context).handler(.writable) }, context)
+            { _, _, context in unsafe Watch.from(context).handler?(.writable) }, context)
     }
 
     /// Ends the watch; its handler is not called again, not even for what is ready in this tick. May be called twice.
@@ -50,6 +50,7 @@ package final class Watch {
         unsafe event_free(writeEvent)
         unsafe readEvent = nil
         unsafe writeEvent = nil
+        handler = nil
     }
 
     deinit {

@@ -161,6 +161,24 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
+    @Test func cancelledWatchLetsGoOfItsHandler() async {
+        final class Owner {
+            var watch: Watch?
+        }
+        await loop.run { [loop, pair] in
+            weak var owner: Owner?
+            do {
+                let strong = Owner()
+                owner = strong
+                strong.watch = Watch(pair.left, on: loop) { _ in _ = strong }
+            }
+            #expect(owner != nil)
+            owner?.watch?.cancel()
+            #expect(owner == nil)
+        }
+        await loop.shutDown()
+    }
+
     /// A deadline that a handler sets must count from now, not from the end of the loop's last tick.
     @Test func timeInAHandlerIsThatOfItsTick() async {
         let sent = Recorder<MonotonicTime>()
