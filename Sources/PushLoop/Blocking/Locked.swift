@@ -5,12 +5,12 @@ import Glibc
 /// ThreadSanitizer knows that one. It cannot see into `Mutex`, which on Linux is a futex in a library that is not
 /// instrumented, and takes each value behind it for a race; a sanitizer that cries wolf finds no wolves.
 @safe
-package final class Locked<Value>: @unchecked Sendable {
+package final class Locked<Value: ~Copyable>: @unchecked Sendable {
     // Unchecked: `value` is touched under `lock` only.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
-    package init(_ value: sending Value) {
+    package init(_ value: consuming sending Value) {
         self.value = value
         unsafe lock = .allocate(capacity: 1)
         unsafe lock.initialize(to: pthread_mutex_t())

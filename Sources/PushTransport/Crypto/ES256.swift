@@ -1,10 +1,10 @@
 private import COpenSSL
-import Synchronization
+import PushLoop
 
 /// Signs as JSON Web Tokens do with `ES256`: ECDSA on P-256 with SHA-256. Any thread may use it, one at a time.
 package final class ES256PrivateKey: Sendable {
     private let key: KeyHandle
-    private let operation: Mutex<KeyOperation>
+    private let operation: Locked<KeyOperation>
     package let publicKey: ES256PublicKey
 
     /// Reads a private key as Apple hands them out (`.p8`), or any other PEM of a P-256 key.
@@ -24,7 +24,7 @@ package final class ES256PrivateKey: Sendable {
 
     private init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Mutex(try KeyOperation(key, isForSigning: true))
+        operation = Locked(try KeyOperation(key, isForSigning: true))
         publicKey = try ES256PublicKey(key)
     }
 
@@ -45,7 +45,7 @@ package final class ES256PrivateKey: Sendable {
 /// Verifies what an `ES256PrivateKey` signed. Any thread may use it, one at a time.
 package final class ES256PublicKey: Sendable {
     private let key: KeyHandle
-    private let operation: Mutex<KeyOperation>
+    private let operation: Locked<KeyOperation>
 
     /// From a public key in PEM, or from what contains one: a certificate, a private key.
     package convenience init(pem source: PEMSource) throws(CryptoError) {
@@ -96,7 +96,7 @@ package final class ES256PublicKey: Sendable {
 
     fileprivate init(_ key: KeyHandle) throws(CryptoError) {
         self.key = key
-        operation = Mutex(try KeyOperation(key, isForSigning: false))
+        operation = Locked(try KeyOperation(key, isForSigning: false))
     }
 
     /// SubjectPublicKeyInfo.

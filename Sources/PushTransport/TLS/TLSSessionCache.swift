@@ -1,6 +1,6 @@
 private import COpenSSL
 import Glibc
-import Synchronization
+import PushLoop
 
 /// One session that may be resumed. OpenSSL counts references atomically; each connection gets a copy of its own, so
 /// that a connection that fails cannot spoil it for the others.
@@ -42,7 +42,7 @@ final class TLSSessionCache: Sendable {
         var clock: UInt64 = 0
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     func store(_ session: TLSSavedSession, for key: String) {
         state.withLock { state in

@@ -25,7 +25,7 @@ package final class ZAPHandler: Sendable {
         package var malformed = 0
     }
 
-    private let users: Mutex<[CurvePublicKey: String]>
+    private let users: Locked<[CurvePublicKey: String]>
     private let accepted = Atomic<Int>(0)
     private let refused = Atomic<Int>(0)
     private let malformed = Atomic<Int>(0)
@@ -41,7 +41,7 @@ package final class ZAPHandler: Sendable {
         observer: @escaping @Sendable (Refusal) -> Void = { _ in }
     ) throws(ZMQError) {
         try Self.check(users)
-        self.users = Mutex(users)
+        self.users = Locked(users)
         self.observer = observer
         let responder = try ZAPResponder(in: context)
         startThread(named: "zap") {

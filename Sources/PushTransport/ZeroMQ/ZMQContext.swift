@@ -16,7 +16,7 @@ package final class ZMQContext: @unchecked Sendable {
     }
 
     private let context: UnsafeMutableRawPointer
-    private let state = Mutex(State.open)
+    private let state = Locked(State.open)
     private let names = Atomic<UInt64>(0)
 
     /// - Parameter ioThreads: libzmq's own; one moves about a gigabyte a second.

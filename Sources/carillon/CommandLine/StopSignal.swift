@@ -1,4 +1,4 @@
-import Synchronization
+import PushLoop
 
 /// Something that is asked for once and waited for once.
 final class StopSignal: Sendable {
@@ -7,7 +7,7 @@ final class StopSignal: Sendable {
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     func ask() {
         let waiter = state.withLock { state in

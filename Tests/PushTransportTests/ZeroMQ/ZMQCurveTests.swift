@@ -1,6 +1,5 @@
 import PushLoop
 import PushTransport
-import Synchronization
 import Testing
 
 /// Who gets in over CURVE, who does not, and what both sides see.
@@ -85,7 +84,7 @@ import Testing
     @Test func strangerIsRefusedForGood() async throws {
         let keys = try Keys()
         try await ZMQWorld.run { world in
-            let refusals = Mutex<[ZAPHandler.Refusal]>([])
+            let refusals = Locked<[ZAPHandler.Refusal]>([])
             let handler = try ZAPHandler(in: world.context, users: [keys.client.publicKey: "shop"]) { refusal in
                 refusals.withLock { $0.append(refusal) }
             }

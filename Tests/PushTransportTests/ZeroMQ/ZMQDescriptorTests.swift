@@ -1,7 +1,6 @@
 import Glibc
 import PushLoop
 import PushTransport
-import Synchronization
 import Testing
 
 /// The descriptor of a socket fires once for many messages, and not at all for what another call noticed first.
@@ -61,7 +60,7 @@ import Testing
             #expect(await router.receive()?.texts == ["dealer", "hello"])
 
             for round in 0..<20 {
-                let isThere = Mutex(false)
+                let isThere = Locked(false)
                 async let busy = dealer.with { socket in
                     // Over inproc a message has arrived when its send returns. Then long enough for libzmq to look at
                     // its mailbox at the next send, which it does about once a millisecond.

@@ -1,6 +1,5 @@
 import PushLoop
 import PushTransport
-import Synchronization
 
 /// What waits for something that a loop will bring: the next item that fits, or nil when the deadline passes first.
 ///
@@ -301,7 +300,7 @@ struct ZMQWorld: Sendable {
 
 /// True if `work` came to its end before the patience did. Work that hangs is left behind.
 func ends(_ work: @escaping @Sendable () async -> Void) async -> Bool {
-    let answered = Mutex(false)
+    let answered = Locked(false)
     return await withCheckedContinuation { continuation in
         let answer: @Sendable (Bool) -> Void = { value in
             let isFirst = answered.withLock { answered in
