@@ -1,0 +1,163 @@
+import TestSupport
+import Testing
+
+/// The simulator as others use it: a process, and tools that share no code with it.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct SimulateProcessTests {
+    private static let token = String(repeating: "ab", count: 32)
+
+    @Test func h2loadSendsAHundredThousand() async throws {
+        let simulator = try await RunningSimulator(["--open-streams"])
+        let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
+        let ended = try await ChildProcess.run(
+            "h2load",
+            [
+                "-n", "100000", "-c", "4", "-m", "100", "-d", body,
+                "-H", "authorization: bearer \(try simulator.providerToken())", "-H", "apns-topic: com.example.shop",
+                "-H", "apns-push-type: alert", "\(simulator.provider)/3/device/\(Self.token)",
+            ])
+        #expect(ended.status == 0)
+        #expect(ended.output.contains("100000 succeeded, 0 failed, 0 errored, 0 timeout"))
+        #expect(ended.output.contains("status codes: 100000 2xx, 0 3xx, 0 4xx, 0 5xx"))
+        let counts = try await simulator.ask("/counts")
+        #expect(counts.contains("\"requests\":100000,\"accepted\":100000,"))
+        #expect(try await simulator.stop().status == 0)
+    }
+
+    @Test func nghttpIsAnswered() async throws {
+        let simulator = try await RunningSimulator(["--open-streams"])
+        let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
+        let ended = try await ChildProcess.run(
+            "nghttp",
+            [
+                "-v", "-d", body, "-H", "authorization: bearer \(try simulator.providerToken())",
+                "-H", "apns-topic: com.example.shop", "-H", ":method: POST",
+                "\(simulator.provider)/3/device/\(Self.token)",
+            ])
+        #expect(ended.output.contains(":status: 200"))
+        #expect(ended.output.contains("apns-id: "))
+        _ = try await simulator.stop()
+    }
+
+    @Test(arguments: [("", "200"), ("b0", "410")])
+    func curlIsAnswered(prefix: String, status: String) async throws {
+        let simulator = try await RunningSimulator()
+        if !prefix.isEmpty {
+            _ = try await ChildProcess.run(
+                "curl",
+                [
+                    "--silent", "-X", "PUT", "--data", "{\"state\":\"unregistered\",\"since\":1767225600000}",
+                    "\(simulator.control)/devices/\(prefix)*",
+                ])
+        }
+        let token = prefix + Self.token.dropFirst(prefix.count)
+        let ended = try await ChildProcess.run(
+            "curl",
+            [
+                "--silent", "--show-error", "--http2", "--cacert", simulator.field("ca"),
+                "--cert", simulator.field("certificate"), "-H", "apns-topic: com.example.shop",
+                "--data", "{\"aps\":{\"alert\":\"Hello\"}}", "-w", "\n%{http_code} %{http_version}\n",
+                "\(simulator.provider)/3/device/\(token)",
+            ])
+        #expect(ended.errors.isEmpty)
+        #expect(ended.output.hasSuffix("\(status) 2\n"))
+        if status == "410" {
+            #expect(ended.output.hasPrefix("{\"reason\":\"Unregistered\",\"timestamp\":1767225600000}"))
+        }
+        let received = try await simulator.ask("/received?token=\(token)")
+        #expect(received.contains("\"status\":\(status)"))
+        _ = try await simulator.stop()
+    }
+
+    @Test func curlThatDoesNotTrustItRefuses() async throws {
+        let simulator = try await RunningSimulator()
+        let ended = try await ChildProcess.run(
+            "curl", ["--silent", "--show-error", "--http2", "\(simulator.provider)/3/device/\(Self.token)"])
+        #expect(ended.status == 60)
+        #expect(try await simulator.ask("/counts").contains("\"requests\":0,"))
+        _ = try await simulator.stop()
+    }
+
+    @Test func aHandshakeIsTLS13WithH2() async throws {
+        let simulator = try await RunningSimulator()
+        let ended = try await ChildProcess.run(
+            "openssl",
+            [
+                "s_client", "-connect", "127.0.0.1:\(simulator.field("provider"))", "-alpn", "h2",
+                "-CAfile", simulator.field("ca"), "-verify_return_error", "-verify_ip", "127.0.0.1",
+            ])
+        #expect(ended.output.contains("New, TLSv1.3"))
+        #expect(ended.output.contains("ALPN protocol: h2"))
+        #expect(ended.output.contains("Verification: OK"))
+        _ = try await simulator.stop()
+    }
+
+    @Test func certificatesAndKeysOutliveARestart() async throws {
+        let directory = try TemporaryDirectory()
+        let arguments = [
+            "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0", "--data",
+            "\(directory.path)/kept", "--demo", "--once",
+        ]
+        let first = try await ChildProcess.run(ChildProcess.carillon, arguments)
+        let second = try await ChildProcess.run(ChildProcess.carillon, arguments)
+        #expect(first.status == 0)
+        #expect(first.output.contains("Made just now: ca.pem"))
+        #expect(second.status == 0)
+        #expect(!second.output.contains("Made just now"))
+        // Keys are for their owner alone.
+        let modes = try await ChildProcess.run(
+            "stat", ["-c", "%a %n", "ca.key", "server.pem", "push.pem", "AuthKey_SIMULATOR1.p8"],
+            directory: "\(directory.path)/kept")
+        #expect(modes.output.split(separator: "\n").allSatisfy { $0.hasPrefix("600 ") })
+    }
+
+    @Test func theDemonstrationFailsWhenAnOutcomeIsWrong() async throws {
+        let directory = try TemporaryDirectory()
+        let faults = try directory.write(
+            "faults.json5", "{ rules: [{ match: { request: 1 }, answer: { status: 503, reason: 'ServiceUnavailable' } }] }")
+        let ended = try await ChildProcess.run(
+            ChildProcess.carillon,
+            [
+                "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0", "--data",
+                directory.path, "--faults", faults, "--demo", "--once",
+            ])
+        #expect(ended.status == 1)
+        #expect(ended.output.contains("503 ServiceUnavailable"))
+        #expect(ended.output.contains("Something did not end as it should."))
+    }
+
+    @Test func aTakenPortIsSaidInWords() async throws {
+        let simulator = try await RunningSimulator()
+        let ended = try await ChildProcess.run(
+            ChildProcess.carillon,
+            [
+                "simulate", "--port", simulator.field("provider"), "--binary-port", "0", "--feedback-port", "0",
+                "--control-port", "0", "--data", simulator.directory.path + "/simulator",
+            ])
+        #expect(ended.status == 69)
+        #expect(ended.errors.contains("another process listens there"))
+        _ = try await simulator.stop()
+    }
+
+    @Test(arguments: [
+        (["simulate", "--prot", "1"], 64, "did you mean '--port'?"), (["simulat"], 64, "did you mean 'simulate'?"),
+        (["simulate", "--port", "70000"], 64, "from 0 to 65535"), (["simulate", "--once"], 64, "goes with '--demo'"),
+        (["simulate", "--faults", "no-such-file"], 65, "cannot read the fault script no-such-file"), ([], 64, "usage:"),
+    ])
+    func mistakesAreExplained(arguments: [String], status: Int32, text: String) async throws {
+        let directory = try TemporaryDirectory()
+        let ended = try await ChildProcess.run(ChildProcess.carillon, arguments, directory: directory.path)
+        #expect(ended.status == status)
+        #expect(ended.errors.contains(text))
+        #expect(ended.output.isEmpty)
+    }
+
+    @Test(arguments: [["--help"], ["help", "simulate"], ["simulate", "--help"], ["version"], ["version", "--json"]])
+    func helpGoesToTheOutput(arguments: [String]) async throws {
+        let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
+        #expect(ended.status == 0)
+        #expect(ended.errors.isEmpty)
+        #expect(!ended.output.isEmpty)
+        // No colours where nobody sees them.
+        #expect(!ended.output.contains("\u{1b}"))
+    }
+}
