@@ -50,6 +50,8 @@ let package = Package(
         .testTarget(
             name: "PushSimulatorTests", dependencies: ["PushSimulator", "PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),
-        .testTarget(name: "CarillonTests", dependencies: ["carillon", "TestSupport", "PushTransport", "PushLoop"], swiftSettings: settings),
+        .testTarget(
+            name: "CarillonTests", dependencies: ["carillon", "TestSupport", "PushTransport", "PushLoop"],
+            swiftSettings: settings),
     ]
 )

@@ -113,11 +113,13 @@ import Testing
     @Test func theDemonstrationFailsWhenAnOutcomeIsWrong() async throws {
         let directory = try TemporaryDirectory()
         let faults = try directory.write(
-            "faults.json5", "{ rules: [{ match: { request: 1 }, answer: { status: 503, reason: 'ServiceUnavailable' } }] }")
+            "faults.json5",
+            "{ rules: [{ match: { request: 1 }, answer: { status: 503, reason: 'ServiceUnavailable' } }] }")
         let ended = try await ChildProcess.run(
             ChildProcess.carillon,
             [
-                "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0", "--data",
+                "simulate", "--port", "0", "--binary-port", "0", "--feedback-port", "0", "--control-port", "0",
+                "--data",
                 directory.path, "--faults", faults, "--demo", "--once",
             ])
         #expect(ended.status == 1)
