@@ -14,6 +14,19 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         return value ^ (value >> 31)
     }
 
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 8)
+        while bytes.count < count {
+            let word = next()
+            for shift in stride(from: UInt64(0), to: 64, by: 8) {
+                bytes.append(UInt8(truncatingIfNeeded: word >> shift))
+            }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+
     /// With the given chance the bytes come back changed in one of the ways that a hostile or broken peer has.
     package mutating func mutate(_ bytes: [UInt8], chance: Double) -> [UInt8] {
         guard !bytes.isEmpty, Double.random(in: 0..<1, using: &self) < chance else { return bytes }

@@ -92,16 +92,8 @@ package final class HTTP2ClientEngine {
             to: HTTP2ClientNotes(
                 maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
         unsafe vector = .allocate(capacity: HTTP2PreparedRequest.maximumFields)
-        var option: OpaquePointer?
-        unsafe nghttp2_option_new(&option)
-        // Nothing here depends on streams that have ended; keeping them costs memory and time.
-        unsafe nghttp2_option_set_no_closed_streams(option, 1)
-        defer { unsafe nghttp2_option_del(option) }
-        var session: OpaquePointer?
-        let result = unsafe nghttp2_session_client_new2(&session, HTTP2ClientCallbacks.shared, notes, option)
-        guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
-        unsafe handle = HTTP2SessionHandle(session: session)
-        handle.submit(settings)
+        unsafe handle = HTTP2SessionHandle(
+            .client, callbacks: HTTP2ClientCallbacks.shared, userData: notes, settings: settings)
     }
 
     deinit {

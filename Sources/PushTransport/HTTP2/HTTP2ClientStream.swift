@@ -133,16 +133,10 @@ enum HTTP2ClientCallbacks {
         return unsafe request._withUnsafeGuaranteedRef { request in
             guard let body = request.body else { return 0 }
             let bytes = unsafe body.unsafeBytes
-            let count = unsafe min(capacity, bytes.count - stream.pointee.bodySent)
-            if count > 0 {
-                unsafe UnsafeMutableRawPointer(buffer!).copyMemory(
-                    from: bytes.baseAddress! + stream.pointee.bodySent, byteCount: count)
-                unsafe stream.pointee.bodySent += count
-            }
-            if unsafe stream.pointee.bodySent == bytes.count {
-                unsafe stream.pointee.isSent = true
-                unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-            }
+            let count = unsafe copyBody(
+                bytes, from: stream.pointee.bodySent, into: buffer!, capacity: capacity, flags: flags!)
+            unsafe stream.pointee.bodySent += count
+            unsafe stream.pointee.isSent = stream.pointee.bodySent == bytes.count
             return count
         }
     }

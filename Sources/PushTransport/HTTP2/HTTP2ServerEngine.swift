@@ -81,15 +81,8 @@ package final class HTTP2ServerEngine {
             to: HTTP2ServerNotes(
                 maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
         unsafe vector = .allocate(capacity: Self.maximumAnswerFields)
-        var option: OpaquePointer?
-        unsafe nghttp2_option_new(&option)
-        unsafe nghttp2_option_set_no_closed_streams(option, 1)
-        defer { unsafe nghttp2_option_del(option) }
-        var session: OpaquePointer?
-        let result = unsafe nghttp2_session_server_new2(&session, HTTP2ServerCallbacks.shared, notes, option)
-        guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
-        unsafe handle = HTTP2SessionHandle(session: session)
-        handle.submit(settings)
+        unsafe handle = HTTP2SessionHandle(
+            .server, callbacks: HTTP2ServerCallbacks.shared, userData: notes, settings: settings)
     }
 
     deinit {

@@ -169,16 +169,10 @@ enum HTTP2ServerCallbacks {
 
     static let readAnswer: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, _ in
         let stream = unsafe source!.pointee.ptr!.assumingMemoryBound(to: HTTP2ServerStream.self)
-        let bytes = unsafe stream.pointee.answer.body
-        let count = unsafe min(capacity, bytes.count - stream.pointee.answerSent)
-        if count > 0 {
-            unsafe UnsafeMutableRawPointer(buffer!).copyMemory(
-                from: bytes.baseAddress! + stream.pointee.answerSent, byteCount: count)
-            unsafe stream.pointee.answerSent += count
-        }
-        if unsafe stream.pointee.answerSent == bytes.count {
-            unsafe flags!.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-        }
+        let count = unsafe copyBody(
+            stream.pointee.answer.body, from: stream.pointee.answerSent, into: buffer!, capacity: capacity,
+            flags: flags!)
+        unsafe stream.pointee.answerSent += count
         return count
     }
 }

@@ -5,6 +5,28 @@ import CNGHTTP2
 struct HTTP2SessionHandle: ~Copyable {
     let session: OpaquePointer
 
+    enum Side {
+        case client, server
+    }
+
+    /// The callbacks get `userData`, which must outlive the session.
+    init(_ side: Side, callbacks: OpaquePointer, userData: UnsafeMutableRawPointer, settings: HTTP2Settings) {
+        var option: OpaquePointer?
+        unsafe nghttp2_option_new(&option)
+        // Nothing here depends on streams that have ended; keeping them costs memory and time.
+        unsafe nghttp2_option_set_no_closed_streams(option, 1)
+        defer { unsafe nghttp2_option_del(option) }
+        var session: OpaquePointer?
+        let result =
+            switch side {
+            case .client: unsafe nghttp2_session_client_new2(&session, callbacks, userData, option)
+            case .server: unsafe nghttp2_session_server_new2(&session, callbacks, userData, option)
+            }
+        guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
+        unsafe self.session = unsafe session
+        submit(settings)
+    }
+
     deinit {
         unsafe nghttp2_session_del(session)
     }
@@ -79,6 +101,19 @@ struct HTTP2SessionHandle: ~Copyable {
     func terminate(_ code: HTTP2ErrorCode) {
         unsafe _ = nghttp2_session_terminate_session(session, code.rawValue)
     }
+}
+
+/// Copies as much of a body as fits into a DATA frame, and says when it was the last of it.
+func copyBody(
+    _ body: UnsafeRawBufferPointer, from sent: Int, into buffer: UnsafeMutablePointer<UInt8>, capacity: Int,
+    flags: UnsafeMutablePointer<UInt32>
+) -> Int {
+    let count = min(capacity, body.count - sent)
+    if count > 0, let base = body.baseAddress {
+        unsafe UnsafeMutableRawPointer(buffer).copyMemory(from: base + sent, byteCount: count)
+    }
+    if sent + count == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+    return count
 }
 
 /// Why and how far the peer ends the connection.

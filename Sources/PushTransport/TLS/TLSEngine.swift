@@ -188,7 +188,9 @@ package final class TLSEngine {
         if name.isAddress {
             isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.text) == 1
         } else {
-            unsafe SSL_set_hostflags(ssl, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS))
+            // The common name is no place for host names any more (RFC 9525 §2).
+            unsafe SSL_set_hostflags(
+                ssl, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
             isSet = unsafe SSL_set1_host(ssl, name.text) == 1 && COpenSSL_set_server_name(ssl, name.text) == 1
         }
         guard isSet else {

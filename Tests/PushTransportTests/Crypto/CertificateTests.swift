@@ -45,7 +45,7 @@ import Testing
 
     @Test func mutatedDER() throws {
         let der = try CertificateInfo(pem: .text(TestCertificates.shared.server.certificatePEM)).der
-        var random = SeededBytes(seed: 509)
+        var random = SeededRandom(seed: 509)
         var read = 0
         for _ in 0..<2_000 {
             var bytes = der

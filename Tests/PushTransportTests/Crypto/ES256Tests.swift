@@ -159,7 +159,7 @@ import Testing
     }
 
     @Test func mutatedPEM() throws {
-        var random = SeededBytes(seed: 256)
+        var random = SeededRandom(seed: 256)
         for source in [KeyFixtures.p256Key, KeyFixtures.p256KeyEncrypted, KeyFixtures.p256Certificate] {
             for _ in 0..<300 {
                 var bytes = Array(source.utf8)

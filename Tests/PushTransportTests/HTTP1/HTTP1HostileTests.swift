@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// What a client may do to a server that listens to everybody.
@@ -198,7 +199,7 @@ import Testing
     }
 
     @Test func survivesNoise() async throws {
-        var random = Noise(seed: 2026)
+        var random = SeededRandom(seed: 2026)
         try await withServer { server in
             for _ in 0..<300 {
                 let client = try server.client()
@@ -213,23 +214,6 @@ import Testing
             await server.until { $0.open == 0 && $0.accepted == 300 }
             #expect(try server.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n").status == 200)
         }
-    }
-}
-
-/// A generator whose numbers are the same in every run.
-struct Noise: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }
 

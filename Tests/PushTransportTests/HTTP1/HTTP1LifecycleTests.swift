@@ -1,6 +1,7 @@
 import Foundation
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// Drain, close, Unix sockets: what operators meet.
@@ -98,7 +99,7 @@ import Testing
                 }
                 let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
                 #expect(mode == 0o600)
-                let text = try curl("--unix-socket", path, "http://localhost/")
+                let text = try await curl("--unix-socket", path, "http://localhost/")
                 #expect(text == "local")
             }
             #expect(!FileManager.default.fileExists(atPath: path))
@@ -127,7 +128,7 @@ import Testing
             close(stale)
             try await withServer { first in
                 try await listen(first)
-                #expect(try curl("--unix-socket", path, "http://localhost/x").hasPrefix("GET /x"))
+                #expect(try await curl("--unix-socket", path, "http://localhost/x").hasPrefix("GET /x"))
                 try await withServer { second in
                     do {
                         try await listen(second)
@@ -136,7 +137,7 @@ import Testing
                         #expect(error.code == .inUse)
                     }
                 }
-                #expect(try curl("--unix-socket", path, "http://localhost/x").hasPrefix("GET /x"))
+                #expect(try await curl("--unix-socket", path, "http://localhost/x").hasPrefix("GET /x"))
             }
             // Not a socket: never touched.
             try "precious".write(toFile: path, atomically: true, encoding: .utf8)
@@ -166,20 +167,8 @@ func withDirectory(_ body: (String) async throws -> Void) async throws {
 }
 
 /// What curl prints; its error if it fails.
-func curl(_ arguments: String...) throws -> String {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    process.arguments = ["curl", "--silent", "--show-error", "--max-time", "20"] + arguments
-    let output = Pipe()
-    let errors = Pipe()
-    process.standardOutput = output
-    process.standardError = errors
-    try process.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    let complaint = errors.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    guard process.terminationStatus == 0 else {
-        throw RawClient.Failure(what: "curl: \(String(decoding: complaint, as: UTF8.self))")
-    }
-    return String(decoding: text, as: UTF8.self)
+func curl(_ arguments: String...) async throws -> String {
+    let ended = try await ChildProcess.run("curl", ["--silent", "--show-error", "--max-time", "20"] + arguments)
+    guard ended.status == 0 else { throw RawClient.Failure(what: "curl: \(ended.errors)") }
+    return ended.output
 }

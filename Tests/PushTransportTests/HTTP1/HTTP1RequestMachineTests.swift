@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushTransport
@@ -106,7 +107,7 @@ import Testing
     /// Changed at random, requests must neither crash the machine nor get a body past its limit, and what it makes
     /// of them must not depend on how they are cut.
     @Test func survivesMutation() {
-        var random = Noise(seed: 1)
+        var random = SeededRandom(seed: 1)
         var limits = HTTP1Limits()
         limits.bodyBytes = 64
         limits.headerBytes = 512

@@ -26,7 +26,7 @@ import Testing
 
     @Test func answersCurlOnOneConnection() async throws {
         try await withTLSServer { server, root, authority in
-            let text = try curl(
+            let text = try await curl(
                 "--ipv4", "--cacert", authority, root + "/a?b=c", "-o", "-", root + "/d", "--data", "hello")
             #expect(text.contains(#"POST /a?b=c ["a"] b=c 5:hello"#))
             #expect(text.contains(#"POST /d ["d"] 5:hello"#))
@@ -38,7 +38,7 @@ import Testing
 
     @Test func curlDoesNotTrustAnUnknownAuthority() async throws {
         try await withTLSServer { server, root, _ in
-            #expect(throws: RawClient.Failure.self) { _ = try curl("--ipv4", root) }
+            await #expect(throws: RawClient.Failure.self) { _ = try await curl("--ipv4", root) }
             await server.until { $0.open == 0 && $0.accepted == 1 }
             #expect(await server.counts.requests == 0)
         }
@@ -55,7 +55,7 @@ import Testing
                 let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 / 251) }
                 try Data(bytes).write(to: URL(fileURLWithPath: directory + "/in"))
                 for expectation in ["Expect:", "Expect: 100-continue"] {
-                    _ = try curl(
+                    _ = try await curl(
                         "--ipv4", "--cacert", authority, "--data-binary", "@\(directory)/in", "-H", expectation, "-H",
                         "Content-Type: application/octet-stream", "-o", "\(directory)/out", root + "/")
                     let back = try Data(contentsOf: URL(fileURLWithPath: directory + "/out"))
@@ -94,7 +94,7 @@ import Testing
         limits.streamBufferBytes = 50_000
         try await withTLSServer(limits: limits, handler: handler) { server, root, authority in
             try await withDirectory { directory in
-                _ = try curl(
+                _ = try await curl(
                     "--ipv4", "--cacert", authority, "--limit-rate", "4M", "-o", "\(directory)/out", root + "/")
                 let back = try Data(contentsOf: URL(fileURLWithPath: directory + "/out"))
                 #expect(back == Data((1...total).flatMap { _ in chunk }))
@@ -163,7 +163,7 @@ import Testing
             }
             await server.until { $0.accepted == 120 && $0.open == 0 }
             #expect(await server.counts.requests == 0)
-            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
+            #expect(try await curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
         }
     }
 
@@ -186,10 +186,10 @@ import Testing
         try await withTLSServer(limits: limits) { server, root, authority in
             let silent = try server.client()
             await server.until { $0.open == 1 }
-            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("503"))
+            #expect(try await curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("503"))
             silent.close()
             await server.until { $0.open == 0 && $0.refusing == 0 }
-            #expect(try curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
+            #expect(try await curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
         }
     }
 }

@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: 0..<200)
     func garbageInsteadOfAHandshake(_ seed: UInt64) throws {
-        var random = SeededBytes(seed: seed)
+        var random = SeededRandom(seed: seed)
         let garbage = random.bytes(Int.random(in: 5...5_000, using: &random))
         let pair = try TLSPair()
         try pair.client.start()
@@ -123,7 +123,7 @@ import Testing
             TLSServerConfiguration(
                 identity: certificates.serverIdentity, alpn: ["h2"],
                 clientCertificates: .required(certificates.trust)))
-        var random = SeededBytes(seed: version == .tls12 ? 12 : 13)
+        var random = SeededRandom(seed: version == .tls12 ? 12 : 13)
         var failures = 0
         for _ in 0..<400 {
             let clientEngine = try TLSEngine(
@@ -153,7 +153,7 @@ import Testing
 
     @Test(arguments: [TLSVersion.tls12, .tls13])
     func mutatedRecords(_ version: TLSVersion) throws {
-        var random = SeededBytes(seed: version == .tls12 ? 112 : 113)
+        var random = SeededRandom(seed: version == .tls12 ? 112 : 113)
         for _ in 0..<200 {
             var pair = try established(version)
             let sent = random.bytes(Int.random(in: 1...3_000, using: &random))
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededBytes) {
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         guard !bytes.isEmpty else { return }
         let position = Int.random(in: bytes.indices, using: &random)
         switch Int.random(in: 0..<6, using: &random) {

@@ -39,7 +39,7 @@ import Testing
         var pair = try Self.pair(version)
         pair.pieceSize = { size }
         try pair.connect()
-        var random = SeededBytes(seed: UInt64(size))
+        var random = SeededRandom(seed: UInt64(size))
         let sent = random.bytes(20_000)
         try pair.client.write(sent)
         try pair.server.write(Array(sent.reversed()))
@@ -50,9 +50,9 @@ import Testing
 
     @Test(arguments: 1...8)
     func muchDataGoesBothWaysAtOnceInRandomPieces(_ seed: UInt64) throws {
-        var random = SeededBytes(seed: seed)
+        var random = SeededRandom(seed: seed)
         var pair = try Self.pair(seed.isMultiple(of: 2) ? .tls12 : .tls13)
-        var sizes = SeededBytes(seed: seed &+ 1000)
+        var sizes = SeededRandom(seed: seed &+ 1000)
         // From single bytes to more than OpenSSL's read buffer.
         pair.pieceSize = { Int.random(in: 1...(1 << Int.random(in: 1...18, using: &sizes)), using: &sizes) }
         try pair.connect()

@@ -77,6 +77,11 @@ import Testing
         #expect(try connects(server(["127.0.0.1"], addresses: ["127.0.0.1"]), name: "127.0.0.1"))
     }
 
+    @Test func theCommonNameIsNoHostName() throws {
+        let named = try certificates.authority.issue(CertificateRequest(commonName: "localhost", usage: .server))
+        #expect(try !connects(named.identity, name: "localhost"))
+    }
+
     @Test func theServerNameIsSentForNamesOnly() throws {
         func firstFlight(_ name: String) throws -> [UInt8] {
             let pair = try TLSPair(serverName: name)

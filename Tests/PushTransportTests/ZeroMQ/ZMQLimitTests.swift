@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// Peers that send too much, or no ZeroMQ at all, and ends that must come to an end.
@@ -32,7 +33,7 @@ import Testing
             #expect(try await client.sendPatiently([[0]]) == .sent)
             let id = try #require(await router.receive()).frames[0]
 
-            var random = SplitMix(state: 4711)
+            var random = SeededRandom(seed: 4711)
             var others: [RawPeer] = []
             let started = RawPeer.greeting + RawPeer.ready(as: "DEALER")
             let starts: [[UInt8]] = [
@@ -67,18 +68,6 @@ import Testing
             }
             #expect(await !router.isClosed)
             #expect(others.count == starts.count + 50)
-        }
-    }
-
-    private struct SplitMix {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9e37_79b9_7f4a_7c15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-            return mixed ^ (mixed >> 31)
         }
     }
 
