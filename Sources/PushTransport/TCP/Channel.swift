@@ -47,15 +47,21 @@ package final class Channel {
     /// Read in one turn before other descriptors get theirs.
     private static let readsPerTurn = 4
     private static let readSize = 64 * 1024
-    private static let recordSize = 16 * 1024
+    /// How long a peer may take to read what is left and to end, once this side closes.
+    private static let closingTime: Duration = .seconds(5)
+    /// The same when TLS has failed: only an alert is left to be read.
+    private static let failingTime: Duration = .seconds(1)
 
     private enum State {
         /// Can transition to: open (TLS established, or no TLS), closing, closed.
         case opening
         /// Can transition to: closing, closed.
         case open
-        /// What was written is sent, then it closes. Can transition to: closed.
+        /// What was written is sent; what comes in is dropped. Can transition to: lingering, closed.
         case closing
+        /// Everything was sent and our side is shut. What comes in is dropped until the peer ends as well: to close
+        /// a socket that holds unread bytes resets it, and the peer would lose our last words. Can transition to: closed.
+        case lingering
         /// No watch, no handler.
         case closed
     }
@@ -69,9 +75,10 @@ package final class Channel {
     private var state = State.opening
     private var pending = ByteQueue()
     private var plainOutput = ByteQueue()
+    private var closingTimer: TimerID?
+    /// What the handler is told when the channel has closed after lingering.
+    private var lingeringReason = ChannelClosure.byUs
     private var flushIsAsked = false
-    private var isDispatching = false
-    private var closureToReport: ChannelClosure?
     private var retainedWhileOpen: Channel?
 
     /// How often the socket gave bytes: against `bytesReceived` it tells how well the peer coalesces.
@@ -127,7 +134,7 @@ package final class Channel {
         case .opening, .open:
             unsafe plainOutput.append(bytes)
             askForFlush()
-        case .closing, .closed:
+        case .closing, .lingering, .closed:
             break
         }
     }
@@ -144,16 +151,26 @@ package final class Channel {
         loop.flushAtTickEnd(self)
     }
 
-    /// Sends what was written, says goodbye, closes.
+    /// Sends what was written, says goodbye, and closes when the peer has ended as well, or after 5 seconds.
     package func close() {
         switch state {
         case .opening:
             end(.byUs)
         case .open:
             state = .closing
+            isReadingPaused = false
+            limitClosing(to: Self.closingTime)
             askForFlush()
-        case .closing, .closed:
+        case .closing, .lingering, .closed:
             break
+        }
+    }
+
+    private func limitClosing(to time: Duration) {
+        closingTimer = loop.schedule(after: time) { [unowned self] in
+            closingTimer = nil
+            socket.closeHard()
+            end(lingeringReason)
         }
     }
 
@@ -202,13 +219,14 @@ package final class Channel {
                 peerEnded()
                 return
             case .failed(let error):
-                end(.lost(error))
+                if case .lingering = state { end(lingeringReason) } else { end(.lost(error)) }
                 return
             }
         }
     }
 
     private func take(_ bytes: UnsafeRawBufferPointer) {
+        if case .lingering = state { return }
         guard let tls else {
             unsafe deliver(bytes)
             return
@@ -217,8 +235,7 @@ package final class Channel {
             try unsafe tls.receive(bytes) { plain in unsafe deliver(plain) }
         } catch {
             openIfEstablished()
-            sendLastWords()
-            end(.tls(error))
+            fail(in: error)
             return
         }
         if !tls.output.isEmpty { askForFlush() }
@@ -226,8 +243,8 @@ package final class Channel {
     }
 
     private func deliver(_ plain: UnsafeRawBufferPointer) {
-        if case .closed = state { return }
         openIfEstablished()
+        guard case .open = state else { return }
         unsafe handler?.channel(self, received: plain)
     }
 
@@ -238,6 +255,10 @@ package final class Channel {
     }
 
     private func peerEnded() {
+        if case .lingering = state {
+            end(lingeringReason)
+            return
+        }
         if let tls {
             do throws(TLSError) {
                 try tls.receiveEnd()
@@ -286,8 +307,16 @@ package final class Channel {
     }
 
     /// An alert tells the peer why; if the socket is full, it will have to guess.
-    private func sendLastWords() {
-        _ = sendOutput()
+    private func fail(in error: TLSError) {
+        lingeringReason = .tls(error)
+        guard sendOutput() == nil else {
+            end(lingeringReason)
+            return
+        }
+        state = .lingering
+        socket.endSending()
+        if let closingTimer = closingTimer.take() { loop.cancel(closingTimer) }
+        limitClosing(to: Self.failingTime)
     }
 
     private func end(_ reason: ChannelClosure) {
@@ -295,6 +324,7 @@ package final class Channel {
         state = .closed
         watch?.cancel()
         watch = nil
+        if let closingTimer = closingTimer.take() { loop.cancel(closingTimer) }
         socket.close()
         let handler = handler
         self.handler = nil
@@ -321,11 +351,13 @@ extension Channel: TickEndFlushing {
                 return
             }
             if case .closing = state { tls?.close() }
+            if case .lingering = state { return }
             switch sendOutput() {
             case nil:
                 watch?.interest.remove(.writable)
                 if case .closing = state {
-                    end(.byUs)
+                    state = .lingering
+                    socket.endSending()
                     return
                 }
             case .failed(let error)?:

@@ -51,6 +51,11 @@ package struct Socket: ~Copyable {
         unsafe _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
 
+    /// The peer reads what was sent, and then an end. This side may still receive.
+    func endSending() {
+        shutdown(descriptor, CInt(SHUT_WR))
+    }
+
     /// Closing then sends RST: the peer learns that what was in flight is lost.
     func closeHard() {
         var option = Glibc.linger(l_onoff: 1, l_linger: 0)

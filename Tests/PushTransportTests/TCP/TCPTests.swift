@@ -69,6 +69,8 @@ private final class Scene {
     var listener: TCPListener?
     var connectors: [TCPConnector] = []
     var talkers: [Talker] = []
+    /// Connections to the listener read nothing from the start.
+    var pausesClients = false
 
     init(on loop: EventLoop, resolver: NameResolver) {
         self.loop = loop
@@ -101,6 +103,7 @@ private final class Scene {
         let channel = Channel(socket, on: loop, tls: nil, handler: talker)
         talker.channel = channel
         channel.start()
+        if pausesClients, talker.name == "client" { channel.isReadingPaused = true }
     }
 
     func stop() {
@@ -217,6 +220,57 @@ private final class Scene {
             }
             #expect(message.contains("another process listens there"))
         }
+    }
+
+    /// What the peer still sends must not reset the connection before it has read our last words.
+    @Test func lastWordsArriveThoughThePeerIsStillTalking() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(greeting: Array("bye".utf8), events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+            }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            await scene.with { scene in
+                let client = scene.talkers.first { $0.name == "client" }!
+                client.channel!.isReadingPaused = true
+                client.channel!.write([UInt8](repeating: 1, count: 2_000_000))
+                scene.talkers.first { $0.name == "server" }!.channel!.close()
+            }
+            // Some ticks of traffic that the server no longer reads into anything.
+            for _ in 0..<20 { await scene.with { _ in } }
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "client" }!.channel!.isReadingPaused = false
+            }
+            let all = await events.wait { $0.contains { $0.hasPrefix("client closed") } }
+            #expect(all.contains("client received 3"))
+            #expect(all.contains("client closed: closed by the peer"))
+            await events.wait { $0.contains("server closed: closed by this side") }
+        }
+    }
+
+    @Test func aPeerThatNeverReadsIsNotWaitedForLong() async throws {
+        let loop = EventLoop(name: "tcp-test", clock: .manual())
+        let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
+        let resolver = NameResolver(pool: pool)
+        let events = EventRecorder<String>()
+        let scene = await loop.run { LoopBound(Scene(on: loop, resolver: resolver), on: loop) }
+        try await scene.with { scene in
+            try scene.listen(greeting: [UInt8](repeating: 1, count: 20_000_000), events: events)
+            scene.connect(
+                to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), within: .seconds(1000),
+                events: events)
+            scene.pausesClients = true
+        }
+        await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+        await scene.with { scene in scene.talkers.first { $0.name == "server" }!.channel!.close() }
+        await loop.advance(by: .seconds(4))
+        #expect(!events.events.contains { $0.hasPrefix("server closed") })
+        await loop.advance(by: .seconds(2))
+        await events.wait { $0.contains("server closed: closed by this side") }
+        await scene.with { $0.stop() }
+        await loop.shutDown()
+        await pool.shutDown()
     }
 
     @Test func aClosedChannelGivesItsDescriptorBack() async throws {
