@@ -1,6 +1,7 @@
 import Foundation
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// Drain, close, Unix sockets: what operators meet.
