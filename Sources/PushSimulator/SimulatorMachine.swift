@@ -139,9 +139,9 @@ package struct SimulatorMachine: ~Copyable {
         return receiveDevice(fields, token, topic: fields.topic, body, stream, &connection, now)
     }
 
-    /// What the transport could not do about an answer it was given.
-    package mutating func answerLost(_ reaction: Reaction) { log.markUnanswered(reaction.record) }
-    package mutating func requestUnprocessed(_ reaction: Reaction) { log.markUnprocessed(reaction.record) }
+    /// What the transport could not do about an answer it was given, by the number of its record.
+    package mutating func answerLost(_ record: UInt64) { log.markUnanswered(record) }
+    package mutating func requestUnprocessed(_ record: UInt64) { log.markUnprocessed(record) }
 
     /// Writes an answer's headers and body.
     package func render(_ reaction: Reaction, into text: inout AnswerText) {

@@ -30,6 +30,8 @@ final class ProviderSession: SimulatorSession {
         connection = HTTP2ServerConnection(socket, on: service.loop, tls: tls, options: options, delegate: self)
     }
 
+    var backlog: Int { connection?.channel.outputBacklog ?? 0 }
+
     func abort() {
         connection?.channel.abort()
         forgetWaiting()
@@ -45,13 +47,17 @@ final class ProviderSession: SimulatorSession {
         case .ignore:
             break
         case .silence:
+            // What was answered before, in the same batch of requests, is out.
+            connection.flushNow()
             connection.isMute = true
         case .halfFrame:
+            connection.flushNow()
             // A HEADERS frame of 48 bytes that ends after 7 of them.
             connection.channel.write(
                 [0, 0, 48, 1, 4] + Self.bigEndian(stream) + [0x88, 0x40, 7, 0x61, 0x70, 0x6e, 0x73])
             connection.channel.close()
         case .close:
+            connection.flushNow()
             connection.channel.close()
         case .answer, .reset:
             if reaction.delay > 0 {
@@ -66,6 +72,8 @@ final class ProviderSession: SimulatorSession {
     }
 
     private func say(_ goAway: Reaction.GoAway, _ connection: HTTP2ServerConnection) {
+        // A GOAWAY overtakes the bodies of answers and ends streams above its last one: what is answered goes first.
+        connection.flushNow()
         connection.engine.goAway(
             lastStream: goAway.lastStream, HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
         if goAway.closes {
@@ -100,16 +108,22 @@ final class ProviderSession: SimulatorSession {
             return unsafe body.withUnsafeBytes { bytes in
                 unsafe connection.engine.answer(
                     stream, status: HTTP2Status(Int(reaction.status)), fields: given,
-                    body: bytes.isEmpty ? nil : bytes)
+                    body: bytes.isEmpty ? nil : bytes, tag: reaction.record)
             }
         }
-        if !isTaken { service.machine.answerLost(reaction) }
+        if !isTaken { lost(reaction.record, stream: stream) }
+    }
+
+    /// The answer did not reach the client. Beyond the last stream of a GOAWAY the request counts as not processed.
+    private func lost(_ record: UInt64, stream: Int32) {
+        service.machine.answerLost(record)
+        if stream > (state.read { $0.lastStream } ?? .max) { service.machine.requestUnprocessed(record) }
     }
 
     private func forgetWaiting() {
-        for (_, waiting) in waiting {
+        for (stream, waiting) in waiting {
             service.loop.cancel(waiting.timer)
-            service.machine.answerLost(waiting.reaction)
+            lost(waiting.reaction.record, stream: stream)
         }
         waiting = [:]
     }
@@ -122,6 +136,11 @@ final class ProviderSession: SimulatorSession {
 
 extension ProviderSession: HTTP2ServerConnectionDelegate {
     func http2Opened(_ connection: HTTP2ServerConnection) {
+        if arrival.closes {
+            // Without a state no request is looked at: what came along with the handshake is not taken.
+            connection.channel.close()
+            return
+        }
         let state = service.machine.open(
             arrival, environment: service.options.environment,
             certificate: CertificateIdentity(connection.channel.session?.peerCertificate))
@@ -133,7 +152,6 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
         self.state = consume state
         connection.isMute = arrival.isSilent
         if let goAway = arrival.goAway { say(goAway, connection) }
-        if arrival.closes { connection.channel.close() }
     }
 
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {
@@ -159,11 +177,12 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
     func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
         guard let waiting = waiting.removeValue(forKey: stream) else { return }
         service.loop.cancel(waiting.timer)
-        if stream > (state.read { $0.lastStream } ?? .max) {
-            service.machine.requestUnprocessed(waiting.reaction)
-        } else {
-            service.machine.answerLost(waiting.reaction)
-        }
+        lost(waiting.reaction.record, stream: stream)
+    }
+
+    func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {
+        // 0: the answer to a request that was never recorded.
+        if tag > 0 { lost(tag, stream: stream) }
     }
 
     func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error) {

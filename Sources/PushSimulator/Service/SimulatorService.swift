@@ -98,17 +98,24 @@ package final class SimulatorService {
         return listener.address
     }
 
-    /// Closes every port and connection at once.
-    package func stop() {
+    /// Closes every port and connection at once. `whenDone` is called on the loop when the control port, which tells
+    /// its clients, has closed too.
+    package func stop(whenDone: @escaping () -> Void = {}) {
         for listener in listeners { listener.close() }
         listeners = []
         for session in sessions.values { session.abort() }
         sessions = [:]
-        control?.close {}
-        control = nil
+        guard let control = control.take() else {
+            loop.execute { [box = LoopBound(whenDone, on: loop)] in box.wrapped() }
+            return
+        }
+        control.close(whenDone: whenDone)
     }
 
     package var connectionCount: Int { sessions.count }
+
+    /// What the slowest reader among the clients has not taken yet.
+    var largestBacklog: Int { sessions.values.reduce(0) { max($0, $1.backlog) } }
 
     /// The wall clock, read once a tick.
     var now: WallTime {
@@ -136,11 +143,14 @@ package final class SimulatorService {
             begin(socket, arrival, port)
             return
         }
-        let waiting = WaitingSocket(socket)
-        loop.schedule(after: .nanoseconds(arrival.delay)) { [weak self] in
-            guard let self, let socket = waiting.socket.take() else { return }
-            begin(socket, arrival, port)
-        }
+        add(WaitingArrival(socket, arrival, port, of: self))
+    }
+
+    /// The time of a connection that had to wait has come.
+    fileprivate func begin(_ waiting: WaitingArrival) {
+        ended(waiting)
+        guard let socket = waiting.socket.take() else { return }
+        begin(socket, waiting.arrival, waiting.port)
     }
 
     private func begin(
@@ -185,15 +195,40 @@ package final class SimulatorService {
 
 /// One connection of the simulator, kept until it ends.
 protocol SimulatorSession: AnyObject {
+    /// Bytes that its client has not taken yet.
+    var backlog: Int { get }
+
+    /// Ends it at once; nothing of it is called or held after that.
     func abort()
 }
 
-/// Holds a socket while a fault has it wait.
-private final class WaitingSocket {
+/// A connection that a fault has wait before anything else.
+private final class WaitingArrival: SimulatorSession {
+    private unowned let service: SimulatorService
+    let arrival: SimulatorMachine.Arrival
+    let port: SimulatorMachine.Port
     var socket: Socket?
+    private var timer: TimerID?
 
-    init(_ socket: consuming Socket) {
+    init(
+        _ socket: consuming Socket, _ arrival: SimulatorMachine.Arrival, _ port: SimulatorMachine.Port,
+        of service: SimulatorService
+    ) {
+        self.service = service
+        self.arrival = arrival
+        self.port = port
         self.socket = consume socket
+        timer = service.loop.schedule(after: .nanoseconds(arrival.delay)) { [unowned self] in
+            timer = nil
+            self.service.begin(self)
+        }
+    }
+
+    var backlog: Int { 0 }
+
+    func abort() {
+        if let timer = timer.take() { service.loop.cancel(timer) }
+        socket = nil
     }
 }
 

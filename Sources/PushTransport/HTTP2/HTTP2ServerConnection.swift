@@ -11,7 +11,14 @@ package protocol HTTP2ServerConnectionDelegate: AnyObject {
     /// A complete request was taken back before it was answered.
     func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32)
 
+    /// An answer did not get out before its stream or the connection ended.
+    func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64)
+
     func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error)
+}
+
+extension HTTP2ServerConnectionDelegate {
+    package func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {}
 }
 
 /// One accepted HTTP/2 connection. Confined to its loop, which keeps it until it ends.
@@ -68,6 +75,17 @@ package final class HTTP2ServerConnection {
         channel.askForFlush()
     }
 
+    /// Hands all that the engine holds to the channel now, so that whatever comes next comes behind it.
+    package func flushNow() {
+        guard !isMute, !isClosed else { return }
+        do throws(HTTP2Error) {
+            while try unsafe !engine.pull(upTo: Self.pullSize, { unsafe channel.write($0) }) {}
+        } catch {
+            violation = error
+            channel.close()
+        }
+    }
+
     /// Names the last stream that was taken, waits for the answers that are under way, then closes.
     package func closeGracefully(_ code: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         engine.goAway(lastStream: engine.lastStream, code, debugData: debugData)
@@ -101,6 +119,10 @@ extension HTTP2ServerConnection: HTTP2ServerDelegate {
     package func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode) {
         delegate?.http2(self, withdrew: stream)
     }
+
+    package func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64) {
+        delegate?.http2(self, lostAnswerOn: stream, tag: tag)
+    }
 }
 
 extension HTTP2ServerConnection: ChannelHandler {
@@ -121,11 +143,19 @@ extension HTTP2ServerConnection: ChannelHandler {
             channel.close()
             return
         }
+        // Who does not take its answers may not ask for more: what waits for it here has no other bound.
+        if channel.isCongested { channel.isReadingPaused = true }
         channel.askForFlush()
     }
 
     package func channelWantsOutput(_ channel: Channel) {
+        channel.isReadingPaused = false
         guard !isMute else { return }
+        if closesAfterFlush {
+            flushNow()
+            channel.close()
+            return
+        }
         do throws(HTTP2Error) {
             try unsafe engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
         } catch {
@@ -133,7 +163,7 @@ extension HTTP2ServerConnection: ChannelHandler {
             channel.close()
             return
         }
-        if engine.isDone || closesAfterFlush { channel.close() }
+        if engine.isDone { channel.close() }
     }
 
     package func channel(_ channel: Channel, closed reason: ChannelClosure) {

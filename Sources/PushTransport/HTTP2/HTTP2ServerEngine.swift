@@ -7,6 +7,13 @@ package protocol HTTP2ServerDelegate: AnyObject {
 
     /// The client, or the end of the connection, took back a complete request before it was answered.
     func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode)
+
+    /// The stream, or the connection, ended before all of its answer had been handed out.
+    func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64)
+}
+
+extension HTTP2ServerDelegate {
+    package func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64) {}
 }
 
 /// A complete request, borrowed.
@@ -94,17 +101,19 @@ package final class HTTP2ServerEngine {
 
     package var isDone: Bool { handle.isDone }
 
-    /// Answers a request. False when its stream is gone or was answered. Fields and body are copied.
+    /// Answers a request. False when its stream is gone or was answered. Fields and body are copied; `tag` comes back
+    /// if the answer is lost.
     @discardableResult
     package func answer(
         _ id: Int32, status: HTTP2Status, fields: UnsafeBufferPointer<HTTP2AnswerField>,
-        body: UnsafeRawBufferPointer?
+        body: UnsafeRawBufferPointer?, tag: UInt64 = 0
     ) -> Bool {
         guard !hasEnded, let stream = unsafe HTTP2ServerCallbacks.stream(handle.session, id),
             unsafe stream.pointee.isComplete, unsafe !stream.pointee.isAnswered
         else { return false }
         precondition(fields.count < Self.maximumAnswerFields, "an answer has too many fields")
         unsafe stream.pointee.isAnswered = true
+        unsafe stream.pointee.tag = tag
         unanswered -= 1
         unsafe vector[0] = status.field
         for index in 0..<fields.count {
@@ -181,14 +190,17 @@ package final class HTTP2ServerEngine {
         dispatch()
     }
 
-    package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
-        guard !hasEnded else { return }
-        _ = unsafe try handle.pull(upTo: limit, write)
+    /// Hands frames to `write` until about `limit` bytes are out. False: there may be more.
+    @discardableResult
+    package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) -> Bool {
+        guard !hasEnded else { return true }
+        let isAll = unsafe try handle.pull(upTo: limit, write)
         dispatch()
         if !isEnding, !handle.wantsInput { throw .gaveUp }
+        return isAll
     }
 
-    /// The connection is gone: complete requests without an answer are withdrawn.
+    /// The connection is gone: complete requests without an answer are withdrawn, answers that are still here are lost.
     package func connectionEnded() {
         dispatch()
         hasEnded = true
@@ -226,6 +238,9 @@ package final class HTTP2ServerEngine {
         if unsafe stream.pointee.isComplete && !stream.pointee.isAnswered {
             unanswered -= 1
             unsafe delegate?.http2(self, withdrew: stream.pointee.id, code)
+        } else if unsafe stream.pointee.isAnswered && code != .noError {
+            // A stream whose answer is out in full ends without an error.
+            unsafe delegate?.http2(self, lostAnswerOn: stream.pointee.id, tag: stream.pointee.tag)
         }
         unsafe notes.pointee.recycle(stream)
     }

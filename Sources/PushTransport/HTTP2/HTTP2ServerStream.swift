@@ -8,6 +8,8 @@ struct HTTP2ServerStream {
     var isComplete = false
     var isAnswered = false
     var isTruncated = false
+    /// What the answer is known by if it does not get out.
+    var tag: UInt64 = 0
     var bodyCount = 0
     var message = HTTP2MessageBuffer()
     var answer = HTTP2MessageBuffer()

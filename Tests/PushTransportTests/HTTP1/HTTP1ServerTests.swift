@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTests {

@@ -1,6 +1,7 @@
 import PushLoop
 import PushTransport
 import Synchronization
+import TestSupport
 import Testing
 
 /// A server on a loop of its own, for one test.

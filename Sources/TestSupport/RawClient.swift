@@ -1,17 +1,16 @@
 import Glibc
-import Testing
 
 /// A client that sends exactly the bytes it is told to. Blocking; gives up after a while, so that a test that fails
 /// does not hang.
-final class RawClient {
-    struct Answer: Equatable {
-        var status = 0
-        var head = ""
-        var body: [UInt8] = []
+package final class RawClient {
+    package struct Answer: Equatable, Sendable {
+        package var status = 0
+        package var head = ""
+        package var body: [UInt8] = []
 
-        var text: String { String(decoding: body, as: UTF8.self) }
+        package var text: String { String(decoding: body, as: UTF8.self) }
 
-        func header(_ name: String) -> String? {
+        package func header(_ name: String) -> String? {
             for line in head.split(separator: "\r\n").dropFirst() {
                 let parts = line.split(separator: ":", maxSplits: 1)
                 if parts[0].lowercased() == name.lowercased() {
@@ -22,15 +21,19 @@ final class RawClient {
         }
     }
 
-    struct Failure: Error {
-        let what: String
+    package struct Failure: Error {
+        package let what: String
+
+        package init(what: String) {
+            self.what = what
+        }
     }
 
     private let descriptor: CInt
     private var received: [UInt8] = []
     private var isClosed = false
 
-    init(port: UInt16, receiveBuffer: CInt? = nil) throws {
+    package init(port: UInt16, receiveBuffer: CInt? = nil) throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
         setUp(receiveBuffer)
         var address = sockaddr_in()
@@ -40,7 +43,7 @@ final class RawClient {
         try connect(&address, MemoryLayout<sockaddr_in>.size)
     }
 
-    init(port6 port: UInt16) throws {
+    package init(port6 port: UInt16) throws {
         descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
         setUp(nil)
         var address = sockaddr_in6()
@@ -73,24 +76,24 @@ final class RawClient {
         guard result == 0 else { throw Failure(what: "connect: errno \(errno)") }
     }
 
-    func close() {
+    package func close() {
         guard !isClosed else { return }
         isClosed = true
         Glibc.close(descriptor)
     }
 
     /// Closes with a reset instead of an orderly end.
-    func reset() {
+    package func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
         close()
     }
 
-    func send(_ text: String) throws {
+    package func send(_ text: String) throws {
         try send(Array(text.utf8))
     }
 
-    func send(_ bytes: [UInt8]) throws {
+    package func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -102,7 +105,7 @@ final class RawClient {
     }
 
     /// Sends as much as the server takes before it closes.
-    func sendWhatGoes(_ bytes: [UInt8]) {
+    package func sendWhatGoes(_ bytes: [UInt8]) {
         try? send(bytes)
     }
 
@@ -115,13 +118,13 @@ final class RawClient {
         return count > 0
     }
 
-    func receive(atLeast count: Int) throws -> Int {
+    package func receive(atLeast count: Int) throws -> Int {
         while received.count < count, try receive() {}
         return received.count
     }
 
     /// Whatever comes next.
-    func some() throws -> [UInt8] {
+    package func some() throws -> [UInt8] {
         if received.isEmpty, try !receive() { throw Failure(what: "the connection ended") }
         defer { received = [] }
         return received
@@ -147,7 +150,7 @@ final class RawClient {
     }
 
     /// Reads one answer, by its own framing.
-    func answer(toHead: Bool = false) throws -> Answer {
+    package func answer(toHead: Bool = false) throws -> Answer {
         var answer = Answer()
         while true {
             let line = try line()
@@ -174,14 +177,14 @@ final class RawClient {
     }
 
     /// Everything up to the connection's end.
-    func rest() throws -> [UInt8] {
+    package func rest() throws -> [UInt8] {
         while try receive() {}
         defer { received = [] }
         return received
     }
 
     /// True if nothing more comes and the server closes in an orderly way.
-    func isAtEnd() throws -> Bool {
+    package func isAtEnd() throws -> Bool {
         try rest().isEmpty
     }
 }
