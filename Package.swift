@@ -32,8 +32,8 @@ let package = Package(
             name: "PushTransport", dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ"],
             swiftSettings: settingsOverC),
 
-        // Floor 4: a simulated Apple. It imports none of the production codecs.
-        .target(name: "PushSimulator", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
+        .target(name: "PushSimulator", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settingsOverC),
 
         // Floor 5: what runs.
         .executableTarget(

@@ -1,0 +1,86 @@
+/// Values under byte strings, looked up by bytes that are only lent: finding one allocates nothing.
+///
+/// Open addressing over entries in order of insertion. Expected O(1); removal leaves the entry's place empty until the
+/// table is next rebuilt.
+struct ByteTable<Value> {
+    private struct Entry {
+        var key: [UInt8]
+        var hash: UInt64
+        var value: Value?
+    }
+
+    private var entries: [Entry] = []
+    /// One more than an index into `entries`; 0 is a free place. Always a power of two, at most half full.
+    private var places: [UInt32] = []
+    private(set) var count = 0
+
+    var isEmpty: Bool { count == 0 }
+
+    /// The place of a key in `entries`, also for `value(at:)`.
+    func index(of key: ByteView) -> Int? {
+        if count == 0 { return nil }
+        let hash = key.hash()
+        let mask = places.count - 1
+        var place = Int(truncatingIfNeeded: hash) & mask
+        while places[place] != 0 {
+            let index = Int(places[place]) - 1
+            if entries[index].hash == hash, entries[index].value != nil, key.equals(entries[index].key) {
+                return index
+            }
+            place = (place + 1) & mask
+        }
+        return nil
+    }
+
+    func value(at index: Int) -> Value? { entries[index].value }
+
+    subscript(key: ByteView) -> Value? {
+        guard let index = index(of: key) else { return nil }
+        return entries[index].value
+    }
+
+    subscript(key: [UInt8]) -> Value? { ByteView.lending(key) { self[$0] } }
+
+    mutating func set(_ value: Value, for key: [UInt8]) {
+        if let index = ByteView.lending(key, { index(of: $0) }) {
+            entries[index].value = value
+            return
+        }
+        if 2 * (entries.count + 1) > places.count { rebuild(room: count + 1) }
+        let hash = ByteView.lending(key) { $0.hash() }
+        entries.append(Entry(key: key, hash: hash, value: value))
+        count += 1
+        link(entries.count - 1)
+    }
+
+    @discardableResult
+    mutating func remove(_ key: [UInt8]) -> Value? {
+        guard let index = ByteView.lending(key, { index(of: $0) }) else { return nil }
+        count -= 1
+        return entries[index].value.take()
+    }
+
+    mutating func removeAll() { self = ByteTable() }
+
+    /// In the order in which the keys were first set.
+    func forEach(_ body: ([UInt8], Value) -> Void) {
+        for entry in entries {
+            if let value = entry.value { body(entry.key, value) }
+        }
+    }
+
+    private mutating func link(_ index: Int) {
+        let mask = places.count - 1
+        var place = Int(truncatingIfNeeded: entries[index].hash) & mask
+        while places[place] != 0 { place = (place + 1) & mask }
+        places[place] = UInt32(index + 1)
+    }
+
+    private mutating func rebuild(room: Int) {
+        entries.removeAll { $0.value == nil }
+        var size = 16
+        while size < 4 * room { size *= 2 }
+        places = Array(repeating: 0, count: size)
+        for index in entries.indices { link(index) }
+    }
+}

@@ -1,0 +1,124 @@
+import PushLoop
+
+extension SimulatorMachine {
+    private static let deviceAdvice = """
+        a device is {"state": "active|unregistered|expired|bad", "since": milliseconds, "topics": ["bundle.id"], \
+        "environment": "production|sandbox"}, each key as you like
+        """
+    private static let tokenAdvice =
+        "give hexadecimal digits, an even number of at most 200; with * behind them a prefix"
+
+    mutating func controlDevices(
+        _ request: ControlRequest, _ token: String?, _ now: WallTime
+    ) throws(ControlError) -> ControlResponse {
+        _ = try ControlQuery(request.query, keys: [])
+        guard let token else {
+            switch request.method {
+            case "GET": return listDevices()
+            case "DELETE":
+                devices.removeAll()
+                devices.acceptsUnknown = true
+                return Self.done
+            default: return try setDevices(request.body, now)
+            }
+        }
+        let pattern = try Self.pattern(token)
+        switch request.method {
+        case "GET":
+            guard let device = devices.device(for: pattern) else { throw Self.unknown(token) }
+            return .json { Self.write(pattern.description, device, to: &$0) }
+        case "DELETE":
+            guard devices.remove(pattern) else { throw Self.unknown(token) }
+            return Self.done
+        default:
+            let device = try ControlError.reading(advice: Self.deviceAdvice) {
+                try Self.device(Self.tree(request.body), at: "", keys: [], now)
+            }
+            try add(device, pattern)
+            return .json { Self.write(pattern.description, device, to: &$0) }
+        }
+    }
+
+    private static func unknown(_ token: String) -> ControlError {
+        ControlError(
+            404, "nothing was said of \(token)",
+            advice: "GET /devices lists what was; all others are taken as they come")
+    }
+
+    private static func pattern(_ text: String) throws(ControlError) -> DeviceBook.Pattern {
+        guard let pattern = DeviceBook.Pattern(text) else {
+            throw ControlError("\"\(text)\" is no token", advice: tokenAdvice)
+        }
+        return pattern
+    }
+
+    private mutating func add(_ device: DeviceBook.Device, _ pattern: DeviceBook.Pattern) throws(ControlError) {
+        guard devices.set(device, for: pattern) else {
+            throw ControlError(
+                409, "the book is full: \(DeviceBook.mostExact) tokens, \(DeviceBook.mostPrefixes) prefixes",
+                advice: "DELETE /devices, or use one prefix for many tokens")
+        }
+    }
+
+    /// PUT /devices: `{"unknown": "accept", "devices": [{"token": …, "state": …}, …]}`. All or nothing is set.
+    private mutating func setDevices(_ body: [UInt8], _ now: WallTime) throws(ControlError) -> ControlResponse {
+        var unknown: String?
+        let read = try ControlError.reading(advice: Self.deviceAdvice) {
+            let object = try ScriptObject(Self.tree(body), at: "", keys: ["unknown", "devices"])
+            unknown = try object.string("unknown")
+            if let unknown, unknown != "accept", unknown != "reject" {
+                throw object.error("unknown", "this must be \"accept\" or \"reject\"")
+            }
+            guard let list = object.value("devices") else { return [(DeviceBook.Pattern, DeviceBook.Device)]() }
+            guard case .array(let elements) = list else { throw object.error("devices", "this must be an array") }
+            return try elements.enumerated().map { index, element in
+                let path = "devices[\(index)]"
+                guard let text = element["token"]?.string else {
+                    throw ScriptError(line: nil, path: path, problem: "a \"token\" is missing")
+                }
+                return (try Self.pattern(text), try Self.device(element, at: path, keys: ["token"], now))
+            }
+        }
+        for (pattern, device) in read { try add(device, pattern) }
+        if let unknown { devices.acceptsUnknown = unknown == "accept" }
+        return .json { $0.number("known", devices.count) }
+    }
+
+    private static func device(
+        _ tree: JSONTree, at path: String, keys: [String], _ now: WallTime
+    ) throws(ScriptError) -> DeviceBook.Device {
+        let object = try ScriptObject(tree, at: path, keys: keys + ["state", "since", "topics", "environment"])
+        var device = DeviceBook.Device(since: now)
+        device.state = try object.choice("state", of: DeviceBook.State.self) ?? .active
+        if let since = try object.integer("since", in: 0...9_007_199_254_740_992) {
+            device.since = WallTime(milliseconds: since)
+        }
+        device.environment = try object.choice("environment", of: APNsEnvironment.self)
+        if let topics = object.value("topics") {
+            guard case .array(let list) = topics, list.allSatisfy({ $0.string != nil }) else {
+                throw object.error("topics", "this must be an array of bundle ids")
+            }
+            device.topics = list.compactMap(\.string)
+        }
+        return device
+    }
+
+    private func listDevices() -> ControlResponse {
+        var text = JSONText()
+        devices.forEach { token, device in
+            text.object { Self.write(token, device, to: &$0) }
+            text.newline()
+        }
+        return .lines(text.bytes)
+    }
+
+    private static func write(_ token: String, _ device: DeviceBook.Device, to text: inout JSONText) {
+        text.string("token", token)
+        text.string("state", device.state.rawValue)
+        text.number("since", device.since.milliseconds)
+        if !device.topics.isEmpty {
+            text.array("topics") { list in for topic in device.topics { list.string(nil, topic) } }
+        }
+        if let environment = device.environment { text.string("environment", environment.rawValue) }
+    }
+}

@@ -1,0 +1,152 @@
+import PushLoop
+
+extension SimulatorMachine {
+    private static let receivedKeys = [
+        "token", "topic", "status", "reason", "id", "connection", "since", "limit", "payload",
+    ]
+
+    private struct Filter {
+        var token: DeviceBook.Pattern?
+        var topic: UInt16?
+        var status: UInt16?
+        var reason: String?
+        var id: MessageID?
+        var connection: UInt32?
+    }
+
+    /// Records as JSON lines: those after number `since`, or the last `limit`, in order of their numbers.
+    func received(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
+        let query = try ControlQuery(request.query, keys: Self.receivedKeys)
+        var filter = Filter()
+        if let text = query["token"] {
+            guard let pattern = DeviceBook.Pattern(text) else {
+                throw ControlError(
+                    "\"\(text)\" is no token", advice: "give hexadecimal digits, with * behind them for a prefix")
+            }
+            filter.token = pattern
+        }
+        if let text = query["topic"] {
+            // A topic that was never seen has no number, and no records.
+            guard let number = topics.number(of: Array(text.utf8)) else { return .lines([]) }
+            filter.topic = number
+        }
+        filter.status = try query.integer("status", in: 0...999).map { UInt16($0) }
+        filter.reason = query["reason"]
+        if let text = query["id"] {
+            guard let id = ByteView.lending(Array(text.utf8), { MessageID($0) }) else {
+                throw ControlError("\"\(text)\" is no id", advice: "give a UUID in the form 8-4-4-4-12")
+            }
+            filter.id = id
+        }
+        filter.connection = try query.integer("connection", in: 1...UInt64(UInt32.max)).map { UInt32($0) }
+        let limit = Int(try query.integer("limit", in: 1...100_000) ?? 1000)
+        let withPayload = try query.flag("payload")
+
+        var numbers: [UInt64] = []
+        if let since = try query.integer("since", in: 0...UInt64(Int64.max)) {
+            var number = max(since + 1, log.ring.oldest)
+            while number <= log.ring.newest, numbers.count < limit {
+                if matches(number, filter) { numbers.append(number) }
+                number += 1
+            }
+        } else {
+            var number = log.ring.newest
+            while number >= log.ring.oldest, numbers.count < limit {
+                if matches(number, filter) { numbers.append(number) }
+                number -= 1
+            }
+            numbers.reverse()
+        }
+        var text = JSONText()
+        for number in numbers {
+            write(log.ring[number], number, withPayload: withPayload, to: &text)
+            text.newline()
+        }
+        return .lines(text.bytes)
+    }
+
+    private func matches(_ number: UInt64, _ filter: Filter) -> Bool {
+        let record = log.ring[number]
+        if let status = filter.status, record.status != status { return false }
+        if let topic = filter.topic, record.topic != topic { return false }
+        if let connection = filter.connection, record.connection != connection { return false }
+        if let id = filter.id, record.id != id { return false }
+        if let reason = filter.reason, name(of: record.reason, record.customReason) != reason { return false }
+        if let pattern = filter.token {
+            guard record.tokenLength > 0, let token = log.token(of: record) else { return false }
+            return ByteView.lending(token) { pattern.matches($0) }
+        }
+        return true
+    }
+
+    private func write(_ record: Record, _ number: UInt64, withPayload: Bool, to text: inout JSONText) {
+        text.object {
+            $0.number("number", number)
+            $0.number("at", record.at)
+            $0.string("service", "\(record.service)")
+            $0.number("connection", record.connection)
+            if record.service == .binary {
+                $0.number("identifier", record.stream)
+            } else {
+                $0.number("stream", record.stream)
+                $0.string("id", bytes: record.id.text)
+            }
+            $0.number("status", record.status)
+            if record.reason != .none { $0.string("reason", name(of: record.reason, record.customReason)) }
+            if record.tokenLength > 0, let token = log.token(of: record) { $0.hex("token", token) }
+            if record.topic != TopicBook.none { $0.string("topic", bytes: topics.name(record.topic)) }
+            if record.pushType != .unspecified { $0.string("push_type", record.pushType.name.description) }
+            if record.priority != 0 { $0.number("priority", record.priority) }
+            if record.flags.contains(.hasExpiration) { $0.number("expiration", record.expiration) }
+            if record.labelLength > 0, let label = log.label(of: record) {
+                $0.string(record.service == .device ? "collapse_id" : "channel_id", bytes: label)
+            }
+            $0.number("payload_bytes", record.payloadLength)
+            $0.boolean("accepted", record.isAccepted)
+            if record.flags.contains(.isDuplicate) { $0.boolean("duplicate", true) }
+            if record.flags.contains(.isUnanswered) { $0.boolean("unanswered", true) }
+            if record.flags.contains(.isUnprocessed) { $0.boolean("unprocessed", true) }
+            if record.flags.contains(.isFault) { $0.boolean("fault", true) }
+            let warnings = Warnings(rawValue: record.warnings)
+            if !warnings.isEmpty {
+                $0.array("warnings") { list in for name in warnings.list { list.string(nil, name) } }
+            }
+            if withPayload, let payload = log.payload(of: record) {
+                // What is JSON goes in as it is, all else as text.
+                if !payload.isEmpty, ByteView.lending(payload, { JSONScanner.scan($0) }) != nil {
+                    $0.raw("payload", payload.filter { $0 != 0x0a && $0 != 0x0d })
+                } else {
+                    $0.string("payload_text", bytes: payload)
+                }
+            }
+        }
+    }
+
+    /// Ids that came more than once, as JSON lines. With `accepted`, only those that were accepted more than once.
+    func duplicates(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
+        let query = try ControlQuery(request.query, keys: ["accepted", "limit"])
+        let onlyAccepted = try query.flag("accepted")
+        let limit = Int(try query.integer("limit", in: 1...100_000) ?? 1000)
+        var text = JSONText()
+        for duplicate in log.duplicates.lazy.filter({ !onlyAccepted || $0.accepted > 1 }).prefix(limit) {
+            text.object {
+                $0.string("id", bytes: duplicate.id.text)
+                $0.number("times", duplicate.occurrences.count + duplicate.more)
+                $0.number("accepted", duplicate.accepted)
+                $0.array("occurrences") { list in
+                    for occurrence in duplicate.occurrences {
+                        list.object {
+                            $0.number("number", occurrence.record)
+                            $0.number("at", occurrence.at.milliseconds)
+                            $0.hex("token", occurrence.token)
+                            $0.number("status", occurrence.status)
+                            $0.boolean("accepted", occurrence.isAccepted)
+                        }
+                    }
+                }
+            }
+            text.newline()
+        }
+        return .lines(text.bytes)
+    }
+}

@@ -1,0 +1,90 @@
+/// What a rule may look at.
+struct FaultFacts {
+    var moment: FaultRule.Moment
+    var token = TokenBytes()
+    var topic: ByteView?
+    var pushType = PushType.unspecified
+    var connection: UInt32 = 0
+    /// Number of the request on its connection.
+    var request: UInt64 = 0
+    var status: UInt16 = 0
+    var reason = Reason.none
+}
+
+struct FaultDecision: Equatable {
+    /// Nanoseconds.
+    var delay: Int64 = 0
+    var streams: UInt32?
+    var effect: FaultRule.Effect?
+    var isProcessed: Bool?
+}
+
+/// A fault script at work: which rules have applied how often, and the random numbers of each.
+struct Faults {
+    private(set) var script = FaultScript()
+    private struct Progress {
+        var matched: UInt64 = 0
+        var applied: UInt64 = 0
+        var random: SplitMix
+    }
+    private var progress: [Progress] = []
+
+    init(_ script: FaultScript = FaultScript()) {
+        replace(script)
+    }
+
+    /// Begins anew: counts and random numbers too.
+    mutating func replace(_ script: FaultScript) {
+        self.script = script
+        progress = script.rules.indices.map {
+            Progress(random: SplitMix(seed: SplitMix.mix(script.seed &+ UInt64($0) &* 0x9e37_79b9_7f4a_7c15)))
+        }
+    }
+
+    var isEmpty: Bool { script.rules.isEmpty }
+
+    func applied(_ rule: Int) -> UInt64 { progress[rule].applied }
+
+    /// The rules in order: latencies add up, the last stream limit holds, the first effect ends the list.
+    mutating func decide(_ facts: FaultFacts) -> FaultDecision {
+        var decision = FaultDecision()
+        for index in script.rules.indices {
+            guard script.rules[index].moment == facts.moment, applies(index, facts) else { continue }
+            progress[index].applied += 1
+            let rule = script.rules[index]
+            var latency = rule.latency
+            if rule.spread > 0 {
+                latency += Int64(progress[index].random.unit() * Double(rule.spread))
+            }
+            decision.delay += latency
+            if let streams = rule.streams { decision.streams = streams }
+            if let effect = rule.effect {
+                decision.effect = effect
+                decision.isProcessed = rule.isProcessed
+                break
+            }
+        }
+        return decision
+    }
+
+    private mutating func applies(_ index: Int, _ facts: FaultFacts) -> Bool {
+        if let times = script.rules[index].times, progress[index].applied >= times { return false }
+        let match = script.rules[index].match
+        if let connection = match.connection, connection != facts.connection { return false }
+        if let request = match.request, request != facts.request { return false }
+        if let after = match.after, facts.request <= after { return false }
+        if let status = match.status, status != facts.status { return false }
+        if let reason = match.reason, reason != facts.reason { return false }
+        if let pushType = match.pushType, pushType != facts.pushType { return false }
+        if let pattern = match.token, !facts.token.withBytes({ pattern.matches($0) }) { return false }
+        if let topic = match.topic {
+            guard let given = facts.topic, ByteView.lending(Array(topic.utf8), { given.equals($0) }) else {
+                return false
+            }
+        }
+        progress[index].matched += 1
+        if let every = match.every, progress[index].matched % every != 0 { return false }
+        if let share = match.share, progress[index].random.unit() >= share { return false }
+        return true
+    }
+}

@@ -1,0 +1,128 @@
+/// What is wrong with a script or a request to the control port, where, and how it would be right.
+package struct ScriptError: Error, Equatable, CustomStringConvertible {
+    package let line: Int?
+    package let path: String
+    package let problem: String
+
+    package var description: String {
+        let place = [path.isEmpty ? nil : path, line.map { "line \($0)" }].compactMap { $0 }.joined(separator: ", ")
+        return place.isEmpty ? problem : "\(place): \(problem)"
+    }
+}
+
+/// An object of a script, read key by key. A key that nobody knows is an error that names the nearest one known.
+struct ScriptObject {
+    private let members: [JSONTree.Member]
+    private let path: String
+    private let line: Int?
+
+    init(_ tree: JSONTree, at path: String, line: Int? = nil, keys: [String]) throws(ScriptError) {
+        guard case .object(let members) = tree else {
+            throw ScriptError(line: line, path: path, problem: "this must be an object, not \(tree.kind)")
+        }
+        self.members = members
+        self.path = path
+        self.line = line
+        for (place, member) in members.enumerated() {
+            if !keys.contains(member.key) {
+                let nearest = Self.nearest(to: member.key, in: keys)
+                let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "known are \(keys.joined(separator: ", "))"
+                throw ScriptError(
+                    line: member.line, path: path, problem: "there is no key \"\(member.key)\" here; \(hint)")
+            }
+            if members[..<place].contains(where: { $0.key == member.key }) {
+                throw ScriptError(line: member.line, path: path, problem: "the key \"\(member.key)\" is here twice")
+            }
+        }
+    }
+
+    func has(_ key: String) -> Bool { members.contains { $0.key == key } }
+
+    private func member(_ key: String) -> JSONTree.Member? { members.first { $0.key == key } }
+
+    func value(_ key: String) -> JSONTree? { member(key)?.value }
+
+    func line(of key: String) -> Int? { member(key)?.line ?? line }
+
+    func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    func error(_ key: String, _ problem: String) -> ScriptError {
+        ScriptError(line: line(of: key), path: path(of: key), problem: problem)
+    }
+
+    func error(_ problem: String) -> ScriptError { ScriptError(line: line, path: path, problem: problem) }
+
+    func string(_ key: String) throws(ScriptError) -> String? {
+        guard let value = value(key) else { return nil }
+        guard let text = value.string else { throw error(key, "this must be a string, not \(value.kind)") }
+        return text
+    }
+
+    func boolean(_ key: String) throws(ScriptError) -> Bool? {
+        guard let value = value(key) else { return nil }
+        guard let flag = value.boolean else { throw error(key, "this must be true or false, not \(value.kind)") }
+        return flag
+    }
+
+    func integer(_ key: String, in range: ClosedRange<Int64>) throws(ScriptError) -> Int64? {
+        guard let value = value(key) else { return nil }
+        guard let number = value.integer, range.contains(number) else {
+            throw error(key, "this must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    func share(_ key: String) throws(ScriptError) -> Double? {
+        guard let value = value(key) else { return nil }
+        guard let number = value.number, (0...1).contains(number) else {
+            throw error(key, "this must be a share from 0 to 1, such as 0.01 for one in a hundred")
+        }
+        return number
+    }
+
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, of type: Choice.Type
+    ) throws(ScriptError) -> Choice? where Choice.RawValue == String {
+        guard let text = try string(key) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw error(key, "\"\(text)\" is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        return choice
+    }
+
+    /// `"250ms"`, `"5s"`, `"2m"` in nanoseconds.
+    func duration(_ key: String) throws(ScriptError) -> Int64? {
+        guard let text = try string(key) else { return nil }
+        let units: [(String, Double)] = [("ms", 1e6), ("us", 1e3), ("s", 1e9), ("m", 60e9), ("h", 3600e9)]
+        for (unit, scale) in units where text.hasSuffix(unit) {
+            if let number = Double(text.dropLast(unit.utf8.count)), number >= 0, number * scale < 1e18 {
+                return Int64(number * scale)
+            }
+            break
+        }
+        throw error(key, "\"\(text)\" is no duration; write \"250ms\", \"5s\" or \"2m\"")
+    }
+
+    static func nearest(to word: String, in known: [String]) -> String? {
+        let near = known.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
+        guard let near, near.0 <= max(2, word.utf8.count / 3) else { return nil }
+        return near.1
+    }
+
+    /// Levenshtein's: how many letters to change, add or drop.
+    private static func distance(_ left: String, _ right: String) -> Int {
+        let left = Array(left.utf8.prefix(64))
+        let right = Array(right.utf8.prefix(64))
+        var row = Array(0...right.count)
+        for (i, letter) in left.enumerated() {
+            var diagonal = row[0]
+            row[0] = i + 1
+            for (j, other) in right.enumerated() {
+                let cost = min(diagonal + (letter == other ? 0 : 1), row[j] + 1, row[j + 1] + 1)
+                diagonal = row[j + 1]
+                row[j + 1] = cost
+            }
+        }
+        return row[right.count]
+    }
+}

@@ -1,0 +1,269 @@
+/// Text that is not JSON5, and where it stops being that.
+package struct JSON5Error: Error, Equatable, CustomStringConvertible {
+    package let line: Int
+    package let column: Int
+    package let problem: String
+
+    package var description: String { "line \(line), column \(column): \(problem)" }
+}
+
+/// Reads JSON5 (json5.org): JSON with comments, trailing commas, bare keys, single quotes, hexadecimal numbers.
+///
+/// Written here instead of using Foundation's decoder because messages about a script must name the line of a key.
+package struct JSON5Reader {
+    private static let deepest = 63
+
+    private let bytes: ByteView
+    private var position = 0
+    private var depth = 0
+    private var line = 1
+    private var lineStart = 0
+
+    private init(_ bytes: ByteView) {
+        self.bytes = bytes
+    }
+
+    package static func read(_ bytes: ByteView) throws(JSON5Error) -> JSONTree {
+        var reader = JSON5Reader(bytes)
+        try reader.skipBlank()
+        let tree = try reader.value()
+        try reader.skipBlank()
+        if reader.position < bytes.count { throw reader.error("nothing may follow the value") }
+        return tree
+    }
+
+    package static func read(_ text: [UInt8]) throws(JSON5Error) -> JSONTree {
+        try ByteView.lending(text) { (view) throws(JSON5Error) in try read(view) }
+    }
+
+    private func error(_ problem: String) -> JSON5Error {
+        JSON5Error(line: line, column: position - lineStart + 1, problem: problem)
+    }
+
+    private var current: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    private func byte(after distance: Int) -> UInt8? {
+        position + distance < bytes.count ? bytes[position + distance] : nil
+    }
+
+    private mutating func advance() {
+        if bytes[position] == 0x0a {
+            line += 1
+            lineStart = position + 1
+        }
+        position += 1
+    }
+
+    /// Over white space and comments.
+    private mutating func skipBlank() throws(JSON5Error) {
+        while let byte = current {
+            switch byte {
+            case 0x20, 0x09...0x0d:
+                advance()
+            case 0xc2 where self.byte(after: 1) == 0xa0:
+                position += 2
+            case 0xef where self.byte(after: 1) == 0xbb && self.byte(after: 2) == 0xbf:
+                position += 3
+            case 0xe2 where self.byte(after: 1) == 0x80 && (self.byte(after: 2) == 0xa8 || self.byte(after: 2) == 0xa9):
+                position += 3
+            case UInt8(ascii: "/") where self.byte(after: 1) == UInt8(ascii: "/"):
+                while let byte = current, byte != 0x0a { advance() }
+            case UInt8(ascii: "/") where self.byte(after: 1) == UInt8(ascii: "*"):
+                let start = error("this comment has no end")
+                position += 2
+                while !(current == UInt8(ascii: "*") && self.byte(after: 1) == UInt8(ascii: "/")) {
+                    guard current != nil else { throw start }
+                    advance()
+                }
+                position += 2
+            default:
+                return
+            }
+        }
+    }
+
+    private mutating func value() throws(JSON5Error) -> JSONTree {
+        guard let byte = current else { throw error("a value is missing") }
+        switch byte {
+        case UInt8(ascii: "{"): return try object()
+        case UInt8(ascii: "["): return try array()
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): return .string(try string(closing: byte))
+        case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."), UInt8(ascii: "0")...UInt8(ascii: "9"):
+            return .number(try number())
+        default:
+            let start = position
+            guard let word = try? identifier() else { throw error("a value cannot begin here") }
+            switch word {
+            case "true": return .boolean(true)
+            case "false": return .boolean(false)
+            case "null": return .null
+            case "Infinity": return .number(.infinity)
+            case "NaN": return .number(.nan)
+            default:
+                position = start
+                throw error("\"\(word)\" is no value; text needs quotes")
+            }
+        }
+    }
+
+    private mutating func object() throws(JSON5Error) -> JSONTree {
+        try enter()
+        var members: [JSONTree.Member] = []
+        while true {
+            try skipBlank()
+            guard let byte = current else { throw error("an object has no closing brace") }
+            if byte == UInt8(ascii: "}") { break }
+            let keyLine = line
+            let isQuoted = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+            let key = try isQuoted ? string(closing: byte) : identifier()
+            try skipBlank()
+            guard current == UInt8(ascii: ":") else { throw error("a colon must follow the key \"\(key)\"") }
+            advance()
+            try skipBlank()
+            members.append(JSONTree.Member(key: key, value: try value(), line: keyLine))
+            if try !comma(or: UInt8(ascii: "}"), "a comma or a closing brace is missing") { break }
+        }
+        leave()
+        return .object(members)
+    }
+
+    private mutating func array() throws(JSON5Error) -> JSONTree {
+        try enter()
+        var elements: [JSONTree] = []
+        while true {
+            try skipBlank()
+            if current == UInt8(ascii: "]") { break }
+            elements.append(try value())
+            if try !comma(or: UInt8(ascii: "]"), "a comma or a closing bracket is missing") { break }
+        }
+        leave()
+        return .array(elements)
+    }
+
+    private mutating func enter() throws(JSON5Error) {
+        guard depth < Self.deepest else { throw error("nested deeper than \(Self.deepest)") }
+        depth += 1
+        advance()
+    }
+
+    private mutating func leave() {
+        depth -= 1
+        advance()
+    }
+
+    private mutating func comma(or closing: UInt8, _ problem: String) throws(JSON5Error) -> Bool {
+        try skipBlank()
+        if current == UInt8(ascii: ",") {
+            advance()
+            return true
+        }
+        if current == closing { return false }
+        throw error(problem)
+    }
+
+    private mutating func identifier() throws(JSON5Error) -> String {
+        let start = position
+        while let byte = current, isIdentifier(byte, first: position == start) { position += 1 }
+        guard position > start else { throw error("a key or a closing brace is missing") }
+        return bytes.slice(from: start, to: position).text
+    }
+
+    private func isIdentifier(_ byte: UInt8, first: Bool) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+            UInt8(ascii: "$"), 0x80...:
+            true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): !first
+        default: false
+        }
+    }
+
+    private mutating func number() throws(JSON5Error) -> Double {
+        let start = position
+        var sign = 1.0
+        if let byte = current, byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+") {
+            if byte == UInt8(ascii: "-") { sign = -1 }
+            position += 1
+        }
+        let digits = position
+        while let byte = current, isIdentifier(byte, first: false) || byte == UInt8(ascii: ".") || isExponentSign(byte)
+        {
+            position += 1
+        }
+        let text = bytes.slice(from: digits, to: position).text
+        if text == "Infinity" { return sign * .infinity }
+        if text == "NaN" { return .nan }
+        if text.hasPrefix("0x") || text.hasPrefix("0X"), let value = UInt64(text.dropFirst(2), radix: 16) {
+            return sign * Double(value)
+        }
+        let first = text.utf8.first ?? 0
+        let zeroes = text.utf8.count > 1 && first == UInt8(ascii: "0") && text.utf8.dropFirst().first! &- 48 < 10
+        let hasLetters = text.utf8.contains { $0 | 0x20 >= 0x61 && $0 | 0x20 != UInt8(ascii: "e") }
+        // A point may lead or trail in JSON5; Swift's parser wants a digit on both sides.
+        let padded = (first == UInt8(ascii: ".") ? "0" : "") + text + (text.hasSuffix(".") ? "0" : "")
+        guard !zeroes, !hasLetters, text != ".", let value = Double(padded) else {
+            position = start
+            throw error("this is no number")
+        }
+        return sign * value
+    }
+
+    private func isExponentSign(_ byte: UInt8) -> Bool {
+        guard byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-"), position > 0 else { return false }
+        return bytes[position - 1] | 0x20 == UInt8(ascii: "e")
+    }
+
+    private mutating func string(closing quote: UInt8) throws(JSON5Error) -> String {
+        let start = error("this string has no closing quote")
+        advance()
+        var text: [UInt8] = []
+        while true {
+            guard let byte = current, byte != 0x0a, byte != 0x0d else { throw start }
+            if byte == quote { break }
+            if byte == UInt8(ascii: "\\") {
+                try appendEscape(to: &text)
+            } else {
+                text.append(byte)
+                position += 1
+            }
+        }
+        advance()
+        guard let valid = String(validating: text, as: UTF8.self) else { throw error("this string is not UTF-8") }
+        return valid
+    }
+
+    private mutating func appendEscape(to text: inout [UInt8]) throws(JSON5Error) {
+        guard let escaped = byte(after: 1) else { throw error("an escape ends early") }
+        switch escaped {
+        case UInt8(ascii: "u"):
+            // A pair of surrogates is two escapes.
+            let isPair = byte(after: 6) == UInt8(ascii: "\\") && byte(after: 7) == UInt8(ascii: "u")
+            let isHigh =
+                byte(after: 2).map { $0 | 0x20 } == UInt8(ascii: "d") && (byte(after: 3) ?? 0) >= UInt8(ascii: "8")
+            let length = min(isPair && isHigh ? 12 : 6, bytes.count - position)
+            guard let resolved = JSONEscapes.resolve(bytes.slice(from: position, to: position + length)) else {
+                throw error("four hexadecimal digits must follow \\u")
+            }
+            text.append(contentsOf: resolved)
+            position += length
+        case UInt8(ascii: "x"):
+            guard let high = byte(after: 2).flatMap(Hex.value), let low = byte(after: 3).flatMap(Hex.value) else {
+                throw error("two hexadecimal digits must follow \\x")
+            }
+            text.append(contentsOf: String(Unicode.Scalar(high << 4 | low)).utf8)
+            position += 4
+        case 0x0a:
+            position += 1
+            advance()
+        case UInt8(ascii: "0"):
+            text.append(0)
+            position += 2
+        case UInt8(ascii: "v"):
+            text.append(0x0b)
+            position += 2
+        default:
+            text.append(contentsOf: JSONEscapes.resolve(bytes.slice(from: position, to: position + 2)) ?? [])
+            position += 2
+        }
+    }
+}

@@ -1,0 +1,172 @@
+/// One notification of the legacy binary interface. The bytes are lent.
+struct BinaryFrame {
+    var command: UInt8
+    /// Command 0 has none.
+    var identifier: UInt32?
+    var expiration: UInt32?
+    var priority: UInt8 = 10
+    var token: ByteView
+    var payload: ByteView
+}
+
+/// Why a frame ends the connection: the statuses of the error packet.
+package enum BinaryStatus: UInt8, CaseIterable, Sendable {
+    case noError = 0
+    case processingError = 1
+    case missingToken = 2
+    case missingTopic = 3
+    case missingPayload = 4
+    case invalidTokenSize = 5
+    case invalidTopicSize = 6
+    case invalidPayloadSize = 7
+    case invalidToken = 8
+    case shutdown = 10
+    case protocolError = 128
+    case unknown = 255
+}
+
+struct BinaryFault: Error, Equatable {
+    var status: BinaryStatus
+    /// 0 when the frame had none or it was not read.
+    var identifier: UInt32
+}
+
+/// Takes a stream of frames apart, however it is cut into pieces.
+///
+/// It holds at most one unfinished frame, which is bounded by the limits of its parts.
+struct BinaryParser {
+    static let longestToken = 100
+    static let longestPayload = 2048
+    /// Of command 2: room for every item at its limit, and for an oversized payload to be told apart from nonsense.
+    static let longestFrame = 16_384
+
+    private var pending: [UInt8] = []
+
+    var pendingCount: Int { pending.count }
+
+    private enum Step {
+        case frame(BinaryFrame, length: Int)
+        case incomplete
+    }
+
+    /// Calls `take` for each complete frame until it returns false, which discards the rest. Throws at the first frame
+    /// that is not right; what follows it is never looked at.
+    mutating func parse(_ bytes: ByteView, _ take: (BinaryFrame) -> Bool) throws(BinaryFault) {
+        if pending.isEmpty {
+            let used = try Self.frames(bytes, take)
+            pending = bytes.dropFirst(used).copied()
+            return
+        }
+        var joined: [UInt8] = []
+        swap(&joined, &pending)
+        joined.append(contentsOf: bytes.copied())
+        let used = try ByteView.lending(joined) { (view) throws(BinaryFault) in try Self.frames(view, take) }
+        joined.removeFirst(used)
+        pending = joined
+    }
+
+    private static func frames(_ bytes: ByteView, _ take: (BinaryFrame) -> Bool) throws(BinaryFault) -> Int {
+        var used = 0
+        while used < bytes.count {
+            switch try frame(bytes.dropFirst(used)) {
+            case .incomplete: return used
+            case .frame(let frame, let length):
+                used += length
+                if !take(frame) { return bytes.count }
+            }
+        }
+        return used
+    }
+
+    private static func frame(_ bytes: ByteView) throws(BinaryFault) -> Step {
+        switch bytes[0] {
+        case 0: return try simple(bytes, command: 0, start: 1, identifier: nil, expiration: nil)
+        case 1:
+            guard bytes.count >= 9 else { return .incomplete }
+            return try simple(
+                bytes, command: 1, start: 9, identifier: number(bytes, at: 1), expiration: number(bytes, at: 5))
+        case 2: return try items(bytes)
+        default: throw BinaryFault(status: .protocolError, identifier: 0)
+        }
+    }
+
+    private static func number(_ bytes: ByteView, at place: Int) -> UInt32 {
+        UInt32(bigEndian: bytes.halfWord(at: place).littleEndian)
+    }
+
+    private static func length(_ bytes: ByteView, at place: Int) -> Int {
+        Int(bytes[place]) << 8 | Int(bytes[place + 1])
+    }
+
+    /// Commands 0 and 1: token and payload, each behind its length. A length that is not right is seen before the bytes.
+    private static func simple(
+        _ bytes: ByteView, command: UInt8, start: Int, identifier: UInt32?, expiration: UInt32?
+    ) throws(BinaryFault) -> Step {
+        guard bytes.count >= start + 2 else { return .incomplete }
+        let tokenLength = length(bytes, at: start)
+        try check(token: tokenLength, identifier)
+        let payloadStart = start + 2 + tokenLength
+        guard bytes.count >= payloadStart + 2 else { return .incomplete }
+        let payloadLength = length(bytes, at: payloadStart)
+        try check(payload: payloadLength, identifier)
+        let end = payloadStart + 2 + payloadLength
+        guard bytes.count >= end else { return .incomplete }
+        let frame = BinaryFrame(
+            command: command, identifier: identifier, expiration: expiration,
+            token: bytes.slice(from: start + 2, to: payloadStart), payload: bytes.slice(from: payloadStart + 2, to: end)
+        )
+        return .frame(frame, length: end)
+    }
+
+    private static func check(token length: Int, _ identifier: UInt32?) throws(BinaryFault) {
+        if length == 0 { throw BinaryFault(status: .missingToken, identifier: identifier ?? 0) }
+        if length > longestToken { throw BinaryFault(status: .invalidTokenSize, identifier: identifier ?? 0) }
+    }
+
+    private static func check(payload length: Int, _ identifier: UInt32?) throws(BinaryFault) {
+        if length == 0 { throw BinaryFault(status: .missingPayload, identifier: identifier ?? 0) }
+        if length > longestPayload { throw BinaryFault(status: .invalidPayloadSize, identifier: identifier ?? 0) }
+    }
+
+    /// Command 2: items in any order.
+    private static func items(_ bytes: ByteView) throws(BinaryFault) -> Step {
+        guard bytes.count >= 5 else { return .incomplete }
+        let frameLength = Int(number(bytes, at: 1))
+        guard frameLength <= longestFrame else { throw BinaryFault(status: .protocolError, identifier: 0) }
+        guard bytes.count >= 5 + frameLength else { return .incomplete }
+
+        let content = bytes.slice(from: 5, to: 5 + frameLength)
+        var token: ByteView?
+        var payload: ByteView?
+        var frame = BinaryFrame(command: 2, token: content.prefix(0), payload: content.prefix(0))
+        var hasPriority = false
+        var isMalformed = false
+        var place = 0
+        // The whole frame is read even if it is malformed: the identifier may stand behind.
+        while place < content.count {
+            guard content.count - place >= 3 else { isMalformed = true; break }
+            let size = length(content, at: place + 1)
+            guard content.count - place - 3 >= size else { isMalformed = true; break }
+            let item = content.slice(from: place + 3, to: place + 3 + size)
+            switch content[place] {
+            case 1 where token == nil: token = item
+            case 2 where payload == nil: payload = item
+            case 3 where frame.identifier == nil && size == 4: frame.identifier = number(item, at: 0)
+            case 4 where frame.expiration == nil && size == 4: frame.expiration = number(item, at: 0)
+            case 5 where !hasPriority && size == 1:
+                frame.priority = item[0]
+                hasPriority = true
+            default: isMalformed = true
+            }
+            place += 3 + size
+        }
+        if isMalformed || (frame.priority != 10 && frame.priority != 5) {
+            throw BinaryFault(status: .protocolError, identifier: frame.identifier ?? 0)
+        }
+        try check(token: token?.count ?? 0, frame.identifier)
+        try check(payload: payload?.count ?? 0, frame.identifier)
+        if let token { frame.token = token }
+        if let payload { frame.payload = payload }
+        return .frame(frame, length: 5 + frameLength)
+    }
+}

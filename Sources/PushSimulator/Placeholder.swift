@@ -1,1 +1,0 @@
-package enum PushSimulatorVersion { package static let number = "0.1" }

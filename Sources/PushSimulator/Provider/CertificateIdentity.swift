@@ -1,0 +1,55 @@
+/// What a client certificate entitles to ("Establishing a certificate-based connection to APNs").
+package struct CertificateIdentity: Equatable, Sendable {
+    /// Object identifiers of Apple's extensions.
+    package static let developmentExtension = "1.2.840.113635.100.6.3.1"
+    package static let productionExtension = "1.2.840.113635.100.6.3.2"
+    package static let topicsExtension = "1.2.840.113635.100.6.3.6"
+    package static let voipTopicsExtension = "1.2.840.113635.100.6.3.4"
+
+    /// `UID` of the subject: the bundle id.
+    package var userID: String
+    /// The topics it may push to; the `userID` alone if it lists none.
+    package var topics: [[UInt8]]
+    /// The environments it says it is for; both when it has neither extension.
+    package var environments: Set<APNsEnvironment>
+
+    /// - Parameters:
+    ///   - topicLists: the values of the two topic extensions, those that are there.
+    ///   - isDevelopment: the development extension is there; likewise production.
+    package init(userID: String, topicLists: [[UInt8]] = [], isDevelopment: Bool = false, isProduction: Bool = false) {
+        self.userID = userID
+        var topics: [[UInt8]] = []
+        for list in topicLists {
+            ByteView.lending(list) { bytes in
+                for topic in Self.topics(bytes) ?? [] where !topics.contains(topic) { topics.append(topic) }
+            }
+        }
+        self.topics = topics.isEmpty ? [Array(userID.utf8)] : topics
+        environments = []
+        if isDevelopment { environments.insert(.sandbox) }
+        if isProduction { environments.insert(.production) }
+        if environments.isEmpty { environments = Set(APNsEnvironment.allCases) }
+    }
+
+    /// The names in an extension: SEQUENCE of pairs UTF8String, SEQUENCE; some encoders wrap it in an OCTET STRING.
+    private static func topics(_ value: ByteView) -> [[UInt8]]? {
+        var outer = DERReader(value)
+        guard var list = outer.next() else { return nil }
+        if list.tag == 0x04 {
+            var wrapped = DERReader(list.content)
+            guard let inner = wrapped.next() else { return nil }
+            list = inner
+        }
+        guard list.tag == 0x30 else { return nil }
+        var topics: [[UInt8]] = []
+        var elements = DERReader(list.content)
+        while let element = elements.next() {
+            if element.tag == 0x0c { topics.append(element.content.copied()) }
+        }
+        return topics
+    }
+
+    func allows(_ topic: ByteView) -> Bool {
+        topics.contains { topic.equals($0) }
+    }
+}

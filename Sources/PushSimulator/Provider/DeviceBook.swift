@@ -1,0 +1,155 @@
+package import PushLoop
+
+/// What the simulator knows of device tokens. A token it does not know is accepted, unless told otherwise.
+package struct DeviceBook {
+    package enum State: String, CaseIterable, Sendable {
+        /// Takes notifications.
+        case active
+        /// 410 `Unregistered`, with the time in `since`.
+        case unregistered
+        /// 410 `ExpiredToken`, with the time in `since`.
+        case expired
+        /// 400 `BadDeviceToken`.
+        case bad
+    }
+
+    package struct Device: Equatable, Sendable {
+        package var state = State.active
+        /// When it became what it is.
+        package var since = WallTime(milliseconds: 0)
+        /// Bundle ids it takes notifications for; empty: any.
+        package var topics: [String] = []
+        /// Nil: either.
+        package var environment: APNsEnvironment?
+
+        package init(
+            state: State = .active, since: WallTime = WallTime(milliseconds: 0), topics: [String] = [],
+            environment: APNsEnvironment? = nil
+        ) {
+            self.state = state
+            self.since = since
+            self.topics = topics
+            self.environment = environment
+        }
+    }
+
+    /// A token, or with `*` behind it all tokens that begin so; in hexadecimal digits.
+    package struct Pattern: Hashable, Sendable, CustomStringConvertible {
+        /// Half bytes, so that a prefix may end within a byte.
+        let digits: [UInt8]
+        let isPrefix: Bool
+
+        package init?(_ text: String) {
+            var characters = Array(text.utf8)
+            isPrefix = characters.last == UInt8(ascii: "*")
+            if isPrefix { characters.removeLast() }
+            let values = characters.map { Hex.value($0) }
+            guard values.count <= 2 * TokenBytes.longest, !values.contains(nil), isPrefix || values.count % 2 == 0,
+                isPrefix || !values.isEmpty
+            else { return nil }
+            digits = values.map { $0! }
+        }
+
+        package var description: String {
+            String(decoding: digits.map { Hex.digit($0) }, as: UTF8.self) + (isPrefix ? "*" : "")
+        }
+
+        fileprivate var bytes: [UInt8] {
+            stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+        }
+
+        @inline(__always)
+        func matches(_ token: ByteView) -> Bool {
+            guard isPrefix ? 2 * token.count >= digits.count : 2 * token.count == digits.count else { return false }
+            for place in 0..<digits.count {
+                let byte = token[place >> 1]
+                if digits[place] != (place & 1 == 0 ? byte >> 4 : byte & 15) { return false }
+            }
+            return true
+        }
+    }
+
+    private var exact = ByteTable<Device>()
+    /// The longest first, so that the closest match wins.
+    private var prefixes: [(pattern: Pattern, device: Device)] = []
+
+    /// Whether tokens that are not in the book are taken.
+    package var acceptsUnknown = true
+
+    package static let mostExact = 1_000_000
+    package static let mostPrefixes = 1000
+
+    package init() {}
+
+    package var count: Int { exact.count + prefixes.count }
+
+    /// False when the book is full.
+    package mutating func set(_ device: Device, for pattern: Pattern) -> Bool {
+        if !pattern.isPrefix {
+            guard exact.count < Self.mostExact || exact[pattern.bytes] != nil else { return false }
+            exact.set(device, for: pattern.bytes)
+            return true
+        }
+        if let place = prefixes.firstIndex(where: { $0.pattern == pattern }) {
+            prefixes[place].device = device
+            return true
+        }
+        guard prefixes.count < Self.mostPrefixes else { return false }
+        let place = prefixes.firstIndex { $0.pattern.digits.count < pattern.digits.count } ?? prefixes.endIndex
+        prefixes.insert((pattern, device), at: place)
+        return true
+    }
+
+    package func device(for pattern: Pattern) -> Device? {
+        pattern.isPrefix ? prefixes.first { $0.pattern == pattern }?.device : exact[pattern.bytes]
+    }
+
+    package mutating func remove(_ pattern: Pattern) -> Bool {
+        if !pattern.isPrefix { return exact.remove(pattern.bytes) != nil }
+        guard let place = prefixes.firstIndex(where: { $0.pattern == pattern }) else { return false }
+        prefixes.remove(at: place)
+        return true
+    }
+
+    package mutating func removeAll() {
+        exact.removeAll()
+        prefixes = []
+    }
+
+    func forEach(_ body: (String, Device) -> Void) {
+        exact.forEach { body(Hex.text($0), $1) }
+        for entry in prefixes { body(entry.pattern.description, entry.device) }
+    }
+
+    /// What is known of a token: its own entry, or that of the longest prefix.
+    func find(_ token: TokenBytes) -> Device? {
+        if exact.isEmpty && prefixes.isEmpty { return nil }
+        return token.withBytes { bytes in
+            if let device = exact[bytes] { return device }
+            return prefixes.first { $0.pattern.matches(bytes) }?.device
+        }
+    }
+
+    /// Why a notification cannot go to this token now; nil if it can. The time is for 410.
+    func refusal(
+        of token: TokenBytes, topic: ByteView?, baseLength: Int, environment: APNsEnvironment
+    ) -> (reason: Reason, since: WallTime)? {
+        if acceptsUnknown, exact.isEmpty, prefixes.isEmpty { return nil }
+        let none = WallTime(milliseconds: 0)
+        guard let device = find(token) else { return acceptsUnknown ? nil : (.badDeviceToken, none) }
+        if device.state == .bad { return (.badDeviceToken, none) }
+        if let home = device.environment, home != environment { return (.badDeviceToken, none) }
+        if let topic, !device.topics.isEmpty {
+            let base = topic.prefix(baseLength)
+            let takes = device.topics.contains { name in
+                ByteView.lending(Array(name.utf8)) { $0.equals(base) || $0.equals(topic) }
+            }
+            if !takes { return (.deviceTokenNotForTopic, none) }
+        }
+        switch device.state {
+        case .active, .bad: return nil
+        case .unregistered: return (.unregistered, device.since)
+        case .expired: return (.expiredToken, device.since)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+/// A device token, decoded in place: up to 100 bytes, because Apple asks not to assume a length.
+package struct TokenBytes: Sendable {
+    package static let longest = 100
+
+    /// The bytes in order, each word with its first byte in the lowest place; zero behind the end.
+    private(set) var words = InlineArray<13, UInt64>(repeating: 0)
+    package private(set) var count = 0
+
+    init() {}
+
+    /// From hexadecimal digits; nil unless they are an even number of at most 200.
+    @inline(__always)
+    init?(hex digits: ByteView) {
+        guard digits.count % 2 == 0, digits.count <= 2 * Self.longest else { return nil }
+        var position = 0
+        while position + 8 <= digits.count {
+            guard let bytes = Hex.bytes(digits.word(at: position)) else { return nil }
+            words[position >> 4] |= UInt64(bytes) << UInt64(position & 8 == 0 ? 0 : 32)
+            position += 8
+        }
+        while position < digits.count {
+            guard let high = Hex.value(digits[position]), let low = Hex.value(digits[position + 1]) else { return nil }
+            words[position >> 4] |= UInt64(high << 4 | low) << UInt64(8 * (position >> 1 & 7))
+            position += 2
+        }
+        count = digits.count / 2
+    }
+
+    init?(_ bytes: ByteView) {
+        guard bytes.count <= Self.longest else { return nil }
+        for place in 0..<bytes.count { words[place >> 3] |= UInt64(bytes[place]) << UInt64(8 * (place & 7)) }
+        count = bytes.count
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    @inline(__always)
+    func withBytes<Result>(_ body: (ByteView) -> Result) -> Result {
+        unsafe withUnsafeBytes(of: words) { raw in
+            unsafe body(ByteView(borrowing: UnsafeRawBufferPointer(rebasing: raw[0..<count])))
+        }
+    }
+
+    package var bytes: [UInt8] { withBytes { $0.copied() } }
+}

@@ -1,0 +1,44 @@
+/// The topics seen so far, each with a number: records hold the number, and what a topic's name says is found once.
+struct TopicBook {
+    struct Topic {
+        var number: UInt16
+        var isWellFormed: Bool
+        /// The push type whose suffix it bears.
+        var suffix: PushType?
+        /// Length of the bundle id before the suffix.
+        var baseLength: Int
+    }
+
+    /// Stands for no topic at all.
+    static let none: UInt16 = 0
+    /// Stands for all topics beyond the bound.
+    static let other: UInt16 = 1
+    private static let most = 4096
+
+    private var table = ByteTable<Topic>()
+    private var names: [[UInt8]] = [[], Array("(other)".utf8)]
+
+    mutating func topic(_ name: ByteView) -> Topic {
+        if let known = table[name] { return known }
+        var topic = Self.read(name)
+        guard names.count < Self.most, name.count <= 255 else { return topic }
+        topic.number = UInt16(names.count)
+        let name = name.copied()
+        names.append(name)
+        table.set(topic, for: name)
+        return topic
+    }
+
+    func name(_ number: UInt16) -> [UInt8] { names[Int(number)] }
+
+    func number(of name: [UInt8]) -> UInt16? { table[name]?.number }
+
+    private static func read(_ name: ByteView) -> Topic {
+        let suffix = PushType(suffixOf: name)
+        let suffixLength = suffix?.topicSuffix?.utf8CodeUnitCount ?? 0
+        var isWellFormed = name.count > suffixLength && name.count <= 255
+        for position in 0..<min(name.count, 255) where !(0x21...0x7e).contains(name[position]) { isWellFormed = false }
+        return Topic(
+            number: other, isWellFormed: isWellFormed, suffix: suffix, baseLength: name.count - suffixLength)
+    }
+}

@@ -1,0 +1,50 @@
+/// The last records, numbered from 1 without a gap. Memory is taken as it is first used, up to the bound.
+@safe
+struct RecordRing: ~Copyable {
+    private let storage: UnsafeMutablePointer<Record>
+    let capacity: Int
+    /// Number of the newest record; 0 before the first.
+    private(set) var newest: UInt64 = 0
+    /// Records before this one are gone, by age or by command.
+    private(set) var oldest: UInt64 = 1
+    private var place = 0
+
+    init(capacity: Int) {
+        precondition(capacity > 0, "a record ring needs room for one record")
+        self.capacity = capacity
+        unsafe storage = .allocate(capacity: capacity)
+    }
+
+    deinit {
+        unsafe storage.deallocate()
+    }
+
+    var count: Int { Int(newest + 1 - oldest) }
+    var isFull: Bool { count == capacity }
+
+    /// Adds a record, over the oldest one if there is no room. Returns its number.
+    @inline(__always)
+    mutating func append(_ record: Record) -> UInt64 {
+        if isFull { oldest += 1 }
+        newest += 1
+        unsafe (storage + place).initialize(to: record)
+        place += 1
+        if place == capacity { place = 0 }
+        return newest
+    }
+
+    func contains(_ number: UInt64) -> Bool { number >= oldest && number <= newest }
+
+    subscript(number: UInt64) -> Record {
+        get { unsafe storage[index(number)] }
+        set { unsafe storage[index(number)] = newValue }
+    }
+
+    private func index(_ number: UInt64) -> Int {
+        precondition(contains(number), "record \(number) is not in \(oldest)...\(newest)")
+        let back = Int(newest - number) + 1
+        return place >= back ? place - back : place - back + capacity
+    }
+
+    mutating func removeAll() { oldest = newest + 1 }
+}

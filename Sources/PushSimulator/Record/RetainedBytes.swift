@@ -1,0 +1,48 @@
+/// Bytes that belong to records, in a ring: the newest push out the oldest.
+@safe
+struct RetainedBytes: ~Copyable {
+    private let storage: UnsafeMutableRawPointer
+    let capacity: Int
+    /// All bytes ever written: the place of the next one.
+    private(set) var end: UInt64 = 0
+    private var cursor = 0
+
+    init(capacity: Int) {
+        self.capacity = capacity
+        unsafe storage = .allocate(byteCount: max(capacity, 1), alignment: 16)
+    }
+
+    deinit {
+        unsafe storage.deallocate()
+    }
+
+    /// Appends bytes that are no more than `capacity`.
+    @inline(__always)
+    mutating func append(_ bytes: ByteView) {
+        precondition(bytes.count <= capacity, "more bytes than the ring holds")
+        let first = min(bytes.count, capacity - cursor)
+        unsafe bytes.prefix(first).copy(to: storage + cursor)
+        if first < bytes.count { unsafe bytes.dropFirst(first).copy(to: storage) }
+        cursor += bytes.count
+        if cursor >= capacity { cursor -= capacity }
+        end += UInt64(bytes.count)
+    }
+
+    /// Whether bytes written from this place on are still there.
+    func holds(from start: UInt64) -> Bool { end - start <= UInt64(capacity) }
+
+    /// Bytes by their place, or nil if newer ones have pushed them out.
+    func bytes(from start: UInt64, count: Int) -> [UInt8]? {
+        guard start + UInt64(count) <= end, holds(from: start) else { return nil }
+        if count == 0 { return [] }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        var place = Int(start % UInt64(capacity))
+        for _ in 0..<count {
+            bytes.append(unsafe storage.load(fromByteOffset: place, as: UInt8.self))
+            place += 1
+            if place == capacity { place = 0 }
+        }
+        return bytes
+    }
+}

@@ -1,0 +1,185 @@
+package import PushLoop
+
+/// What the simulator remembers of one connection to the legacy gateway.
+package struct BinaryConnection: ~Copyable {
+    /// Counted from 1 over all connections of the simulator.
+    package let number: UInt32
+    let environment: APNsEnvironment
+    let certificate: CertificateIdentity?
+    var parser = BinaryParser()
+    package internal(set) var frames: UInt64 = 0
+    /// An error packet ended it, or a fault did: all that follows is discarded.
+    package internal(set) var isFinished = false
+    /// It takes everything, and neither accepts nor answers.
+    package internal(set) var isSilent = false
+}
+
+/// What the transport is to do after bytes from the legacy gateway's client. Nothing, as a rule: what is accepted has no
+/// acknowledgement.
+package struct BinaryReaction: Equatable, Sendable {
+    /// To write, after `delay`, and then close. An error packet, or a part of one.
+    package var packet: [UInt8] = []
+    package var closes = false
+    /// Nanoseconds.
+    package var delay: Int64 = 0
+}
+
+extension SimulatorMachine {
+    package func openBinary(
+        _ arrival: Arrival, environment: APNsEnvironment, certificate: CertificateIdentity? = nil
+    ) -> BinaryConnection {
+        BinaryConnection(
+            number: arrival.number, environment: environment, certificate: certificate, isSilent: arrival.isSilent)
+    }
+
+    /// Takes bytes as they come, cut anywhere.
+    package mutating func receiveBinary(
+        _ bytes: ByteView, on connection: inout BinaryConnection, now: WallTime
+    ) -> BinaryReaction {
+        var reaction = BinaryReaction()
+        if connection.isFinished || connection.isSilent || bytes.isEmpty { return reaction }
+        var parser = BinaryParser()
+        swap(&parser, &connection.parser)
+        do {
+            try parser.parse(bytes) { frame in
+                take(frame, &connection, &reaction, now)
+                return !connection.isFinished && !connection.isSilent
+            }
+        } catch {
+            fail(error, &connection, &reaction, now)
+        }
+        swap(&parser, &connection.parser)
+        return reaction
+    }
+
+    /// What the feedback service sends to a client that connected: the whole list, which is empty after that.
+    package mutating func takeFeedback(_ arrival: Arrival) -> [UInt8] {
+        if arrival.isSilent || arrival.closes { return [] }
+        let bytes = feedback.take()
+        return arrival.isCutShort ? Array(bytes.dropLast(3)) : bytes
+    }
+
+    private mutating func take(
+        _ frame: BinaryFrame, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction, _ now: WallTime
+    ) {
+        connection.frames += 1
+        var status = BinaryStatus.noError
+        let token = TokenBytes(frame.token) ?? TokenBytes()
+        if let certificate = connection.certificate, !certificate.environments.contains(connection.environment) {
+            status = .invalidToken
+        } else {
+            status = judge(token, connection, now)
+        }
+        var decision = FaultDecision()
+        if !faults.isEmpty {
+            decision = faults.decide(
+                FaultFacts(
+                    moment: .binary, token: token, connection: connection.number, request: connection.frames))
+        }
+        reaction.delay = max(reaction.delay, decision.delay)
+        var flags: Record.Flags = decision.effect == nil ? [] : .isFault
+        let identifier = frame.identifier ?? 0
+        switch decision.effect {
+        case .packet(let code):
+            // Shutdown names the last notification that was accepted, which is this one.
+            if code != BinaryStatus.shutdown.rawValue { status = BinaryStatus(rawValue: code) ?? .unknown }
+            finish(code, identifier, &connection, &reaction)
+        case .halfFrame:
+            reaction.packet = Array(Self.packet(BinaryStatus.processingError.rawValue, identifier).prefix(3))
+            reaction.closes = true
+            connection.isFinished = true
+            status = .processingError
+        case .close:
+            reaction.closes = true
+            connection.isFinished = true
+            if decision.isProcessed == false { flags.insert(.isUnprocessed) }
+        case .silence:
+            connection.isSilent = true
+            if decision.isProcessed == false { flags.insert(.isUnprocessed) }
+        default:
+            if status != .noError { finish(status.rawValue, identifier, &connection, &reaction) }
+        }
+        record(frame, token, status, flags, connection, now)
+    }
+
+    /// A token that is gone is taken without a word and reported by the feedback service.
+    private mutating func judge(
+        _ token: TokenBytes, _ connection: borrowing BinaryConnection, _ now: WallTime
+    ) -> BinaryStatus {
+        let topic = connection.certificate.map { Array($0.userID.utf8) }
+        let refusal =
+            if let topic {
+                ByteView.lending(topic) {
+                    devices.refusal(of: token, topic: $0, baseLength: $0.count, environment: connection.environment)
+                }
+            } else {
+                devices.refusal(of: token, topic: nil, baseLength: 0, environment: connection.environment)
+            }
+        guard let refusal else { return .noError }
+        guard refusal.reason.status == 410 else { return .invalidToken }
+        feedback.add(token.bytes, at: refusal.since)
+        return .noError
+    }
+
+    private func finish(
+        _ status: UInt8, _ identifier: UInt32, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction
+    ) {
+        reaction.packet = Self.packet(status, identifier)
+        reaction.closes = true
+        connection.isFinished = true
+    }
+
+    private mutating func fail(
+        _ fault: BinaryFault, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction, _ now: WallTime
+    ) {
+        connection.frames += 1
+        finish(fault.status.rawValue, fault.identifier, &connection, &reaction)
+        var record = Record()
+        record.at = now.milliseconds
+        record.service = .binary
+        record.connection = connection.number
+        record.stream = fault.identifier
+        record.status = UInt16(fault.status.rawValue)
+        ByteView.lending([]) { _ = log.append(record, token: $0, label: nil, payload: $0) }
+    }
+
+    private static func packet(_ status: UInt8, _ identifier: UInt32) -> [UInt8] {
+        [8, status] + [24, 16, 8, 0].map { (shift: UInt32) in UInt8(truncatingIfNeeded: identifier >> shift) }
+    }
+
+    private mutating func record(
+        _ frame: BinaryFrame, _ token: TokenBytes, _ status: BinaryStatus, _ flags: Record.Flags,
+        _ connection: borrowing BinaryConnection, _ now: WallTime
+    ) {
+        var record = Record()
+        record.at = now.milliseconds
+        record.service = .binary
+        record.connection = connection.number
+        record.stream = frame.identifier ?? 0
+        record.priority = frame.priority
+        // A record tells acceptance by a 200; the statuses of error packets stand as they are.
+        record.status = status == .noError ? 200 : UInt16(status.rawValue)
+        record.flags = flags
+        if let expiration = frame.expiration {
+            record.expiration = expiration
+            record.flags.insert(.hasExpiration)
+        }
+        var warnings: Warnings = []
+        if let facts = JSONScanner.scan(frame.payload), facts.isObject {
+            if !facts.hasAPS { warnings.insert(facts.hasMistypedAPS ? .apsNotAnObject : .apsMissing) }
+        } else {
+            warnings.insert(.payloadNotAnObject)
+        }
+        if let expiration = frame.expiration, expiration > 0, Int64(expiration) < now.seconds {
+            warnings.insert(.expirationPassed)
+        }
+        record.warnings = warnings.rawValue
+        record.tokenLength = UInt8(token.count)
+        record.token = (token.words[0], token.words[1], token.words[2], token.words[3])
+        record.payloadLength = UInt32(clamping: frame.payload.count)
+        if let certificate = connection.certificate {
+            record.topic = ByteView.lending(Array(certificate.userID.utf8)) { topics.topic($0).number }
+        }
+        _ = token.withBytes { log.append(record, token: $0, label: nil, payload: frame.payload) }
+    }
+}

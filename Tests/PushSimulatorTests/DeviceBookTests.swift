@@ -1,0 +1,101 @@
+import PushLoop
+import Testing
+
+@testable import PushSimulator
+
+@Suite struct DeviceBookTests {
+    private let token = Provider.token
+
+    @Test func answersForEachState() throws {
+        let provider = try Provider()
+        let since = WallTime(milliseconds: 1_700_000_000_123)
+        func say(_ device: DeviceBook.Device) -> (Reason, String) {
+            let isSet = provider.machine.devices.set(device, for: DeviceBook.Pattern(token)!)
+            #expect(isSet)
+            let reaction = provider.send()
+            return (reaction.reason, provider.text(of: reaction).body)
+        }
+        #expect(say(.init(state: .active)).0 == .none)
+        #expect(
+            say(.init(state: .unregistered, since: since)) == (
+                .unregistered, #"{"reason":"Unregistered","timestamp":1700000000123}"#
+            ))
+        #expect(
+            say(.init(state: .expired, since: since)) == (
+                .expiredToken, #"{"reason":"ExpiredToken","timestamp":1700000000123}"#
+            ))
+        #expect(say(.init(state: .bad)) == (.badDeviceToken, #"{"reason":"BadDeviceToken"}"#))
+        #expect(say(.init(topics: ["com.example.other"])).0 == .deviceTokenNotForTopic)
+        #expect(say(.init(topics: ["com.example.other", "com.example.shop"])).0 == .none)
+        #expect(say(.init(environment: .sandbox)).0 == .badDeviceToken)
+        #expect(say(.init(environment: .production)).0 == .none)
+        // A token that is gone and of another topic is first of all of another topic.
+        #expect(say(.init(state: .unregistered, topics: ["com.example.other"])).0 == .deviceTokenNotForTopic)
+        #expect(provider.send([":path": "/3/device/abcd"]).status == 200, "others are not concerned")
+    }
+
+    @Test func theLongestPrefixWinsAndATokenItselfFirst() {
+        var book = DeviceBook()
+        func state(_ text: String) -> DeviceBook.State? {
+            ByteView.lending(Array(text.utf8)) { TokenBytes(hex: $0) }.flatMap { book.find($0) }?.state
+        }
+        #expect(state("abcdef") == nil)
+        for (pattern, state) in [("a*", .bad), ("abc*", .expired), ("ab*", .unregistered), ("abcdef", .active)]
+            as [(String, DeviceBook.State)]
+        {
+            let done1 = book.set(.init(state: state), for: DeviceBook.Pattern(pattern)!)
+            #expect(done1)
+        }
+        #expect(state("abcdef") == .active)
+        #expect(state("abcdee") == .expired)
+        #expect(state("abdd") == .unregistered)
+        #expect(state("aa") == .bad)
+        #expect(state("bb") == nil)
+        #expect(state("abcdef00") == .expired, "longer than the exact one")
+        let done2 = book.remove(DeviceBook.Pattern("abc*")!)
+        #expect(done2)
+        let done3 = book.remove(DeviceBook.Pattern("abc*")!)
+        #expect(!done3)
+        #expect(state("abcdee") == .unregistered)
+        #expect(book.count == 3)
+        book.removeAll()
+        #expect(state("abcdef") == nil)
+    }
+
+    @Test func everythingMatchesAStar() throws {
+        let provider = try Provider()
+        _ = provider.machine.devices.set(.init(state: .bad), for: DeviceBook.Pattern("*")!)
+        #expect(provider.send().reason == .badDeviceToken)
+    }
+
+    @Test func unknownTokensAreTakenUnlessToldOtherwise() throws {
+        let provider = try Provider()
+        #expect(provider.send().status == 200)
+        provider.machine.devices.acceptsUnknown = false
+        #expect(provider.send().reason == .badDeviceToken)
+        _ = provider.machine.devices.set(.init(), for: DeviceBook.Pattern(token)!)
+        #expect(provider.send().status == 200)
+    }
+
+    @Test(arguments: ["", "a", "abc", "xy", "ab*cd", "**", String(repeating: "ab", count: 101)])
+    func refusesPatterns(_ text: String) {
+        #expect(DeviceBook.Pattern(text) == nil)
+    }
+
+    @Test(arguments: ["ab", "AB", "a*", "*", "abc*"]) func printsPatterns(_ text: String) {
+        #expect(DeviceBook.Pattern(text)?.description == text.lowercased())
+    }
+
+    @Test func isBounded() {
+        var book = DeviceBook()
+        for number in 0..<DeviceBook.mostPrefixes {
+            let digits = String(number, radix: 16)
+            let done4 = book.set(.init(), for: DeviceBook.Pattern(digits + "f*")!)
+            #expect(done4)
+        }
+        let done5 = book.set(.init(), for: DeviceBook.Pattern("0123456789*")!)
+        #expect(!done5)
+        let done6 = book.set(.init(state: .bad), for: DeviceBook.Pattern("0f*")!)
+        #expect(done6, "one that is there can be changed")
+    }
+}

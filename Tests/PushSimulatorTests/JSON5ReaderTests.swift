@@ -1,0 +1,114 @@
+import Foundation
+import Testing
+
+@testable import PushSimulator
+
+@Suite struct JSON5ReaderTests {
+    private func read(_ text: String) throws -> JSONTree { try JSON5Reader.read(Array(text.utf8)) }
+
+    @Test func readsWhatJSON5Adds() throws {
+        let tree = try read(
+            """
+            // a script
+            { seed: 0x2A, /* two
+              lines */ 'single': 'it\\'s', "escapes": "\\u00e9\\x41\\uD83D\\uDE00\\
+            joined", half: .5, whole: 5., plus: +3, negative: -1e3, $a_1: [1, 2,], nothing: null, yes: true, }
+            """)
+        #expect(tree["seed"]?.integer == 42)
+        #expect(tree["single"]?.string == "it's")
+        #expect(tree["escapes"]?.string == "éA😀joined")
+        #expect(tree["half"]?.number == 0.5)
+        #expect(tree["whole"]?.number == 5)
+        #expect(tree["plus"]?.number == 3)
+        #expect(tree["negative"]?.number == -1000)
+        #expect(tree["$a_1"] == .array([.number(1), .number(2)]))
+        #expect(tree["nothing"] == .null)
+        #expect(tree["yes"]?.boolean == true)
+        #expect(tree["absent"] == nil)
+        #expect(try read("Infinity") == .number(.infinity))
+        #expect(try read("-Infinity") == .number(-.infinity))
+    }
+
+    @Test func tellsTheLineOfAKey() throws {
+        guard case .object(let members) = try read("{\n a: 1,\n /* \n */ b: 2 }") else {
+            Issue.record("no object"); return
+        }
+        #expect(members.map(\.line) == [2, 4])
+    }
+
+    static let faulty: [(String, Int, String)] = [
+        ("", 1, "a value is missing"), ("{", 1, "closing brace"), ("{a:1\n b:2}", 2, "comma"), ("[1", 1, "comma"),
+        ("{a 1}", 1, "colon"), ("{a:\n}", 2, "cannot begin"), ("{a:b}", 1, "needs quotes"),
+        ("'a\nb'", 1, "closing quote"),
+        ("{} x", 1, "nothing may follow"), ("/* \n", 1, "comment"), ("01", 1, "no number"), ("1x", 1, "no number"),
+        ("'\\u12'", 1, "four hexadecimal"), ("'\\xg'", 1, "two hexadecimal"), (".", 1, "no number"),
+        ("{1:2}", 1, "key"),
+        ("0x", 1, "no number"), ("+", 1, "no number"), ("-", 1, "no number"), ("'\\", 1, "ends early"),
+    ]
+
+    @Test(arguments: faulty) func saysWhatIsWrong(_ text: String, _ line: Int, _ part: String) throws {
+        let error = try #require(throws: JSON5Error.self) { try read(text) }
+        #expect(error.line == line)
+        #expect(error.problem.contains(part), "\(error)")
+    }
+
+    @Test func boundsNesting() {
+        #expect(throws: JSON5Error.self) { try read(String(repeating: "[", count: 100_000)) }
+        #expect(throws: Never.self) {
+            try read(String(repeating: "[", count: 60) + String(repeating: "]", count: 60))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func survivesMutationsAndAgreesWithFoundation() {
+        var random = SplitMix(seed: 7)
+        let seeds = [
+            "{ seed: 0x2A, a: [1, 2.5, -3e2,], 'b': 'c\\'d', /* e */ f: { g: null, h: true } } // end",
+            "[.5, 5., +1, 'x', \"y\", {}, [], {a: {b: {c: 1}}}]", "{\"rules\":[{\"match\":{\"share\":0.01}}]}",
+        ].map { Array($0.utf8) }
+        let alphabet = Array("{}[]\"',:\\ \n0123456789.-+eEtrufalsnx/*_$".utf8) + [0x1f, 0x80, 0xc3, 0xa9]
+        let decoder = JSONDecoder()
+        decoder.allowsJSON5 = true
+        var accepted = 0
+        for _ in 0..<10_000 {
+            var bytes = seeds.randomElement(using: &random)!
+            for _ in 0..<Int.random(in: 0...2, using: &random) {
+                let place = Int.random(in: 0..<bytes.count, using: &random)
+                switch Int.random(in: 0..<3, using: &random) {
+                case 0: bytes.insert(alphabet.randomElement(using: &random)!, at: place)
+                case 1: bytes.remove(at: place)
+                default: bytes[place] = alphabet.randomElement(using: &random)!
+                }
+            }
+            guard (try? JSON5Reader.read(bytes)) != nil else { continue }
+            accepted += 1
+        }
+        #expect(accepted > 1000)
+        for seed in seeds {
+            #expect(throws: Never.self) { try decoder.decode(Anything.self, from: Data(seed)) }
+            #expect(throws: Never.self) { try JSON5Reader.read(seed) }
+        }
+    }
+
+    private struct Anything: Decodable {
+        init(from decoder: any Decoder) throws {}
+    }
+
+    @Test func writesWhatItReads() throws {
+        var text = JSONText()
+        text.object {
+            $0.string("a", "quote \" backslash \\ newline \n é")
+            $0.number("n", -5)
+            $0.array("list") { list in
+                list.boolean(nil, true)
+                list.hex(nil, [0xab, 0x01])
+                list.object { _ in }
+            }
+            $0.number(named: "run time", 1)
+        }
+        let tree = try #require(ByteView.lending(text.bytes) { JSONTree.strict($0) })
+        #expect(tree["a"]?.string == "quote \" backslash \\ newline \n é")
+        #expect(tree["list"] == .array([.boolean(true), .string("ab01"), .object([])]))
+        #expect(tree["run time"]?.integer == 1)
+        #expect(ByteView.lending(Array("{a:1}".utf8)) { JSONTree.strict($0) } == nil)
+    }
+}
