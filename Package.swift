@@ -55,3 +55,13 @@ let package = Package(
             swiftSettings: settings),
     ]
 )
+
+// Fuzz targets need a compiler that instruments everything: `Tools/fuzz/run` sets this, and builds in a folder of its own.
+if Context.environment["CARILLON_FUZZ"] != nil {
+    package.targets += [
+        .systemLibrary(name: "CFuzz", path: "Tools/fuzz/CFuzz"),
+        .executableTarget(
+            name: "Fuzz", dependencies: ["PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz"],
+            path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
+    ]
+}
