@@ -47,7 +47,11 @@ package final class Channel {
     /// Read in one turn before other descriptors get theirs.
     private static let readsPerTurn = 4
     private static let readSize = 64 * 1024
+    /// Read of a peer that has gone: more than a kernel holds of it.
+    private static let lastReads = 256
     private static let recordSize = 16 * 1024
+    /// How long a peer may take for what was written before this side closed.
+    private static let closingTime: Duration = .seconds(10)
 
     private enum State {
         /// Can transition to: open (TLS established, or no TLS), closing, closed.
@@ -72,6 +76,7 @@ package final class Channel {
     private var flushIsAsked = false
     private var isDispatching = false
     private var closureToReport: ChannelClosure?
+    private var closingTimer: TimerID?
     private var retainedWhileOpen: Channel?
 
     /// How often the socket gave bytes: against `bytesReceived` it tells how well the peer coalesces.
@@ -249,6 +254,17 @@ package final class Channel {
         end(.byPeer)
     }
 
+    /// A write has failed, so the peer has gone. What it said before it went may tell why (a GOAWAY, an error packet):
+    /// that has arrived, for the kernel heard of the end after it.
+    private func receiveLastWords() {
+        for _ in 0..<Self.lastReads where !isReadingPaused {
+            if case .closed = state { return }
+            let scratch = unsafe ReadScratch.ofThisThread()
+            guard case .bytes(let count) = unsafe socket.receive(into: scratch) else { return }
+            unsafe take(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        }
+    }
+
     // MARK: Writing
 
     private func encryptOutput() throws(TLSError) {
@@ -290,9 +306,19 @@ package final class Channel {
         _ = sendOutput()
     }
 
+    /// A peer that reads nothing must not keep a channel that only waits to be rid of its last bytes.
+    private func boundClosing() {
+        guard closingTimer == nil else { return }
+        closingTimer = loop.schedule(after: Self.closingTime) { [unowned self] in
+            closingTimer = nil
+            fail(.timedOut("the peer did not take the last \(outputBacklog) bytes within \(Self.closingTime)"))
+        }
+    }
+
     private func end(_ reason: ChannelClosure) {
         if case .closed = state { return }
         state = .closed
+        if let closingTimer = closingTimer.take() { loop.cancel(closingTimer) }
         watch?.cancel()
         watch = nil
         socket.close()
@@ -329,10 +355,12 @@ extension Channel: TickEndFlushing {
                     return
                 }
             case .failed(let error)?:
+                receiveLastWords()
                 end(.lost(error))
                 return
             default:
                 watch?.interest.insert(.writable)
+                if case .closing = state { boundClosing() }
                 return
             }
         }

@@ -112,9 +112,9 @@ private final class Scene {
 
 @Suite(.timeLimit(.minutes(1))) struct TCPTests {
     private func withScene(
-        _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
+        clock: LoopClock = .monotonic, _ body: (LoopBound<Scene>, EventRecorder<String>) async throws -> Void
     ) async throws {
-        let loop = EventLoop(name: "tcp-test")
+        let loop = EventLoop(name: "tcp-test", clock: clock)
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
         let resolver = NameResolver(pool: pool)
         let scene = await loop.run { LoopBound(Scene(on: loop, resolver: resolver), on: loop) }
@@ -160,6 +160,54 @@ private final class Scene {
                 scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = false
             }
             await events.wait { $0.contains("server received 20000000") }
+        }
+    }
+
+    /// A server that says why and goes, while the client writes: the reason is there to be read, though writes fail.
+    @Test func theLastWordsOfAPeerAreReadWhenAWriteFails() async throws {
+        try await withScene { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+            }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "server" }!.channel!.isReadingPaused = true
+                scene.talkers.first { $0.name == "client" }!.channel!.write([UInt8](repeating: 7, count: 10_000))
+            }
+            // With unread bytes behind it the end is a reset, and the client writes before it can have seen it.
+            await scene.with { scene in
+                let server = scene.talkers.first { $0.name == "server" }!.channel!
+                server.write([1, 2, 3])
+                server.close()
+                scene.talkers.first { $0.name == "client" }!.channel!.write([9])
+            }
+            let all = await events.wait { $0.contains { $0.hasPrefix("client closed") } }
+            #expect(all.contains("client received 3"))
+            #expect(all.last { $0.hasPrefix("client closed") }?.contains("lost") == true)
+        }
+    }
+
+    @Test func aChannelThatClosesDoesNotWaitForEverForItsPeerToRead() async throws {
+        try await withScene(clock: .manual()) { scene, events in
+            try await scene.with { scene in
+                try scene.listen(events: events)
+                scene.connect(
+                    to: HostPort(host: "127.0.0.1", port: scene.listener!.address.port), events: events)
+            }
+            await events.wait { $0.contains("server opened") && $0.contains("client opened") }
+            await scene.with { scene in
+                scene.talkers.first { $0.name == "client" }!.channel!.isReadingPaused = true
+                let server = scene.talkers.first { $0.name == "server" }!.channel!
+                server.write([UInt8](repeating: 7, count: 20_000_000))
+                server.close()
+            }
+            await scene.loop.advance(by: .seconds(9))
+            #expect(!events.events.contains { $0.hasPrefix("server closed") })
+            await scene.loop.advance(by: .seconds(2))
+            let all = await events.wait { $0.contains { $0.hasPrefix("server closed") } }
+            #expect(all.contains { $0.hasPrefix("server closed") && $0.contains("within") })
         }
     }
 
