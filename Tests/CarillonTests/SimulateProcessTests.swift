@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The simulator as others use it: a process, and tools that share no code with it.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct SimulateProcessTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct SimulateProcessTests {
     private static let token = String(repeating: "ab", count: 32)
 
     @Test func h2loadSendsAHundredThousand() async throws {

@@ -152,7 +152,7 @@ final class BinaryClient {
     }
 
     /// However mutated frames are cut, what comes of them is the same as in one piece.
-    @Test(.timeLimit(.minutes(1))) func splitsDoNotMatterForMutations() throws {
+    @Test(.timeLimit(.minutes(10))) func splitsDoNotMatterForMutations() throws {
         var random = SplitMix(seed: 21)
         for _ in 0..<1500 {
             var bytes: [UInt8] = []

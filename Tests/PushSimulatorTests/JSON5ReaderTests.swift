@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func survivesMutationsAndAgreesWithFoundation() {
+    @Test(.timeLimit(.minutes(10))) func survivesMutationsAndAgreesWithFoundation() {
         var random = SplitMix(seed: 7)
         let seeds = [
             "{ seed: 0x2A, a: [1, 2.5, -3e2,], 'b': 'c\\'d', /* e */ f: { g: null, h: true } } // end",

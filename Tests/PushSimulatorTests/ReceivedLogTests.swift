@@ -9,7 +9,7 @@ import Testing
     }
 
     /// The log against arrays and dictionaries that forget nothing but what they must.
-    @Test(.timeLimit(.minutes(1))) func walksLikeASimpleModel() {
+    @Test(.timeLimit(.minutes(10))) func walksLikeASimpleModel() {
         struct Kept {
             var record: Record
             var token: [UInt8]

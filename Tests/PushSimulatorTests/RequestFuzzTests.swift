@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct RequestFuzzTests {
     /// Whatever comes, there is one answer with a known reason and one record of it.
-    @Test(.timeLimit(.minutes(1))) func everyRequestHasOneAnswer() throws {
+    @Test(.timeLimit(.minutes(10))) func everyRequestHasOneAnswer() throws {
         let provider = try Provider(
             script:
                 "{rules: [{match: {share: 0.01}, goaway: {back: 1}}, {match: {share: 0.01}, reset: 'CANCEL'}, {match: {share: 0.01}, close: true}]}"

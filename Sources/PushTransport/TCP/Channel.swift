@@ -51,6 +51,8 @@ package final class Channel {
     private static let closingTime: Duration = .seconds(5)
     /// The same when TLS has failed: only an alert is left to be read.
     private static let failingTime: Duration = .seconds(1)
+    /// Read of a peer that has gone: more than a kernel holds of it.
+    private static let lastReads = 256
 
     private enum State {
         /// Can transition to: open (TLS established, or no TLS), closing, closed.
@@ -270,6 +272,17 @@ package final class Channel {
         end(.byPeer)
     }
 
+    /// A write has failed, so the peer has gone. What it said before it went may tell why (a GOAWAY, an error packet):
+    /// that has arrived, for the kernel heard of the end after it.
+    private func receiveLastWords() {
+        for _ in 0..<Self.lastReads where !isReadingPaused {
+            if case .closed = state { return }
+            let scratch = unsafe ReadScratch.ofThisThread()
+            guard case .bytes(let count) = unsafe socket.receive(into: scratch) else { return }
+            unsafe take(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
+        }
+    }
+
     // MARK: Writing
 
     private func encryptOutput() throws(TLSError) {
@@ -361,6 +374,7 @@ extension Channel: TickEndFlushing {
                     return
                 }
             case .failed(let error)?:
+                receiveLastWords()
                 end(.lost(error))
                 return
             default:

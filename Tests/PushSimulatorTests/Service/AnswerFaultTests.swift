@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulator
 
 /// Faults that change or delay answers, as a client sees them, and what the record says of them.
-@Suite(.timeLimit(.minutes(1))) struct AnswerFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct AnswerFaultTests {
     @Test func latencyDelaysEachAnswerAndSpreadMovesThemApart() async throws {
         let script = """
             { seed: 5, rules: [

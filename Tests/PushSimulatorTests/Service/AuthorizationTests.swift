@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulator
 
 /// Who may send, over real TLS and HTTP/2, with tokens that are really signed.
-@Suite(.timeLimit(.minutes(1))) struct AuthorizationTests {
+@Suite(.timeLimit(.minutes(10))) struct AuthorizationTests {
     @Test func oneStreamUntilTheFirstValidToken() async throws {
         try await withApple { apple in
             let client = try await apple.open()

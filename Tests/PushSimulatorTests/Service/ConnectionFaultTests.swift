@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulator
 
 /// Faults that end connections, or never let them begin: what the client sees, and whether the record agrees.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionFaultTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionFaultTests {
     @Test func goAwayWithALastStream() async throws {
         let script = "{ rules: [{ match: { request: 8 }, goaway: { back: 3, reason: \"Shutdown\" } }] }"
         try await withApple(script: script) { apple in

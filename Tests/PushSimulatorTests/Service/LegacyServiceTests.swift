@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulator
 
 /// The legacy gateway and the feedback service over real TLS.
-@Suite(.timeLimit(.minutes(1))) struct LegacyServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct LegacyServiceTests {
     private static let bad = "bad0" + String(repeating: "0", count: 60)
 
     private func forbidBad(_ apple: Apple) throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import PushSimulator
 
 /// What is under way when the simulator stops: `withApple` stops it, and finds whatever still holds it.
-@Suite(.timeLimit(.minutes(1))) struct StopTests {
+@Suite(.timeLimit(.minutes(10))) struct StopTests {
     @Test func everyKindOfConnectionEnds() async throws {
         let script =
             #"{ rules: [{ match: { token: "aa*" }, latency: "1h" }, { on: "binary", packet: 1, latency: "1h" }] }"#

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a client may do to a server that listens to everybody.
-@Suite(.timeLimit(.minutes(2))) struct HTTP1HostileTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1HostileTests {
     /// One server for all of it: it must be as good after each as it was before.
     @Test func refusesWhatIsNotARequest() async throws {
         try await withServer { server in

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Drain, close, Unix sockets: what operators meet.
-@Suite(.timeLimit(.minutes(1))) struct HTTP1LifecycleTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1LifecycleTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func drainFinishesWhatIsInProgress() async throws {

@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTP1ResponderTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1ResponderTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
     @Test func answersLater() async throws {

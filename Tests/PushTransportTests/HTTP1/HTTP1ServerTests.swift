@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTP1ServerTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1ServerTests {
     @Test func answersOneRequestAfterTheOtherOnOneConnection() async throws {
         try await withServer { server in
             let client = try server.client()

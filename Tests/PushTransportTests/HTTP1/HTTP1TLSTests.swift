@@ -4,7 +4,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HTTP1TLSTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP1TLSTests {
     private static func context() throws -> TLSContext {
         try .server(TLSServerConfiguration(identity: TestCertificates.shared.serverIdentity, alpn: ["http/1.1"]))
     }

@@ -13,7 +13,7 @@ private final class KeptSocket {
 }
 
 /// Client and server on real TLS sockets over loopback.
-@Suite(.timeLimit(.minutes(2))) struct HTTP2ConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct HTTP2ConnectionTests {
     let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
 
     /// Runs a scene on a loop of its own and takes it down again.
