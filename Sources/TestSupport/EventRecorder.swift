@@ -1,4 +1,4 @@
-import Synchronization
+import PushLoop
 
 /// Collects what happens on any thread and lets a test wait for it without sleeping. A test that waits for what never
 /// comes is ended by its time limit.
@@ -8,7 +8,7 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         var waiters: [(isMet: @Sendable ([Event]) -> Bool, resume: CheckedContinuation<[Event], Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     package init() {}
 
