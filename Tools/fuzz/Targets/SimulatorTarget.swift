@@ -128,7 +128,7 @@ private final class SimulatorPlay {
         require(idLength == 36, "an answer with an id of \(idLength) characters")
         require(answer.body.isEmpty || isJSON(answer.body), "an answer that is not JSON")
         require((200...599).contains(reaction.status), "the status \(reaction.status)")
-        if input.flag() { machine.answerLost(reaction) }
+        if input.flag() { machine.answerLost(reaction.record) }
     }
 
     private func send(_ headers: [([UInt8], [UInt8])], _ payload: [UInt8]) -> Reaction {
