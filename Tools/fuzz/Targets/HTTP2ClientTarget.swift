@@ -70,6 +70,8 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
                     unsafe try engine.receive(piece)
                 }
                 if !isFrame { act(command & 15, &input) }
+                // As a rule the peer reads at once.
+                if command & 0x40 == 0 { pull(upTo: 1 << 16) }
             }
             unsafe try engine.pull(upTo: 1 << 20) { sum &+= $0.count }
         } catch {

@@ -63,6 +63,8 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
                     keepsBooks()
                 }
                 if !isFrame { try act(command & 15, &input) }
+                // As a rule the peer reads at once.
+                if command & 0x40 == 0 { try pull(upTo: 1 << 16) }
                 keepsBooks()
             }
             try pull(upTo: 1 << 20)
