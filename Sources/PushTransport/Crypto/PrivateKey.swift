@@ -34,6 +34,22 @@ final class KeyHandle: @unchecked Sendable {
             throw CryptoError(.malformedPEM, "\(name): the private key cannot be read: \(errors.text)")
         }
         unsafe self.init(owning: key)
+        guard isConsistent else {
+            throw CryptoError(
+                .malformedPEM,
+                "\(name): the private key is damaged: the public key that comes with it belongs to another one")
+        }
+    }
+
+    /// A file may hold any public key beside the private one; what that signs nobody could verify. For curves only:
+    /// with RSA the question takes a good part of a second.
+    private var isConsistent: Bool {
+        guard unsafe EVP_PKEY_is_a(pointer, "EC") == 1 else { return true }
+        OpenSSLErrors.clear()
+        defer { OpenSSLErrors.clear() }
+        guard let context = unsafe EVP_PKEY_CTX_new(pointer, nil) else { fatalError("out of memory") }
+        defer { unsafe EVP_PKEY_CTX_free(context) }
+        return unsafe EVP_PKEY_pairwise_check(context) == 1
     }
 
     var bits: Int { unsafe Int(EVP_PKEY_get_bits(pointer)) }

@@ -44,6 +44,43 @@ import Testing
         #expect(key.publicKey.verify(message, signature: signature))
     }
 
+    /// Found by fuzzing: a PKCS#8 file whose public key is not that of its private key was taken, and no signature of
+    /// it could be verified.
+    @Test func aPrivateKeyBesideAnotherPublicKeyIsRefused() throws {
+        let good = try ES256PrivateKey.generate()
+        var der = try #require(decoded(good.pem))
+        // The last bytes are those of the public point, so that what is left is another key or none at all.
+        let whole = try ES256PrivateKey(pem: .text(armoured(der)))
+        #expect(whole.publicKey.verify(message, signature: try good.sign(message)))
+        let other = try #require(decoded(ES256PrivateKey.generate().pem))
+        der.replaceSubrange((der.count - 64)..., with: other.suffix(64))
+        let error = try #require(failure { _ = try ES256PrivateKey(pem: .text(armoured(der))) })
+        #expect(error.code == .malformedPEM)
+        #expect(error.message.contains("belongs to another one"))
+        // As the fuzzer left it.
+        let found = try #require(
+            Hex.decode(
+                "308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420d24ec2ba071c80f8a696"
+                    + "15bee23b15d6485560f5cf002fdaa74a9d5ec2000443a1440342000413d4905c91c958314ca578c42969c5e0ea48"
+                    + "6c9100aa15e114e7e34db908242430e5c840265ecbcb57cf4c984ec336cad8fb68db2fe3d4508a773cb19cd8b6fc"))
+        #expect(failure { _ = try ES256PrivateKey(pem: .text(armoured(found))) }?.code == .malformedPEM)
+    }
+
+    private func decoded(_ pem: String) -> [UInt8]? {
+        let digits = pem.split(separator: "\n").dropFirst().dropLast().joined().filter { $0 != "=" }
+        return Base64URL.decode(String(digits.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }))
+    }
+
+    private func armoured(_ der: [UInt8]) -> String {
+        let digits = Base64URL.encode(der).map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }
+        let padded = digits + [Character](repeating: "=", count: (4 - digits.count % 4) % 4)
+        var lines = ["-----BEGIN PRIVATE KEY-----"]
+        for start in stride(from: 0, to: padded.count, by: 64) {
+            lines.append(String(padded[start..<min(padded.count, start + 64)]))
+        }
+        return (lines + ["-----END PRIVATE KEY-----", ""]).joined(separator: "\n")
+    }
+
     /// RFC 8292 §2.4: the token of its example and the key that verifies it.
     @Test func theExampleOfRFC8292() throws {
         let token =

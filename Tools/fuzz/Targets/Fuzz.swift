@@ -9,7 +9,8 @@ struct FuzzTarget: Sendable {
     let run: @Sendable (inout FuzzInput) -> Void
 
     static let all: [FuzzTarget] = [
-        http2Client, http2Server, tlsClient, tlsServer, certificate, encoding, http1Request, zeroMQ,
+        http2Client, http2Server, tlsClient, tlsServer, certificate, encoding, http1Request, zeroMQ, json, legacy,
+        providerToken, simulator,
     ]
 }
 

@@ -63,6 +63,8 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
                     keepsBooks()
                 }
                 if !isFrame { try act(command & 15, &input) }
+                // As a rule the peer reads at once.
+                if command & 0x40 == 0 { try pull(upTo: 1 << 16) }
                 keepsBooks()
             }
             try pull(upTo: 1 << 20)
@@ -72,7 +74,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
         engine.connectionEnded()
         require(open.isEmpty, "requests neither answered nor withdrawn: \(open)")
         keepsBooks()
-        require(!engine.answer(1, status: HTTP2Status("200"), fields: [], body: []), "answered after the end")
+        require(!engine.answer(1, status: HTTP2Status(200), fields: [], body: []), "answered after the end")
     }
 
     private func keepsBooks() {
@@ -101,7 +103,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
     private func answer(_ stream: Int32, length: Int) {
         let body = [UInt8](repeating: 0x61, count: length)
         let fields: [(StaticString, String)] = length & 1 == 0 ? [] : [("apns-id", "a"), ("x", "")]
-        let isTaken = engine.answer(stream, status: HTTP2Status("200"), fields: fields, body: body)
+        let isTaken = engine.answer(stream, status: HTTP2Status(200), fields: fields, body: body)
         let wasOpen = open.contains(stream)
         require(!isTaken || wasOpen, "an answer was taken to what is not open")
         if isTaken { open.remove(stream) }

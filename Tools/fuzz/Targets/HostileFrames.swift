@@ -95,7 +95,7 @@ struct HostileWire {
     mutating func append(_ bytes: [UInt8]) { waiting += bytes }
 
     /// True if the command was about frames. `deliver` gets what has arrived by then: with 0x10 in the command nothing
-    /// yet, with 0x20 the bytes in small pieces, otherwise all of them at once.
+    /// yet, with 0x20 the bytes in small pieces, otherwise all of them at once. With 0x40 the peer does not read then.
     mutating func follow(
         _ command: UInt8, _ input: inout FuzzInput, _ deliver: (UnsafeRawBufferPointer) throws -> Void
     ) rethrows -> Bool {

@@ -103,7 +103,9 @@ private final class TLSScript {
             }
             let answer = takeOutput(of: target)
             do {
-                unsafe try answer.inPieces(of: 1 << 20) { piece in unsafe try peer.receive(piece) { unsafe atPeer += $0 } }
+                unsafe try answer.inPieces(of: 1 << 20) { piece in
+                    unsafe try peer.receive(piece) { unsafe atPeer += $0 }
+                }
             } catch {
                 // Its own fault or not: the peer has met a victim that was deceived.
             }
