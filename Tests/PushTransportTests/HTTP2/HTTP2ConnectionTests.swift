@@ -1,7 +1,34 @@
+import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
 import Testing
+
+/// A port that is taken, so that no other test can listen on it, and on which nobody listens.
+private final class TakenPort {
+    let number: UInt16
+    private let descriptor: CInt
+
+    init?() {
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let (own, room) = (descriptor, length)
+        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(own, $0, room) == 0 && getsockname(own, $0, &length) == 0
+            }
+        }
+        number = UInt16(bigEndian: address.sin_port)
+        guard isBound else { return nil }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+}
 
 /// A connection that is held open and never spoken on.
 private final class KeptSocket {
@@ -90,14 +117,12 @@ private final class KeptSocket {
     }
 
     @Test func nobodyListens() async throws {
-        try await withScene { scene, events, loop in
+        try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
-            let port = try await loop.run { () throws(TCPError) in
-                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { _ in }
-                listener.close()
-                return listener.address.port
+            let taken = try #require(TakenPort())
+            await scene.with {
+                $0.connect(to: HostPort(host: "127.0.0.1", port: taken.number), tls: tls, events: events)
             }
-            await scene.with { $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events) }
             let all = await events.wait(count: 1)
             #expect(all.first?.isClosed == true)
             #expect("\(all)".contains("nothing listens there"))
