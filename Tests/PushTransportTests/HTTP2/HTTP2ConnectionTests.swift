@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A port that is taken, so that no other test can listen on it, and on which nobody listens.
-private final class TakenPort {
+private final class TakenPort: Sendable {
     let number: UInt16
     private let descriptor: CInt
 
