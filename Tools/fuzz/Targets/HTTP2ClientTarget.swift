@@ -40,6 +40,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
     private static let mostRequests = 100
 
     private let engine: HTTP2ClientEngine
+    private let limits: HTTP2ClientEngine.Limits
     /// What the delegate does in its calls.
     private let habits: UInt8
     private var submitted: UInt64 = 0
@@ -55,6 +56,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
             limits.maximumBodyBytes = 256
             limits.maximumStreams = 4
         }
+        self.limits = limits
         engine = HTTP2ClientEngine(
             settings: HTTP2Settings(initialWindowSize: 65_535, enablePush: false), limits: limits, delegate: nil)
         engine.delegate = self
@@ -136,6 +138,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         while let field = unsafe cursor.next() {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
+        unsafe require(response.body.count <= limits.maximumBodyBytes, "more of a body was kept than may be")
         unsafe sum &+= response.body.reduce(0) { $0 &+ Int($1) }
         _ = response.field("apns-id")
         ended(tag)

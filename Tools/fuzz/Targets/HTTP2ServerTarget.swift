@@ -33,6 +33,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
     private let engine: HTTP2ServerEngine
+    private let limits: HTTP2ServerEngine.Limits
     private let habits: UInt8
     private var reported: UInt64 = 0
     private var open: Set<Int32> = []
@@ -45,6 +46,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
             limits.maximumFieldBytes = 48
             limits.maximumBodyBytes = 100
         }
+        self.limits = limits
         engine = HTTP2ServerEngine(
             settings: HTTP2Settings(maxConcurrentStreams: 100, maxHeaderListSize: 16_384), limits: limits, delegate: nil
         )
@@ -117,6 +119,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
         unsafe sum &+= request.body.reduce(0) { $0 &+ Int($1) }
+        unsafe require(request.body.count <= limits.maximumBodyBytes, "more of a body was kept than may be")
         unsafe require(request.bodyCount >= request.body.count, "more of a body was kept than came")
         if habits & 2 == 0 { answer(request.stream, length: habits & 4 == 0 ? 0 : 20_000) }
         if habits & 16 != 0, let other = open.min() { engine.reset(other, .internalError) }
