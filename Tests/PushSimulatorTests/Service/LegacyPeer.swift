@@ -136,7 +136,7 @@ extension Apple {
         let events = EventRecorder<LegacySeen>()
         let peer = try await onClientLoop { loop, resolver in
             let peer = LegacyPeer(events, greeting: greeting)
-            peer.connector = TCPConnector(on: loop, to: place, resolver: resolver, deadline: loop.now + .seconds(10)) {
+            peer.connector = TCPConnector(on: loop, to: place, resolver: resolver, deadline: loop.now + .seconds(300)) {
                 [unowned peer] result in
                 switch consume result {
                 case .connected(let socket, _):

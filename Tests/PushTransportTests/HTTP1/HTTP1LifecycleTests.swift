@@ -168,7 +168,7 @@ func withDirectory(_ body: (String) async throws -> Void) async throws {
 
 /// What curl prints; its error if it fails.
 func curl(_ arguments: String...) async throws -> String {
-    let ended = try await ChildProcess.run("curl", ["--silent", "--show-error", "--max-time", "20"] + arguments)
+    let ended = try await ChildProcess.run("curl", ["--silent", "--show-error", "--max-time", "300"] + arguments)
     guard ended.status == 0 else { throw RawClient.Failure(what: "curl: \(ended.errors)") }
     return ended.output
 }

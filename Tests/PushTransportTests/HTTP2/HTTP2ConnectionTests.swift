@@ -155,7 +155,9 @@ private final class KeptSocket {
                 }
                 return listener.address.port
             }
-            await scene.with { $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, events: events) }
+            await scene.with {
+                $0.connect(to: HostPort(host: "127.0.0.1", port: port), tls: tls, options: .init(), events: events)
+            }
             while await scene.with({ $0.clients[0].peer == nil }) { await Task.yield() }
             await loop.advance(by: .seconds(9))
             #expect(events.events.isEmpty)
@@ -169,7 +171,7 @@ private final class KeptSocket {
     @Test func pingsKeepTheConnectionAndFindASilentPeer() async throws {
         try await withScene(clock: .manual()) { scene, events, loop in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
-            await scene.with { $0.connect(tls: tls, events: events) }
+            await scene.with { $0.connect(tls: tls, options: .init(), events: events) }
             await events.wait(count: 1)
             await loop.advance(by: .seconds(61))
             // The answer to the PING is real traffic: wait for it, not for a time.

@@ -12,12 +12,18 @@ final class TestHTTP2Server: HTTP2ServerConnectionDelegate {
     private(set) var connections: [HTTP2ServerConnection] = []
     private(set) var paths: [String] = []
     private(set) var closures: [String] = []
-    var options = HTTP2ServerConnection.Options()
+    var options = TestHTTP2Server.patient
     var behaviour: Behaviour = { connection, stream, _, id in
         connection.engine.answer(stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
     }
     /// Called once TLS stands.
     var opened: (HTTP2ServerConnection) -> Void = { _ in }
+
+    static var patient: HTTP2ServerConnection.Options {
+        var options = HTTP2ServerConnection.Options()
+        options.handshakeTimeout = .seconds(300)
+        return options
+    }
 
     init(on loop: EventLoop, context: TLSContext) throws {
         self.loop = loop
@@ -111,6 +117,14 @@ final class HTTP2Scene {
     var clients: [HTTP2ClientConnection] = []
     var recorders: [ClientRecorder] = []
 
+    /// For tests that are not about time: a slow machine is no reason to fail.
+    static var patient: HTTP2ClientConnection.Options {
+        var options = HTTP2ClientConnection.Options()
+        options.connectTimeout = .seconds(300)
+        options.pingAfter = nil
+        return options
+    }
+
     init(on loop: EventLoop, resolver: NameResolver, server: TLSContext) throws {
         self.loop = loop
         self.resolver = resolver
@@ -119,7 +133,7 @@ final class HTTP2Scene {
 
     func connect(
         to place: HostPort? = nil, serverName: String? = nil, tls: TLSContext,
-        options: HTTP2ClientConnection.Options = .init(), events: EventRecorder<ClientEvent>
+        options: HTTP2ClientConnection.Options = HTTP2Scene.patient, events: EventRecorder<ClientEvent>
     ) {
         let recorder = ClientRecorder(events)
         recorders.append(recorder)

@@ -82,7 +82,7 @@ private final class Scene {
     }
 
     func connect(
-        to place: HostPort, within time: Duration = .seconds(20), greeting: [UInt8] = [], events: EventRecorder<String>
+        to place: HostPort, within time: Duration = .seconds(300), greeting: [UInt8] = [], events: EventRecorder<String>
     ) {
         connectors.append(
             TCPConnector(on: loop, to: place, resolver: resolver, deadline: loop.now + time) { [unowned self] result in

@@ -195,7 +195,7 @@ private final class TestSocket {
 
     private init(_ descriptor: CInt) {
         self.descriptor = descriptor
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
+        var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 

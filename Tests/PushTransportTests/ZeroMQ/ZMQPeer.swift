@@ -34,7 +34,7 @@ final class Mailbox<Item: Sendable> {
     }
 
     /// Generous: it only decides how long a broken test takes to say so.
-    static var patience: Duration { .seconds(30) }
+    static var patience: Duration { .seconds(300) }
 
     func next(_ fits: @escaping (Item) -> Bool = { _ in true }) async -> Item? {
         if let index = items.firstIndex(where: fits) { return items.remove(at: index) }
@@ -310,7 +310,7 @@ func ends(_ work: @escaping @Sendable () async -> Void) async -> Bool {
             if isFirst { continuation.resume(returning: value) }
         }
         let limit = Task {
-            try await Task.sleep(for: .seconds(30))
+            try await Task.sleep(for: .seconds(300))
             answer(false)
         }
         Task {
