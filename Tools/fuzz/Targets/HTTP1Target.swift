@@ -54,8 +54,8 @@ private func readRequests(_ bytes: [UInt8], in size: Int, _ limits: HTTP1Limits)
                 isRefused = true
             }
         }
-        require(queue.count <= max(limits.headerBytes, 256) + 2, "\(queue.count) bytes are held back")
         if isRefused { queue.removeAll() }
+        require(queue.count <= max(limits.headerBytes, 256) + 2, "\(queue.count) bytes are held back")
     }
     return steps
 }
