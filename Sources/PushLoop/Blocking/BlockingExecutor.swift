@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// - Important: It outlives every actor pinned to it. To enqueue on an executor that has stopped is a programming
 ///   error and ends the process with a message, as with `EventLoop`.
-package final class BlockingExecutor: SerialExecutor {
+package final class BlockingExecutor: WorkExecutor {
     private struct State {
         var jobs: [LoopJob] = []
         var isWaiting = false
@@ -45,22 +45,6 @@ package final class BlockingExecutor: SerialExecutor {
     /// Runs `work` on the thread, after what was enqueued before it.
     package func execute(_ work: @escaping @Sendable () -> Void) {
         submit(.closure(work))
-    }
-
-    /// Runs `work` on the thread and brings back what it returns.
-    package func run<Result: Sendable, Failure: Error>(
-        _ work: @escaping @Sendable () throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        let outcome: Swift.Result<Result, Failure> = await withCheckedContinuation { continuation in
-            execute {
-                do throws(Failure) {
-                    continuation.resume(returning: .success(try work()))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        }
-        return try outcome.get()
     }
 
     /// Runs what is still queued, ends the thread and returns.

@@ -12,7 +12,7 @@ import Synchronization
 /// - Important: A loop outlives every actor pinned to it. To enqueue on a loop that has stopped is a programming
 ///   error and ends the process with a message: a job must never be dropped in silence.
 @safe
-package final class EventLoop: SerialExecutor, @unchecked Sendable {
+package final class EventLoop: WorkExecutor, @unchecked Sendable {
     // Unchecked: `incoming` and `threadID` guard themselves; every other variable is touched on the loop's thread
     // only, which `assertOnLoop` holds callers to.
 
@@ -101,22 +101,6 @@ package final class EventLoop: SerialExecutor, @unchecked Sendable {
     /// waits for any more once the loop has gone.
     package func executeUnlessStopped(_ work: @escaping @Sendable () -> Void) {
         _ = offer(.closure(work))
-    }
-
-    /// Runs `work` on the loop and brings back what it returns.
-    package func run<Result: Sendable, Failure: Error>(
-        _ work: @escaping @Sendable () throws(Failure) -> Result
-    ) async throws(Failure) -> Result {
-        let outcome: Swift.Result<Result, Failure> = await withCheckedContinuation { continuation in
-            execute {
-                do throws(Failure) {
-                    continuation.resume(returning: .success(try work()))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        }
-        return try outcome.get()
     }
 
     /// Runs what is still queued, ends the thread and returns. Watches and timers that are left do not fire again.
