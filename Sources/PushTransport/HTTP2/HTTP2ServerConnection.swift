@@ -39,8 +39,6 @@ package final class HTTP2ServerConnection {
     package let loop: EventLoop
     package let channel: Channel
     package let engine: HTTP2ServerEngine
-    /// For the owner's own state of this connection.
-    package var context: AnyObject?
     private weak var delegate: (any HTTP2ServerConnectionDelegate)?
     private let options: Options
     /// Takes everything and sends nothing more, not even what HTTP/2 owes the client: for simulating a dead peer.

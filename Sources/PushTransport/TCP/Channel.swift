@@ -75,7 +75,6 @@ package final class Channel {
     private let tls: TLSEngine?
     private var watch: Watch?
     private var state = State.opening
-    private var pending = ByteQueue()
     private var plainOutput = ByteQueue()
     private var closingTimer: TimerID?
     /// What the handler is told when the channel has closed after lingering.
@@ -124,7 +123,7 @@ package final class Channel {
 
     /// What the socket has not taken yet.
     package var outputBacklog: Int {
-        pending.count + plainOutput.count + (tls?.output.count ?? 0)
+        plainOutput.count + (tls?.output.count ?? 0)
     }
 
     /// Whether the handler should hold back.
@@ -286,34 +285,21 @@ package final class Channel {
     // MARK: Writing
 
     private func encryptOutput() throws(TLSError) {
-        guard let tls else {
-            unsafe plainOutput.withBytes { unsafe pending.append($0) }
-            plainOutput.removeAll()
-            return
-        }
-        guard tls.state == .established, !plainOutput.isEmpty else { return }
+        guard let tls, tls.state == .established, !plainOutput.isEmpty else { return }
         try unsafe plainOutput.withBytes { (bytes) throws(TLSError) in try unsafe tls.write(bytes) }
         plainOutput.removeAll()
     }
 
     /// Nil: everything went out. Otherwise the socket is full or broken.
     private func sendOutput() -> Socket.Transfer? {
-        if tls != nil { return sendEncrypted() }
-        while !pending.isEmpty {
-            let transfer = unsafe pending.withBytes { unsafe socket.send($0) }
-            guard case .bytes(let count) = transfer else { return transfer }
-            pending.consume(count)
-            bytesSent += UInt64(count)
-        }
-        return nil
+        if let tls { send(&tls.output) } else { send(&plainOutput) }
     }
 
-    private func sendEncrypted() -> Socket.Transfer? {
-        guard let tls else { return nil }
-        while !tls.output.isEmpty {
-            let transfer = unsafe tls.output.withBytes { unsafe socket.send($0) }
+    private func send(_ bytes: inout ByteQueue) -> Socket.Transfer? {
+        while !bytes.isEmpty {
+            let transfer = unsafe bytes.withBytes { unsafe socket.send($0) }
             guard case .bytes(let count) = transfer else { return transfer }
-            tls.output.consume(count)
+            bytes.consume(count)
             bytesSent += UInt64(count)
         }
         return nil
