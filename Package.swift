@@ -26,10 +26,22 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
         .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
 
+        // Floor 1: values, bytes and decisions. No I/O, no clock.
+        .target(name: "PushTime", swiftSettings: settings),
+        .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
+        .target(name: "PushWire", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+
         // Floor 2 and 3: loops, and what moves bytes on them.
-        .target(name: "PushLoop", dependencies: ["CLinux", "CEvent"], swiftSettings: settingsOverC),
+        .target(name: "PushLoop", dependencies: ["PushTime", "CLinux", "CEvent"], swiftSettings: settingsOverC),
         .target(
             name: "PushTransport", dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ"],
+            swiftSettings: settingsOverC),
+
+        // Floor 4: the actors that hold sessions to a push service.
+        .target(
+            name: "PushGateways",
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
             swiftSettings: settingsOverC),
 
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
@@ -37,12 +49,32 @@ let package = Package(
 
         // Floor 5: what runs.
         .executableTarget(
-            name: "carillon", dependencies: ["PushSimulator", "PushTransport", "PushLoop"], swiftSettings: settings),
+            name: "carillon",
+            dependencies: [
+                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushSimulator", "PushTransport",
+                "PushLoop",
+            ], swiftSettings: settings),
         .executableTarget(
-            name: "Benchmarks", dependencies: ["PushTransport", "PushLoop", "TestSupport"], swiftSettings: settings),
+            name: "Benchmarks",
+            dependencies: [
+                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
 
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(name: "TestSupport", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        .testTarget(name: "PushModelTests", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+        .testTarget(
+            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "PushLogicTests", dependencies: ["PushLogic", "PushModel", "PushTime", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushGatewaysTests",
+            dependencies: [
+                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
+                "TestSupport",
+            ], swiftSettings: settings),
         .testTarget(name: "PushLoopTests", dependencies: ["PushLoop", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],

@@ -1,0 +1,22 @@
+/// The name of an app in the configuration: one bundle id in one environment with its credential.
+package struct AppID: Hashable, Sendable, CustomStringConvertible {
+    package let name: String
+
+    /// Nil unless 1 to 64 of `a-z A-Z 0-9 . _ -`: it stands in event topics, metrics and paths.
+    package init?(_ name: String) {
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else { return nil }
+        self.name = name
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "-"):
+            true
+        default:
+            false
+        }
+    }
+
+    package var description: String { name }
+}

@@ -1,0 +1,108 @@
+/// The address of one app on one device, as the push service gave it out: opaque bytes.
+///
+/// Tokens of the usual 32 bytes lie in the value itself, so that a batch of deliveries is one run of memory. Longer
+/// ones are as good, Apple asks not to assume a length. Nothing prints a whole token.
+package struct DeviceToken: Hashable, Sendable {
+    /// Apple's old documentation says 100; twice that is no token.
+    package static let maximumLength = 100
+
+    // The first 32 bytes, big-endian, zero where the token is shorter; `rest` holds what is past them.
+    private let word0: UInt64
+    private let word1: UInt64
+    private let word2: UInt64
+    private let word3: UInt64
+    private let length: UInt8
+    private let rest: [UInt8]?
+
+    /// Nil when there are none or more than `maximumLength`.
+    package init?(bytes: some Collection<UInt8>) {
+        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        for (index, byte) in bytes.prefix(32).enumerated() {
+            let shifted = UInt64(byte) << UInt64(56 - 8 * (index & 7))
+            switch index >> 3 {
+            case 0: words.0 |= shifted
+            case 1: words.1 |= shifted
+            case 2: words.2 |= shifted
+            default: words.3 |= shifted
+            }
+        }
+        (word0, word1, word2, word3) = words
+        length = UInt8(bytes.count)
+        rest = bytes.count > 32 ? Array(bytes.dropFirst(32)) : nil
+    }
+
+    /// Hexadecimal in either case. Nil for anything else.
+    package init?(hex: some StringProtocol) {
+        let digits = hex.utf8
+        guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maximumLength else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for digit in digits {
+            guard let value = HexDigits.value(of: digit) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | value)
+                high = nil
+            } else {
+                high = value
+            }
+        }
+        self.init(bytes: bytes)
+    }
+
+    /// From four words, for tokens that are numbers: load tools and tests.
+    package init(words: (UInt64, UInt64, UInt64, UInt64)) {
+        (word0, word1, word2, word3) = words
+        length = 32
+        rest = nil
+    }
+
+    package var byteCount: Int { Int(length) }
+    package var hexLength: Int { 2 * Int(length) }
+
+    package var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(byteCount)
+        for index in 0..<min(32, byteCount) {
+            let word = [word0, word1, word2, word3][index >> 3]
+            bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7))))
+        }
+        return bytes + (rest ?? [])
+    }
+
+    /// Writes the token in lower-case digits and returns how many: `hexLength`.
+    ///
+    /// - Important: `text` has room for `hexLength` bytes, and for 64 in any case.
+    package func writeHex(into text: UnsafeMutableRawPointer) -> Int {
+        unsafe HexDigits.write(word0, into: text)
+        unsafe HexDigits.write(word1, into: text + 16)
+        unsafe HexDigits.write(word2, into: text + 32)
+        unsafe HexDigits.write(word3, into: text + 48)
+        if let rest {
+            var end = unsafe text + 64
+            for byte in rest {
+                let digits = HexDigits.of(UInt32(byte))
+                unsafe end.storeBytes(of: UInt8(truncatingIfNeeded: digits >> 8), as: UInt8.self)
+                unsafe (end + 1).storeBytes(of: UInt8(truncatingIfNeeded: digits), as: UInt8.self)
+                unsafe end += 2
+            }
+        }
+        return hexLength
+    }
+
+    /// All of it. For the wire and the registry, never for people.
+    package var hex: String {
+        unsafe withUnsafeTemporaryAllocation(byteCount: max(64, hexLength), alignment: 8) { text in
+            let count = unsafe writeHex(into: text.baseAddress!)
+            return unsafe String(decoding: text.prefix(count), as: UTF8.self)
+        }
+    }
+}
+
+extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// Enough to tell two apart in a table, too little to send to.
+    package var description: String { "\(hex.prefix(6))…" }
+    package var debugDescription: String { description }
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .struct) }
+}

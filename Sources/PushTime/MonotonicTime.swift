@@ -1,0 +1,24 @@
+/// A point on the machine's monotonic clock, in nanoseconds. It never goes back and means nothing to another machine.
+package struct MonotonicTime: Hashable, Comparable, Sendable {
+    package let nanoseconds: Int64
+
+    package init(nanoseconds: Int64) {
+        self.nanoseconds = nanoseconds
+    }
+
+    package static let distantFuture = MonotonicTime(nanoseconds: .max)
+
+    package static func < (left: MonotonicTime, right: MonotonicTime) -> Bool {
+        left.nanoseconds < right.nanoseconds
+    }
+
+    /// Saturates: an endless duration gives `distantFuture`, not a trap.
+    package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    package static func - (left: MonotonicTime, right: MonotonicTime) -> Duration {
+        .nanoseconds(left.nanoseconds.subtractingReportingOverflow(right.nanoseconds).partialValue)
+    }
+}
