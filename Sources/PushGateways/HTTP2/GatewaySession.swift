@@ -137,19 +137,12 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
 
     private func send() {
         guard let connection else { return }
-        let now = loop.now
-        while let tag = machine.nextToSend(now: now) {
-            guard let delivery = machine.delivery(tag) else { preconditionFailure("a tag without its delivery") }
-            let taken = unsafe connection.submit(
+        let event = machine.send(now: loop.now) { delivery, tag in
+            unsafe connection.submit(
                 shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,
                 tag: tag)
-            if !taken {
-                machine.notTaken(tag)
-                machine.drain()
-                report(.retiring)
-            }
         }
-        if machine.retireIfWornOut() { report(.retiring) }
+        report(event)
     }
 
     /// What happened comes after the deliveries that ended before it.

@@ -14,6 +14,9 @@ final class RequestValues {
     private let text: UnsafeMutableRawPointer
     private let values: UnsafeMutablePointer<UnsafeRawBufferPointer>
 
+    private var lastExpiration: Int64?
+    private var lastExpirationText = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+
     init() {
         precondition(Self.pathRoom <= Self.idPlace)
         unsafe text = .allocate(byteCount: Self.size, alignment: 8)
@@ -37,7 +40,7 @@ final class RequestValues {
         unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idPlace, count: APNSID.textLength)
         var count = 2
         if let expiresAt = delivery.message.expiresAt {
-            unsafe values[count] = unsafe writeDecimal(max(0, expiresAt))
+            unsafe values[count] = expiration(expiresAt)
             count += 1
         }
         if let collapseID = delivery.message.collapseID {
@@ -50,6 +53,15 @@ final class RequestValues {
             count += 1
         }
         return unsafe UnsafeBufferPointer(start: values, count: count)
+    }
+
+    /// Most deliveries in a row are of one message.
+    private func expiration(_ seconds: Int64) -> UnsafeRawBufferPointer {
+        if seconds != lastExpiration {
+            lastExpiration = seconds
+            unsafe lastExpirationText = writeDecimal(max(0, seconds))
+        }
+        return unsafe lastExpirationText
     }
 
     private func writeDecimal(_ number: Int64) -> UnsafeRawBufferPointer {

@@ -89,28 +89,22 @@ package struct ConnectionMachine: ~Copyable {
 
     // MARK: Sending
 
-    /// The tag of the next delivery to be sent, which counts as sent from now on. Nil: nothing may be sent.
-    package mutating func nextToSend(now: MonotonicTime) -> UInt64? {
-        guard phase == .open, inFlight.count < limit, requests < settings.mostRequests else { return nil }
-        guard var delivery = waiting.popFirst() else { return nil }
-        delivery.attempt &+= 1
-        requests += 1
-        return inFlight.add(delivery, at: now)
-    }
-
-    package func delivery(_ tag: UInt64) -> Delivery? { inFlight[tag] }
-
-    /// The transport did not take what `nextToSend` gave: it never left, and this session takes no more.
-    package mutating func notTaken(_ tag: UInt64) {
-        guard var (delivery, _) = inFlight.remove(tag) else { return }
-        delivery.attempt &-= 1
-        end(delivery, .notProcessed)
-    }
-
-    /// True once, when so many requests have gone out that the session has to be replaced.
-    package mutating func retireIfWornOut() -> Bool {
-        guard phase == .open, requests >= settings.mostRequests else { return false }
-        return drain()
+    /// Hands each delivery that may be sent now to `submit`, with the tag by which its end is to be told. When `submit`
+    /// returns false the transport takes no more: the session drains, and `retiring` is to be reported.
+    package mutating func send(
+        now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Bool
+    ) -> ConnectionEvent? {
+        while phase == .open, inFlight.count < limit, var delivery = waiting.popFirst() {
+            guard requests < settings.mostRequests, submit(delivery, inFlight.nextTag) else {
+                end(delivery, .notProcessed)
+                drain()
+                return .retiring
+            }
+            delivery.attempt &+= 1
+            requests += 1
+            inFlight.add(delivery, at: now)
+        }
+        return nil
     }
 
     // MARK: What the peer did

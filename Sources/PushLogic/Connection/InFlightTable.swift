@@ -21,8 +21,14 @@ struct InFlightTable {
     var oldestTag: UInt64? { oldest < 0 ? nil : tag(oldest) }
     var oldestSentAt: MonotonicTime? { oldest < 0 ? nil : slots[Int(oldest)].sentAt }
 
+    /// What `add` will call the next delivery.
+    var nextTag: UInt64 {
+        free.last.map { tag($0) } ?? UInt64(slots.count)
+    }
+
     /// The tag names this delivery and no later one in the same slot.
-    mutating func add(_ delivery: Delivery, at time: MonotonicTime) -> UInt64 {
+    @discardableResult
+    mutating func add(_ delivery: consuming Delivery, at time: MonotonicTime) -> UInt64 {
         let slot: Int32
         if let last = free.popLast() {
             slot = last
@@ -39,11 +45,6 @@ struct InFlightTable {
         newest = slot
         count += 1
         return tag(slot)
-    }
-
-    subscript(tag: UInt64) -> Delivery? {
-        guard let place = place(of: tag) else { return nil }
-        return slots[place].delivery
     }
 
     /// Nil when the tag names nothing that is still in flight.
