@@ -62,7 +62,8 @@ struct HTTP2Memory: ~Copyable {
 
     private static func allocate(_ size: Int, _ state: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         let state = unsafe state!.assumingMemoryBound(to: State.self)
-        let number = (size + step - 1) / step
+        // A block of no bytes still needs room for its place in a list.
+        let number = size > largest ? system : max(1, (size + step - 1) / step)
         guard number < system else {
             let (bytes, overflow) = size.addingReportingOverflow(headerSize)
             guard !overflow, let block = unsafe malloc(bytes) else { return nil }
