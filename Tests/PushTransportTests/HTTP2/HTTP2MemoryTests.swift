@@ -11,7 +11,7 @@ import Testing
         var mark: UInt8
 
         func isIntact(_ count: Int) -> Bool {
-            (0..<count).allSatisfy { start.load(fromByteOffset: $0, as: UInt8.self) == mark }
+            UnsafeRawBufferPointer(start: start, count: count).elementsEqual([UInt8](repeating: mark, count: count))
         }
     }
 
@@ -21,7 +21,7 @@ import Testing
         let memory = HTTP2Memory()
         let functions = memory.functions.pointee
         var blocks: [Block] = []
-        for round in 0..<20_000 {
+        for round in 0..<4000 {
             let size = Int.random(in: 0...(round % 50 == 0 ? 40_000 : 1200), using: &random)
             switch Int.random(in: 0..<10, using: &random) {
             case 0..<4:
