@@ -7,14 +7,17 @@ struct Accounts {
     /// By apns-id, how often Apple processed it and took it.
     private var taken: [String: Int] = [:]
 
-    /// From the simulator's record.
-    init(_ apple: SimulatedApple) async throws {
-        var since = 0
+    /// The last number that was read of the simulator's record.
+    private(set) var last = 0
+
+    /// From the simulator's record, or what came after a number of it.
+    init(_ apple: SimulatedApple, since: Int = 0) async throws {
+        last = since
         while true {
-            let lines = await apple.received(since: since)
+            let lines = await apple.received(since: last)
             if lines.isEmpty { return }
             for line in lines {
-                since = max(since, line.number)
+                last = max(last, line.number)
                 if line.isTaken { taken[line.id, default: 0] += 1 }
             }
         }
