@@ -4,14 +4,14 @@ import Testing
 
 @Suite struct ConfigurationEnvironmentTests {
     @Test func `flag before environment before file before default`() throws {
-        let text = "{ data: 'file', \(shop) }"
+        let text = "{ data: 'file', \(minimalApp) }"
         let environment = ["CARILLON_DATA": "environment"]
         let flags = ["data": "flag"]
-        #expect(try parse("{ \(shop) }").configuration.data == "/etc/data")
-        #expect(try parse(text).configuration.data == "/etc/file")
-        #expect(try parse(text, environment: environment).configuration.data == "environment")
-        #expect(try parse(text, environment: environment, flags: flags).configuration.data == "flag")
-        #expect(try parse(text, environment: ["CARILLON_DATA": ""]).configuration.data == "/etc/file")
+        #expect(try parseConfiguration("{ \(minimalApp) }").configuration.data == "/etc/data")
+        #expect(try parseConfiguration(text).configuration.data == "/etc/file")
+        #expect(try parseConfiguration(text, environment: environment).configuration.data == "environment")
+        #expect(try parseConfiguration(text, environment: environment, flags: flags).configuration.data == "flag")
+        #expect(try parseConfiguration(text, environment: ["CARILLON_DATA": ""]).configuration.data == "/etc/file")
     }
 
     static let values: [(String, String, String, String)] = [
@@ -34,21 +34,21 @@ import Testing
     @Test(arguments: values)
     func `a variable sets`(_ name: String, _ words: String, _ path: String, _ value: String) throws {
         let text = """
-            { \(shop.replacing("shop: {", with: "'shop-eu.1': {")), security: { curve: { secret_key_file: "s" },
+            { \(minimalApp.replacing("shop: {", with: "'shop-eu.1': {")), security: { curve: { secret_key_file: "s" },
               clients: { orders: { public_key: "\(ConfigurationFaultTests.z85)", push: [] } } } }
             """
-        #expect(try parse(text, environment: [name: words]).configuration[path] == value)
+        #expect(try parseConfiguration(text, environment: [name: words]).configuration[path] == value)
     }
 
     @Test func `a variable can be the half of a section that is not enough`() {
-        let all = faults("{ \(shop) }", environment: ["CARILLON_APPS_SHOP_ENDPOINT_PORT": "2197"])
+        let all = configurationFaults("{ \(minimalApp) }", environment: ["CARILLON_APPS_SHOP_ENDPOINT_PORT": "2197"])
         #expect(all.map(\.path) == ["apps.shop.endpoint"])
         #expect(all.first?.problem.hasPrefix("host is missing") == true)
     }
 
     @Test func `a variable's fault names the variable`() {
-        let all = faults(
-            "{ \(shop) }",
+        let all = configurationFaults(
+            "{ \(minimalApp) }",
             environment: [
                 "CARILLON_APPS_SHOP_GATEWAY_CONNECTIONS_MIN": "many", "CARILLON_SECURITY_INSECURE": "yes",
                 "CARILLON_DEDUPE_WINDOW": "7",
@@ -67,16 +67,16 @@ import Testing
             "'\(id)': { topic: '\(topic)', environment: 'sandbox', credential: { certificate: 'c' } }"
         }
         let text = "{ apps: { \(app("shop-eu", "a")), \(app("shop_eu", "b")) } }"
-        #expect(faults(text).isEmpty)
-        let all = faults(text, environment: ["CARILLON_APPS_SHOP_EU_TOPIC": "x"])
+        #expect(configurationFaults(text).isEmpty)
+        let all = configurationFaults(text, environment: ["CARILLON_APPS_SHOP_EU_TOPIC": "x"])
         #expect(
             all.contains { $0.problem == "this variable would also mean apps.shop-eu.topic; set both in the file" },
             "\(all)")
     }
 
     @Test func `what looks like a setting and is none is warned of`() throws {
-        let warnings = try parse(
-            "{ \(shop) }",
+        let warnings = try parseConfiguration(
+            "{ \(minimalApp) }",
             environment: [
                 "CARILLON_CONFIG": "x", "CARILLON_LOG_LEVLE": "info", "CARILLON_LOG_COLOURS_OF_THE_RAINBOW": "all",
                 "CARILLON_APPS_NEWS_GATEWAY_CONNECTIONS_MAX": "3", "CARILLON_SERVICE_HOST": "10.0.0.1",

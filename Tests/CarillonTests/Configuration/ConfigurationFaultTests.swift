@@ -34,83 +34,92 @@ import Testing
         Case("[1]", 1, "", "the file must hold one object, { … }, not an array"),
         Case("{}", 1, "", "there is no app"),
         // Unknown and repeated keys.
-        Case("{ \(shop),\n intak: {} }", 3, "intak", "there is no key \"intak\" here; did you mean \"intake\"?"),
-        Case("{ \(shop),\n insecure: true }", 3, "insecure", "it belongs to security.insecure"),
-        Case("{ \(shop),\n zzzzzzzz: 1 }", 3, "zzzzzzzz", "known here: data, intake, events,"),
-        Case("{ \(shop), log: {\n levle: 'info' } }", 3, "log.levle", "did you mean \"level\"?"),
-        Case("{ \(shop), data: 'a',\n data: 'b' }", 3, "data", "this key is here twice; keep one"),
+        Case("{ \(minimalApp),\n intak: {} }", 3, "intak", "there is no key \"intak\" here; did you mean \"intake\"?"),
+        Case("{ \(minimalApp),\n insecure: true }", 3, "insecure", "it belongs to security.insecure"),
+        Case("{ \(minimalApp),\n zzzzzzzz: 1 }", 3, "zzzzzzzz", "known here: data, intake, events,"),
+        Case("{ \(minimalApp), log: {\n levle: 'info' } }", 3, "log.levle", "did you mean \"level\"?"),
+        Case("{ \(minimalApp), data: 'a',\n data: 'b' }", 3, "data", "this key is here twice; keep one"),
         Case(app("gateway: { conections: {} }"), 4, "apps.a.gateway.conections", "did you mean \"connections\"?"),
         // Kinds.
-        Case("{ \(shop),\n data: 5 }", 3, "data", "this must be text in quotes, not a number"),
-        Case("{ \(shop),\n data: '' }", 3, "data", "this must be text in quotes, not an empty one"),
-        Case("{ \(shop),\n data: null }", 3, "data", "null is no value here; leave the key out"),
-        Case("{ \(shop),\n data: '~/x' }", 3, "data", "\"~\" is not expanded here"),
-        Case("{ \(shop),\n intake: 'tcp' }", 3, "intake", "this must be an object, { … }, not a string"),
-        Case("{ \(shop),\n apps2: 1, dedupe: { window: 7 } }", 3, "dedupe.window", "a duration is text with its unit"),
+        Case("{ \(minimalApp),\n data: 5 }", 3, "data", "this must be text in quotes, not a number"),
+        Case("{ \(minimalApp),\n data: '' }", 3, "data", "this must be text in quotes, not an empty one"),
+        Case("{ \(minimalApp),\n data: null }", 3, "data", "null is no value here; leave the key out"),
+        Case("{ \(minimalApp),\n data: '~/x' }", 3, "data", "\"~\" is not expanded here"),
+        Case("{ \(minimalApp),\n intake: 'tcp' }", 3, "intake", "this must be an object, { … }, not a string"),
         Case(
-            "{ \(shop),\n dedupe: { window: '7 days' } }", 3, "dedupe.window",
+            "{ \(minimalApp),\n apps2: 1, dedupe: { window: 7 } }", 3, "dedupe.window",
+            "a duration is text with its unit"),
+        Case(
+            "{ \(minimalApp),\n dedupe: { window: '7 days' } }", 3, "dedupe.window",
             "\"7 days\" is no duration; write \"250ms\""),
-        Case("{ \(shop),\n dedupe: { window: '1s' } }", 3, "dedupe.window", "\"1s\" is out of bounds; from 1m to 366d"),
         Case(
-            "{ \(shop),\n events: { retention: { size: 5 } } }", 3, "events.retention.size",
+            "{ \(minimalApp),\n dedupe: { window: '1s' } }", 3, "dedupe.window",
+            "\"1s\" is out of bounds; from 1m to 366d"),
+        Case(
+            "{ \(minimalApp),\n events: { retention: { size: 5 } } }", 3, "events.retention.size",
             "a size is text with its unit"),
-        Case("{ \(shop),\n events: { retention: { size: '5' } } }", 3, "events.retention.size", "\"5\" is no size"),
         Case(
-            "{ \(shop),\n events: { retention: { size: '5B' } } }", 3, "events.retention.size", "from 1MiB to 1024TiB"),
+            "{ \(minimalApp),\n events: { retention: { size: '5' } } }", 3, "events.retention.size", "\"5\" is no size"),
         Case(
-            "{ \(shop),\n log: { level: 'warn' } }", 3, "log.level",
+            "{ \(minimalApp),\n events: { retention: { size: '5B' } } }", 3, "events.retention.size",
+            "from 1MiB to 1024TiB"),
+        Case(
+            "{ \(minimalApp),\n log: { level: 'warn' } }", 3, "log.level",
             "\"warn\" is none of trace, debug, info, notice, warning, error"),
-        Case("{ \(shop),\n log: { format: 'jsn' } }", 3, "log.format", "did you mean \"json\"?"),
+        Case("{ \(minimalApp),\n log: { format: 'jsn' } }", 3, "log.format", "did you mean \"json\"?"),
         Case(
-            "{ \(shop),\n security: { insecure: 'yes' } }", 3, "security.insecure",
+            "{ \(minimalApp),\n security: { insecure: 'yes' } }", 3, "security.insecure",
             "this must be true or false, not a string"),
         // Sockets.
         Case(
-            "{ \(shop),\n intake: { router: '127.0.0.1:1' } }", 3, "intake.router",
+            "{ \(minimalApp),\n intake: { router: '127.0.0.1:1' } }", 3, "intake.router",
             "is no place to bind; write \"tcp://127.0.0.1:5560\""),
-        Case("{ \(shop),\n intake: { router: 'tcp://host:1' } }", 3, "intake.router", "\"host\" is no IP address"),
-        Case("{ \(shop),\n intake: { router: 'tcp://127.0.0.1:x' } }", 3, "intake.router", "is no place to bind"),
-        Case("{ \(shop),\n intake: { router: 'ipc://' } }", 3, "intake.router", "is no place to bind"),
         Case(
-            "{ \(shop),\n intake: { router: 'tcp://127.0.0.1:5561' } }", 3, "intake.router",
+            "{ \(minimalApp),\n intake: { router: 'tcp://host:1' } }", 3, "intake.router", "\"host\" is no IP address"),
+        Case("{ \(minimalApp),\n intake: { router: 'tcp://127.0.0.1:x' } }", 3, "intake.router", "is no place to bind"),
+        Case("{ \(minimalApp),\n intake: { router: 'ipc://' } }", 3, "intake.router", "is no place to bind"),
+        Case(
+            "{ \(minimalApp),\n intake: { router: 'tcp://127.0.0.1:5561' } }", 3, "intake.router",
             "is also the place of intake.pull"),
         Case(
-            "{ \(shop),\n events: { publish: 'ipc:///a',\n replay: 'ipc:///a' } }", 4, "events.replay",
+            "{ \(minimalApp),\n events: { publish: 'ipc:///a',\n replay: 'ipc:///a' } }", 4, "events.replay",
             "is also the place of events.publish"),
         Case(
-            "{ \(shop),\n events: { publish: 'tcp://0.0.0.0:5570' } }", 3, "events.publish",
+            "{ \(minimalApp),\n events: { publish: 'tcp://0.0.0.0:5570' } }", 3, "events.publish",
             "other machines can reach tcp://0.0.0.0:5570, and nothing says who may: set security.curve.secret_key_file"),
-        Case("{ \(shop),\n intake: { pull: 'tcp://*:1' } }", 3, "intake.pull", "other machines can reach"),
-        Case("{ \(shop),\n intake: { pull: 'tcp://[::]:1' } }", 3, "intake.pull", "other machines can reach"),
-        Case("{ \(shop),\n http: { listen: 'here' } }", 3, "http.listen", "\"here\" is no IP address with a port"),
-        Case("{ \(shop),\n http: { listen: 'host:80' } }", 3, "http.listen", "is no IP address with a port"),
-        Case("{ \(shop), http: {\n tls: { key: 'k' } } }", 3, "http.tls", "a certificate is missing"),
+        Case("{ \(minimalApp),\n intake: { pull: 'tcp://*:1' } }", 3, "intake.pull", "other machines can reach"),
+        Case("{ \(minimalApp),\n intake: { pull: 'tcp://[::]:1' } }", 3, "intake.pull", "other machines can reach"),
+        Case(
+            "{ \(minimalApp),\n http: { listen: 'here' } }", 3, "http.listen", "\"here\" is no IP address with a port"),
+        Case("{ \(minimalApp),\n http: { listen: 'host:80' } }", 3, "http.listen", "is no IP address with a port"),
+        Case("{ \(minimalApp), http: {\n tls: { key: 'k' } } }", 3, "http.tls", "a certificate is missing"),
         // Security.
         Case(
-            "{ \(shop), security: {\n clients: { c: {\n public_key: '\(z85)' } } } }", 3, "security.clients.c",
+            "{ \(minimalApp), security: {\n clients: { c: {\n public_key: '\(z85)' } } } }", 3, "security.clients.c",
             "cannot be told from others without"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: {\n c: { push: ['shop'] } } } }", 3,
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: {\n c: { push: ['shop'] } } } }", 3,
             "security.clients.c", "public_key is missing"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: { c: {\n public_key: 'short' } } } }", 3,
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: {\n public_key: 'short' } } } }",
+            3,
             "security.clients.c.public_key", "this is no public key: 40 characters of Z85"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: ['shpo'] } } } }",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: ['shpo'] } } } }",
             3, "security.clients.c.push", "there is no app \"shpo\"; did you mean \"shop\"?"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: 'shop' } } } }",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)',\n push: 'shop' } } } }",
             3, "security.clients.c.push", "this must be a list of texts"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)', push: ['shop'] },\n d: { observe: true, public_key: '\(z85)' } } } }",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)', push: ['shop'] },\n d: { observe: true, public_key: '\(z85)' } } } }",
             3, "security.clients.d.public_key", "this is also the key of client c"),
         Case(
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: {\n 'a b': { observe: true, public_key: '\(z85)' } } } }",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: {\n 'a b': { observe: true, public_key: '\(z85)' } } } }",
             3, "security.clients.a b", "is no name for a client"),
         Case(
-            "{ \(shop), security: {\n curve: {} } }", 3, "security.curve",
+            "{ \(minimalApp), security: {\n curve: {} } }", 3, "security.curve",
             "secret_key_file is missing; `carillon keys curve` makes one"),
-        Case("{ \(shop), http: {\n tls: {} } }", 3, "http.tls", "a certificate is missing"),
+        Case("{ \(minimalApp), http: {\n tls: {} } }", 3, "http.tls", "a certificate is missing"),
         // Apps.
         Case(app("").replacing(" a: {", with: " 'a/b': {"), 1, "apps.a/b", "\"a/b\" is no app id"),
         Case("{ apps: { a:\n 5 } }", 2, "apps.a", "this must be an object"),
@@ -182,7 +191,7 @@ import Testing
     ]
 
     @Test(arguments: cases) func `says what is wrong, where`(_ wrong: Case) throws {
-        let all = faults(wrong.text)
+        let all = configurationFaults(wrong.text)
         let fault = try #require(all.first { $0.path == wrong.path && $0.problem.contains(wrong.problem) }, "\(all)")
         guard case .file("/etc/c.json5", let place) = fault.place else {
             Issue.record("\(fault)"); return
@@ -192,7 +201,7 @@ import Testing
     }
 
     @Test func `all faults come together, in the file's order`() {
-        let all = faults(
+        let all = configurationFaults(
             """
             {
               dta: "x",
@@ -220,28 +229,34 @@ import Testing
 
     /// A text that passes, and what it is warned of.
     static let warned: [(String, String, String)] = [
-        ("{ \(shop), http: { listen: '0.0.0.0:80' } }", "http.listen", "without http.tls all is sent in the clear"),
         (
-            "{ \(shop.replacing("com.example.shop", with: "a.push-type.liveactivity")) }", "apps.shop.topic",
+            "{ \(minimalApp), http: { listen: '0.0.0.0:80' } }", "http.listen",
+            "without http.tls all is sent in the clear"
+        ),
+        (
+            "{ \(minimalApp.replacing("com.example.shop", with: "a.push-type.liveactivity")) }", "apps.shop.topic",
             "give the bundle id alone"
         ),
         (
             app("").replacing("k.p8", with: "AuthKey_XYZ123DEFG.p8"), "apps.a.credential.key_id",
             "the key's id is XYZ123DEFG, and this says ABC123DEFG"
         ),
-        ("{ \(shop), security: { curve: { secret_key_file: 's' } } }", "security.curve", "nobody can connect over TCP"),
         (
-            "{ \(shop), security: { insecure: true, curve: { secret_key_file: 's' } } }", "security.insecure",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' } } }", "security.curve",
+            "nobody can connect over TCP"
+        ),
+        (
+            "{ \(minimalApp), security: { insecure: true, curve: { secret_key_file: 's' } } }", "security.insecure",
             "this has no effect"
         ),
         (
-            "{ \(shop), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)' } } } }",
+            "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)' } } } }",
             "security.clients.c", "this client may do nothing"
         ),
     ]
 
     @Test(arguments: warned) func `warns`(_ text: String, _ path: String, _ problem: String) throws {
-        let warnings = try parse(text).warnings
+        let warnings = try parseConfiguration(text).warnings
         #expect(warnings.count == 1)
         #expect(warnings.contains { $0.path == path && $0.problem.contains(problem) }, "\(warnings)")
     }

@@ -41,7 +41,7 @@ enum Shipped {
         #expect(shipped.data.hasSuffix("/Config/data"))
         let shop = try #require(shipped.app("shop"))
         #expect(shop.gateway == Configuration.Gateway())
-        let plain = try #require(try parse("{ \(CarillonTests.shop) }").configuration.app("shop"))
+        let plain = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.app("shop"))
         #expect(shop.broadcast == plain.broadcast && shop.endpoint == plain.endpoint)
         let feedback = try #require(shipped.app("classic")?.gateway.feedback)
         #expect(feedback == Configuration.Feedback(host: "127.0.0.1"))

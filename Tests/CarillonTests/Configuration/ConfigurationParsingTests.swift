@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ConfigurationParsingTests {
     @Test func `an app alone has defaults for all else`() throws {
-        let configuration = try parse("{ \(shop) }").configuration
+        let configuration = try parseConfiguration("{ \(minimalApp) }").configuration
         var expected = Configuration()
         expected.data = "/etc/data"
         expected.apps = configuration.apps
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test func `the design's file is read`() throws {
-        let parsed = try parse(
+        let parsed = try parseConfiguration(
             """
             {
               data: "./data",
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: values) func `a setting is read`(_ part: String, _ path: String, _ value: String) throws {
-        #expect(try parse("{ \(part), \(shop) }").configuration[path] == value)
+        #expect(try parseConfiguration("{ \(part), \(minimalApp) }").configuration[path] == value)
     }
 
     /// A part of the app's gateway, endpoint or broadcast, likewise.
@@ -95,8 +95,8 @@ import Testing
 
     @Test(arguments: appValues) func `an app's setting is read`(_ part: String, _ path: String, _ value: String) throws
     {
-        let app = shop.replacing("environment:", with: "\(part), environment:")
-        #expect(try parse("{ \(app) }").configuration["apps.shop.\(path)"] == value)
+        let app = minimalApp.replacing("environment:", with: "\(part), environment:")
+        #expect(try parseConfiguration("{ \(app) }").configuration["apps.shop.\(path)"] == value)
     }
 
     @Test func `a binary gateway polls its feedback service`() throws {
@@ -105,16 +105,16 @@ import Testing
               gateway: { protocol: "binary", feedback: { interval: "1h" } },
               endpoint: { host: "10.0.0.1", trust: "ca.pem" } } } }
             """
-        let app = try #require(try parse(text).configuration.app("old"))
+        let app = try #require(try parseConfiguration(text).configuration.app("old"))
         #expect(app.credential == .bundle(certificate: "/etc/p.p12", passwordFile: "/etc/pw"))
         #expect(app.endpoint.port == 2195)
         #expect(app.gateway.feedback == .init(host: "10.0.0.1", port: 2196, interval: .seconds(3600)))
     }
 
     @Test func `clients and CURVE open the sockets`() throws {
-        let parsed = try parse(
+        let parsed = try parseConfiguration(
             """
-            { \(shop), intake: { router: "tcp://0.0.0.0:5560" }, security: {
+            { \(minimalApp), intake: { router: "tcp://0.0.0.0:5560" }, security: {
                 curve: { secret_key_file: "server.curve" },
                 clients: { b: { public_key: "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", observe: true },
                            a: { public_key: "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID", push: ["shop"] } } } }
@@ -134,7 +134,7 @@ import Testing
         ("c.json5", "./", "."), ("d/c.json5", "./", "d/"),
     ])
     func `paths are relative to the file`(_ file: String, _ path: String, _ expected: String) throws {
-        #expect(try parse("{ data: '\(path)', \(shop) }", file: file).configuration.data == expected)
+        #expect(try parseConfiguration("{ data: '\(path)', \(minimalApp) }", file: file).configuration.data == expected)
     }
 
     @Test(

@@ -4,20 +4,21 @@ import Testing
 
 @Suite struct ConfigurationReloadTests {
     private func changes(_ old: String, _ new: String) throws -> [String] {
-        try parse(old).configuration.changes(to: try parse(new).configuration).map(\.description)
+        try parseConfiguration(old).configuration.changes(to: try parseConfiguration(new).configuration).map(
+            \.description)
     }
 
     @Test func `nothing changed`() throws {
-        #expect(try changes("{ \(shop) }", "{ \(shop), data: './data', log: {} }").isEmpty)
+        #expect(try changes("{ \(minimalApp) }", "{ \(minimalApp), data: './data', log: {} }").isEmpty)
     }
 
     @Test func `each change says when it applies`() throws {
         let new = """
-            { \(shop.replacing("environment:", with: "gateway: { connections: { max: 9 }, ping_after: '30s' }, environment:")),
+            { \(minimalApp.replacing("environment:", with: "gateway: { connections: { max: 9 }, ping_after: '30s' }, environment:")),
               data: "/d", dedupe: { window: "1d" }, http: { tls: { certificate: "/c.pem" } } }
             """
         #expect(
-            try changes("{ \(shop) }", new) == [
+            try changes("{ \(minimalApp) }", new) == [
                 "data: /etc/data → /d: needs a restart; until then the old value stays",
                 "http.tls: new, /c.pem: needs a restart; until then the old value stays",
                 "dedupe.window: 7d → 1d: applies now",
@@ -30,19 +31,20 @@ import Testing
         let client = """
             security: { curve: { secret_key_file: "/s" }, clients: { c: { public_key: "\(ConfigurationFaultTests.z85)", observe: true } } }
             """
-        let other = shop.replacing("shop", with: "news")
+        let other = minimalApp.replacing("shop", with: "news")
         #expect(
-            try changes("{ \(shop), security: { curve: { secret_key_file: '/s' } } }", "{ \(other), \(client) }") == [
-                "security.clients.c: new, \(ConfigurationFaultTests.z85): applies now",
-                "apps.news: new, com.example.news: applies now",
-                "apps.shop: gone, was com.example.shop: applies now",
-            ])
+            try changes("{ \(minimalApp), security: { curve: { secret_key_file: '/s' } } }", "{ \(other), \(client) }")
+                == [
+                    "security.clients.c: new, \(ConfigurationFaultTests.z85): applies now",
+                    "apps.news: new, com.example.news: applies now",
+                    "apps.shop: gone, was com.example.shop: applies now",
+                ])
     }
 
     @Test func `what needs a restart stays as it was`() throws {
-        let old = try parse("{ \(shop) }").configuration
-        let sandbox = shop.replacing("production", with: "sandbox").replacing("ABC123DEFG", with: "XYZ123DEFG")
-        let new = try parse(
+        let old = try parseConfiguration("{ \(minimalApp) }").configuration
+        let sandbox = minimalApp.replacing("production", with: "sandbox").replacing("ABC123DEFG", with: "XYZ123DEFG")
+        let new = try parseConfiguration(
             """
             { \(sandbox), data: "/d", intake: { pull: "off" }, events: { replay: "off", retention: { age: "1d" } },
               http: { listen: "off", tls: { certificate: "c" } }, security: { insecure: true }, log: { level: "debug" } }
@@ -62,9 +64,9 @@ import Testing
     }
 
     @Test func `what needs no restart is in force afterwards`() throws {
-        let old = try parse("{ \(shop) }").configuration
-        let new = try parse(
-            "{ \(shop.replacing("ABC123DEFG", with: "XYZ123DEFG")), dedupe: { window: '1d' }, log: { format: 'json' } }"
+        let old = try parseConfiguration("{ \(minimalApp) }").configuration
+        let new = try parseConfiguration(
+            "{ \(minimalApp.replacing("ABC123DEFG", with: "XYZ123DEFG")), dedupe: { window: '1d' }, log: { format: 'json' } }"
         ).configuration
         #expect(old.reloaded(to: new) == new)
         #expect(!old.changes(to: new).isEmpty)

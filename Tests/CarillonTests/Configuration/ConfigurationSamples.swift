@@ -1,23 +1,23 @@
 @testable import carillon
 
 /// The least that an app needs, as part of a file.
-let shop = """
+let minimalApp = """
     apps: { shop: { topic: "com.example.shop", environment: "production",
       credential: { key: "AuthKey_ABC123DEFG.p8", key_id: "ABC123DEFG", team_id: "DEF123GHIJ" } } }
     """
 
-func parse(
+func parseConfiguration(
     _ text: String, file: String = "/etc/c.json5", environment: [String: String] = [:], flags: [String: String] = [:]
 ) throws(ConfigurationError) -> Configuration.Parsed {
     try Configuration.parse(Array(text.utf8), file: file, environment: environment, flags: flags)
 }
 
 /// What is wrong with a text; empty if nothing is.
-func faults(
+func configurationFaults(
     _ text: String, environment: [String: String] = [:], flags: [String: String] = [:]
 ) -> [ConfigurationFault] {
     do {
-        _ = try parse(text, environment: environment, flags: flags)
+        _ = try parseConfiguration(text, environment: environment, flags: flags)
         return []
     } catch {
         return error.faults
