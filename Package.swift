@@ -27,6 +27,7 @@ let package = Package(
         .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
 
         // Floor 1: values, bytes and decisions. No I/O, no clock.
+        .target(name: "JSON5", swiftSettings: settings),
         .target(name: "PushTime", swiftSettings: settings),
         .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
         .target(name: "PushWire", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
@@ -45,14 +46,15 @@ let package = Package(
             swiftSettings: settingsOverC),
 
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
-        .target(name: "PushSimulator", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settingsOverC),
+        .target(
+            name: "PushSimulator", dependencies: ["JSON5", "PushTransport", "PushLoop"], swiftSettings: settingsOverC),
 
         // Floor 5: what runs.
         .executableTarget(
             name: "carillon",
             dependencies: [
                 "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushSimulator", "PushTransport",
-                "PushLoop",
+                "PushLoop", "JSON5",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
@@ -63,6 +65,7 @@ let package = Package(
 
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(name: "TestSupport", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "PushModelTests", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
         .testTarget(
             name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport"], swiftSettings: settings),
@@ -80,10 +83,12 @@ let package = Package(
             name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "PushSimulatorTests", dependencies: ["PushSimulator", "PushTransport", "PushLoop", "TestSupport"],
+            name: "PushSimulatorTests",
+            dependencies: ["PushSimulator", "JSON5", "PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
-            name: "CarillonTests", dependencies: ["carillon", "TestSupport", "PushTransport", "PushLoop"],
+            name: "CarillonTests",
+            dependencies: ["carillon", "TestSupport", "JSON5", "PushModel", "PushTransport", "PushLoop"],
             swiftSettings: settings),
     ]
 )
@@ -93,7 +98,7 @@ if Context.environment["CARILLON_FUZZ"] != nil {
     package.targets += [
         .systemLibrary(name: "CFuzz", path: "Tools/fuzz/CFuzz"),
         .executableTarget(
-            name: "Fuzz", dependencies: ["PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz"],
+            name: "Fuzz", dependencies: ["JSON5", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz"],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
     ]
 }

@@ -1,3 +1,4 @@
+import JSON5
 import PushLoop
 
 extension SimulatorMachine {
@@ -151,7 +152,7 @@ extension SimulatorMachine {
     ) -> Reason {
         if body.isEmpty { return .payloadEmpty }
         if body.count > PushType.alert.payloadLimit { return .payloadTooLarge }
-        guard let tree = JSONTree.strict(body), case .object = tree else { return .badRequestPayload }
+        guard let tree = JSONTree.strict(body), tree.members != nil else { return .badRequestPayload }
         guard let type = tree["push-type"] else { return .missingPushType }
         guard type.string == "LiveActivity" else { return .invalidPushType }
         guard let policy = tree["message-storage-policy"] else { return .missingChannelQueueSize }

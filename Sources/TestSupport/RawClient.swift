@@ -43,6 +43,27 @@ package final class RawClient {
         try connect(&address, MemoryLayout<sockaddr_in>.size)
     }
 
+    package init(unixSocket path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        setUp(nil)
+        var address = Self.address(of: path)
+        try connect(&address, MemoryLayout<sockaddr_un>.size)
+    }
+
+    /// Nil where connecting would have to wait, because too many are waiting already.
+    package init?(unixSocketAtOnce path: String) {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        var address = Self.address(of: path)
+        guard (try? connect(&address, MemoryLayout<sockaddr_un>.size)) != nil else { return nil }
+    }
+
+    private static func address(of path: String) -> sockaddr_un {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
+        return address
+    }
+
     package init(port6 port: UInt16) throws {
         descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
         setUp(nil)
@@ -80,6 +101,11 @@ package final class RawClient {
         guard !isClosed else { return }
         isClosed = true
         Glibc.close(descriptor)
+    }
+
+    /// Says that nothing more follows, and can still read.
+    package func endSending() {
+        shutdown(descriptor, CInt(SHUT_WR))
     }
 
     /// Closes with a reset instead of an orderly end.

@@ -6,7 +6,7 @@ enum Carillon {
     static let version = "0.1.0"
 
     /// Every verb that there is, in the order in which help lists them.
-    static let verbs: [Verb] = [SimulateVerb.verb, VersionVerb.verb]
+    static let verbs: [Verb] = [ScaleVerb.verb, SimulateVerb.verb, VersionVerb.verb]
 
     static func main() async {
         // A peer that hangs up is an error to handle, not a signal to die of.

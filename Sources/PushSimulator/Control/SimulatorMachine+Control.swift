@@ -1,3 +1,4 @@
+import JSON5
 package import PushLoop
 
 extension SimulatorMachine {
@@ -181,7 +182,7 @@ extension SimulatorMachine {
 
     /// Each rule of a script as JSON, so that GET shows what was given.
     private static func sources(_ tree: JSONTree) -> [[UInt8]] {
-        guard case .array(let rules) = tree["rules"] else { return [] }
+        guard let rules = tree["rules"]?.elements else { return [] }
         return rules.map { rule in
             var text = JSONText()
             text.tree(rule)

@@ -1,3 +1,4 @@
+import JSON5
 import PushLoop
 
 extension SimulatorMachine {
@@ -70,7 +71,7 @@ extension SimulatorMachine {
                 throw object.error("unknown", "this must be \"accept\" or \"reject\"")
             }
             guard let list = object.value("devices") else { return [(DeviceBook.Pattern, DeviceBook.Device)]() }
-            guard case .array(let elements) = list else { throw object.error("devices", "this must be an array") }
+            guard let elements = list.elements else { throw object.error("devices", "this must be an array") }
             return try elements.enumerated().map { index, element in
                 let path = "devices[\(index)]"
                 guard let text = element["token"]?.string else {
@@ -95,7 +96,7 @@ extension SimulatorMachine {
         }
         device.environment = try object.choice("environment", of: APNsEnvironment.self)
         if let topics = object.value("topics") {
-            guard case .array(let list) = topics, list.allSatisfy({ $0.string != nil }) else {
+            guard let list = topics.elements, list.allSatisfy({ $0.string != nil }) else {
                 throw object.error("topics", "this must be an array of bundle ids")
             }
             device.topics = list.compactMap(\.string)

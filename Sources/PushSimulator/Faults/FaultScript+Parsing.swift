@@ -1,3 +1,5 @@
+import JSON5
+
 extension FaultScript {
     /// Reads a script from JSON5 text.
     package init(_ text: [UInt8]) throws(ScriptError) {
@@ -14,7 +16,7 @@ extension FaultScript {
         let object = try ScriptObject(tree, at: "", keys: ["seed", "rules"])
         seed = UInt64(try object.integer("seed", in: 0...9_007_199_254_740_992) ?? 1)
         guard let list = object.value("rules") else { return }
-        guard case .array(let elements) = list else { throw object.error("rules", "this must be an array of rules") }
+        guard let elements = list.elements else { throw object.error("rules", "this must be an array of rules") }
         guard elements.count <= Self.mostRules else {
             throw object.error("rules", "\(elements.count) rules are more than the \(Self.mostRules) there may be")
         }
@@ -34,7 +36,7 @@ extension FaultScript {
     private mutating func append(_ tree: JSONTree, at path: String, line: Int?) throws(ScriptError) {
         // The line of the rule is that of its first key, which is nearer than that of the list.
         var line = line
-        if case .object(let members) = tree, let first = members.first { line = first.line }
+        if let first = tree.members?.first { line = first.line }
         let object = try ScriptObject(tree, at: path, line: line, keys: Self.ruleKeys)
         var rule = FaultRule()
         rule.moment = try object.choice("on", of: FaultRule.Moment.self) ?? .request
@@ -43,7 +45,7 @@ extension FaultScript {
             rule.match = try FaultRule.Match(match, at: object.path(of: "match"), line: object.line(of: "match"))
         }
         if let latency = object.value("latency") {
-            if case .object = latency {
+            if latency.members != nil {
                 let parts = try ScriptObject(
                     latency, at: object.path(of: "latency"), line: object.line(of: "latency"),
                     keys: ["fixed", "spread"])
@@ -98,7 +100,7 @@ extension FaultScript {
 
     private mutating func answer(_ object: ScriptObject) throws(ScriptError) -> FaultRule.Answer {
         let parts = try ScriptObject(
-            object.value("answer") ?? .null, at: object.path(of: "answer"), line: object.line(of: "answer"),
+            object.value("answer") ?? JSONTree(.null), at: object.path(of: "answer"), line: object.line(of: "answer"),
             keys: ["status", "reason", "timestamp", "retry_after"])
         let name = try parts.string("reason")
         let known = name.flatMap { Reason(named: $0) }
@@ -122,7 +124,7 @@ extension FaultScript {
 
     private static func goAway(_ object: ScriptObject) throws(ScriptError) -> FaultRule.GoAway {
         let parts = try ScriptObject(
-            object.value("goaway") ?? .null, at: object.path(of: "goaway"), line: object.line(of: "goaway"),
+            object.value("goaway") ?? JSONTree(.null), at: object.path(of: "goaway"), line: object.line(of: "goaway"),
             keys: ["last", "back", "code", "reason", "close"])
         var goAway = FaultRule.GoAway()
         if let last = try parts.integer("last", in: 0...Int64(Int32.max)) {
@@ -145,7 +147,7 @@ extension FaultScript {
     ]
 
     private static func code(_ key: String, _ object: ScriptObject) throws(ScriptError) -> UInt32 {
-        if let value = object.value(key), case .string(let name) = value {
+        if let name = object.value(key)?.string {
             guard let code = codes.firstIndex(of: name) else {
                 throw object.error(key, "\"\(name)\" is none of \(codes.joined(separator: ", "))")
             }

@@ -1,3 +1,5 @@
+import JSON5
+
 /// What is wrong with a script or a request to the control port, where, and how it would be right.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
     package let line: Int?
@@ -17,7 +19,7 @@ struct ScriptObject {
     private let line: Int?
 
     init(_ tree: JSONTree, at path: String, line: Int? = nil, keys: [String]) throws(ScriptError) {
-        guard case .object(let members) = tree else {
+        guard let members = tree.members else {
             throw ScriptError(line: line, path: path, problem: "this must be an object, not \(tree.kind)")
         }
         self.members = members

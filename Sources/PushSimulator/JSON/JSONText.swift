@@ -1,3 +1,5 @@
+import JSON5
+
 /// Writes one JSON value by hand into bytes: for the control port's answers.
 struct JSONText {
     private(set) var bytes: [UInt8] = []
@@ -66,12 +68,12 @@ struct JSONText {
     }
 
     /// A value that was read.
-    mutating func tree(_ value: JSONTree) {
-        switch value {
+    mutating func tree(_ tree: JSONTree) {
+        switch tree.value {
         case .null: raw(nil, Array("null".utf8))
         case .boolean(let flag): boolean(nil, flag)
         case .number(let number):
-            if let whole = value.integer {
+            if let whole = tree.integer {
                 self.number(nil, whole)
             } else if number.isFinite {
                 self.number(nil, number)

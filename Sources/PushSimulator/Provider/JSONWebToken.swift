@@ -1,3 +1,5 @@
+import JSON5
+
 /// A provider token taken apart (RFC 7515 compact form). Nothing of it has been verified.
 struct JSONWebToken {
     let keyID: String
@@ -41,7 +43,7 @@ struct JSONWebToken {
     private static func object(_ part: ByteView) -> JSONTree? {
         guard let bytes = Base64.decodeURL(part) else { return nil }
         return ByteView.lending(bytes) { view in
-            guard let tree = JSONTree.strict(view), case .object = tree else { return nil }
+            guard let tree = JSONTree.strict(view), tree.members != nil else { return nil }
             return tree
         }
     }

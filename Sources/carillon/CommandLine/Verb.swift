@@ -2,17 +2,23 @@
 struct Verb: Sendable {
     let name: String
     let summary: String
+    /// How many words it takes besides its options, and what stands for them in help.
+    let words: ClosedRange<Int>
+    let placeholder: String
     let options: [Option]
     /// A command, and what it is for.
     let examples: [(command: String, about: String)]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     init(
-        name: String, summary: String, options: [Option], examples: [(command: String, about: String)],
+        name: String, summary: String, words: ClosedRange<Int> = 0...0, placeholder: String = "", options: [Option],
+        examples: [(command: String, about: String)],
         run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
         self.summary = summary
+        self.words = words
+        self.placeholder = placeholder
         self.options = options
         self.examples = examples
         self.run = run
@@ -24,7 +30,7 @@ struct Verb: Sendable {
             return .done
         }
         do {
-            return try await run(try Arguments(words, options: options, verb: name))
+            return try await run(try Arguments(words, options: options, verb: name, allowed: self.words))
         } catch let failure as Failure {
             Terminal.error.write("carillon \(name): \(failure)\n")
             return failure.code
@@ -46,7 +52,7 @@ struct Verb: Sendable {
         return """
             carillon \(name): \(summary)
 
-            usage: carillon \(name) [OPTION ...]
+            usage: carillon \(name)\(placeholder.isEmpty ? "" : " \(placeholder)") [OPTION ...]
 
             \(list.joined(separator: "\n"))
 
@@ -79,12 +85,20 @@ struct Option: Sendable {
 /// The words after a verb, read against its options. What does not fit is an error that says what would.
 struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
+    /// What was said besides options.
+    private(set) var words: [String] = []
 
-    init(_ words: [String], options: [Option], verb: String) throws {
+    init(_ words: [String], options: [Option], verb: String, allowed: ClosedRange<Int> = 0...0) throws {
         var rest = words[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
-                throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verb) --help' lists them")
+                guard !word.hasPrefix("-"), self.words.count < allowed.upperBound else {
+                    let what =
+                        allowed.upperBound == 0 || word.hasPrefix("-") ? "is not an option" : "is one word too many"
+                    throw Failure(.usage, "'\(word)' \(what); 'carillon \(verb) --help' says what there is")
+                }
+                self.words.append(word)
+                continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? ""
@@ -108,6 +122,9 @@ struct Arguments: Sendable {
                 throw Failure(.usage, "'--\(name)' was given twice")
             }
             values[name, default: []].append(value)
+        }
+        guard self.words.count >= allowed.lowerBound else {
+            throw Failure(.usage, "a word is missing; 'carillon \(verb) --help' says which")
         }
     }
 

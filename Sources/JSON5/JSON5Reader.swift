@@ -9,21 +9,21 @@ package struct JSON5Error: Error, Equatable, CustomStringConvertible {
 
 /// Reads JSON5 (json5.org): JSON with comments, trailing commas, bare keys, single quotes, hexadecimal numbers.
 ///
-/// Written here instead of using Foundation's decoder because messages about a script must name the line of a key.
+/// Written here instead of using Foundation's decoder because messages about a file must name the line of a key.
 package struct JSON5Reader {
     private static let deepest = 63
 
-    private let bytes: ByteView
+    private let bytes: [UInt8]
     private var position = 0
     private var depth = 0
     private var line = 1
     private var lineStart = 0
 
-    private init(_ bytes: ByteView) {
+    private init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    package static func read(_ bytes: ByteView) throws(JSON5Error) -> JSONTree {
+    package static func read(_ bytes: [UInt8]) throws(JSON5Error) -> JSONTree {
         var reader = JSON5Reader(bytes)
         try reader.skipBlank()
         let tree = try reader.value()
@@ -32,9 +32,7 @@ package struct JSON5Reader {
         return tree
     }
 
-    package static func read(_ text: [UInt8]) throws(JSON5Error) -> JSONTree {
-        try ByteView.lending(text) { (view) throws(JSON5Error) in try read(view) }
-    }
+    private var place: JSONTree.Place { JSONTree.Place(line: line, column: position - lineStart + 1) }
 
     private func error(_ problem: String) -> JSON5Error {
         JSON5Error(line: line, column: position - lineStart + 1, problem: problem)
@@ -83,6 +81,11 @@ package struct JSON5Reader {
     }
 
     private mutating func value() throws(JSON5Error) -> JSONTree {
+        let place = place
+        return JSONTree(try bareValue(), at: place)
+    }
+
+    private mutating func bareValue() throws(JSON5Error) -> JSONTree.Value {
         guard let byte = current else { throw error("a value is missing") }
         switch byte {
         case UInt8(ascii: "{"): return try object()
@@ -106,28 +109,28 @@ package struct JSON5Reader {
         }
     }
 
-    private mutating func object() throws(JSON5Error) -> JSONTree {
+    private mutating func object() throws(JSON5Error) -> JSONTree.Value {
         try enter()
         var members: [JSONTree.Member] = []
         while true {
             try skipBlank()
             guard let byte = current else { throw error("an object has no closing brace") }
             if byte == UInt8(ascii: "}") { break }
-            let keyLine = line
+            let keyPlace = place
             let isQuoted = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
             let key = try isQuoted ? string(closing: byte) : identifier()
             try skipBlank()
             guard current == UInt8(ascii: ":") else { throw error("a colon must follow the key \"\(key)\"") }
             advance()
             try skipBlank()
-            members.append(JSONTree.Member(key: key, value: try value(), line: keyLine))
+            members.append(JSONTree.Member(key: key, place: keyPlace, value: try value()))
             if try !comma(or: UInt8(ascii: "}"), "a comma or a closing brace is missing") { break }
         }
         leave()
         return .object(members)
     }
 
-    private mutating func array() throws(JSON5Error) -> JSONTree {
+    private mutating func array() throws(JSON5Error) -> JSONTree.Value {
         try enter()
         var elements: [JSONTree] = []
         while true {
@@ -165,8 +168,11 @@ package struct JSON5Reader {
         let start = position
         while let byte = current, isIdentifier(byte, first: position == start) { position += 1 }
         guard position > start else { throw error("a key or a closing brace is missing") }
-        return bytes.slice(from: start, to: position).text
+        return text(from: start)
     }
+
+    /// Up to the current position, with what is not UTF-8 replaced.
+    private func text(from start: Int) -> String { String(decoding: bytes[start..<position], as: UTF8.self) }
 
     private func isIdentifier(_ byte: UInt8, first: Bool) -> Bool {
         switch byte {
@@ -190,7 +196,7 @@ package struct JSON5Reader {
         {
             position += 1
         }
-        let text = bytes.slice(from: digits, to: position).text
+        let text = text(from: digits)
         if text == "Infinity" { return sign * .infinity }
         if text == "NaN" { return .nan }
         if text.hasPrefix("0x") || text.hasPrefix("0X"), let value = UInt64(text.dropFirst(2), radix: 16) {
@@ -234,36 +240,58 @@ package struct JSON5Reader {
 
     private mutating func appendEscape(to text: inout [UInt8]) throws(JSON5Error) {
         guard let escaped = byte(after: 1) else { throw error("an escape ends early") }
+        var length = 2
         switch escaped {
         case UInt8(ascii: "u"):
-            // A pair of surrogates is two escapes.
-            let isPair = byte(after: 6) == UInt8(ascii: "\\") && byte(after: 7) == UInt8(ascii: "u")
-            let isHigh =
-                byte(after: 2).map { $0 | 0x20 } == UInt8(ascii: "d") && (byte(after: 3) ?? 0) >= UInt8(ascii: "8")
-            let length = min(isPair && isHigh ? 12 : 6, bytes.count - position)
-            guard let resolved = JSONEscapes.resolve(bytes.slice(from: position, to: position + length)) else {
-                throw error("four hexadecimal digits must follow \\u")
-            }
-            text.append(contentsOf: resolved)
-            position += length
+            guard let (scalar, count) = escapedScalar() else { throw error("four hexadecimal digits must follow \\u") }
+            text.append(contentsOf: String(scalar).utf8)
+            length = count
         case UInt8(ascii: "x"):
-            guard let high = byte(after: 2).flatMap(Hex.value), let low = byte(after: 3).flatMap(Hex.value) else {
+            guard let code = hexadecimal(2, after: 2), let scalar = Unicode.Scalar(code) else {
                 throw error("two hexadecimal digits must follow \\x")
             }
-            text.append(contentsOf: String(Unicode.Scalar(high << 4 | low)).utf8)
-            position += 4
+            text.append(contentsOf: String(scalar).utf8)
+            length = 4
         case 0x0a:
             position += 1
             advance()
-        case UInt8(ascii: "0"):
-            text.append(0)
-            position += 2
-        case UInt8(ascii: "v"):
-            text.append(0x0b)
-            position += 2
-        default:
-            text.append(contentsOf: JSONEscapes.resolve(bytes.slice(from: position, to: position + 2)) ?? [])
-            position += 2
+            return
+        case UInt8(ascii: "0"): text.append(0)
+        case UInt8(ascii: "b"): text.append(0x08)
+        case UInt8(ascii: "t"): text.append(0x09)
+        case UInt8(ascii: "n"): text.append(0x0a)
+        case UInt8(ascii: "v"): text.append(0x0b)
+        case UInt8(ascii: "f"): text.append(0x0c)
+        case UInt8(ascii: "r"): text.append(0x0d)
+        default: text.append(escaped)
         }
+        position += length
+    }
+
+    /// The scalar of a `\u` escape, or of two that are a pair of surrogates, and the length of what was written. One
+    /// without its partner is U+FFFD.
+    private func escapedScalar() -> (Unicode.Scalar, length: Int)? {
+        guard let first = hexadecimal(4, after: 2) else { return nil }
+        if let scalar = Unicode.Scalar(first) { return (scalar, 6) }
+        if first < 0xdc00, byte(after: 6) == UInt8(ascii: "\\"), byte(after: 7) == UInt8(ascii: "u") {
+            guard let second = hexadecimal(4, after: 8) else { return nil }
+            if 0xdc00...0xdfff ~= second,
+                let scalar = Unicode.Scalar(0x10000 + (first - 0xd800) << 10 + (second - 0xdc00))
+            {
+                return (scalar, 12)
+            }
+        }
+        return ("\u{fffd}", 6)
+    }
+
+    private func hexadecimal(_ count: Int, after distance: Int) -> UInt32? {
+        var value: UInt32 = 0
+        for place in distance..<distance + count {
+            guard let digit = byte(after: place), let number = Character(Unicode.Scalar(digit)).hexDigitValue else {
+                return nil
+            }
+            value = value << 4 | UInt32(number)
+        }
+        return value
     }
 }

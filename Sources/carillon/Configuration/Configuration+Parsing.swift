@@ -1,0 +1,117 @@
+import JSON5
+import PushLoop
+import PushTransport
+
+extension Configuration {
+    /// What came of reading: the configuration, what to tell a person about it, and every key that there is.
+    struct Parsed: Sendable {
+        let configuration: Configuration
+        let warnings: [ConfigurationFault]
+        /// Paths, with `*` for the names of apps and clients.
+        let knownKeys: [String]
+    }
+
+    /// Reads a whole configuration.
+    ///
+    /// - Parameters:
+    ///   - file: the file's path, for messages and for the paths in it.
+    ///   - environment: the variables of the process; see `ConfigurationReader` for how they map.
+    ///   - flags: what the command line says, by path, as in `["data": "/var/lib/carillon"]`.
+    /// - Throws: all faults together.
+    static func parse(
+        _ text: [UInt8], file: String, environment: [String: String] = [:], flags: [String: String] = [:]
+    ) throws(ConfigurationError) -> Parsed {
+        let reader = ConfigurationReader(file: file, environment: environment, flags: flags)
+        let root = reader.root(try tree(text, file: file))
+        var configuration = Configuration()
+        configuration.data = root.path("data") ?? FilePlace.resolve(configuration.data, besideFile: file)
+        configuration.readSockets(root)
+        configuration.readHTTP(root.section("http"))
+        configuration.dedupe.window =
+            root.section("dedupe").duration("window", in: .seconds(60)...days(366)) ?? configuration.dedupe.window
+        configuration.readLog(root.section("log"))
+        configuration.readApps(root)
+        configuration.readSecurity(root)
+        reader.finish()
+        guard reader.faults.isEmpty else { throw ConfigurationError(faults: reader.faults) }
+        return Parsed(configuration: configuration, warnings: reader.warnings, knownKeys: reader.knownKeys)
+    }
+
+    static func tree(_ text: [UInt8], file: String) throws(ConfigurationError) -> JSONTree {
+        do {
+            return try JSON5Reader.read(text)
+        } catch {
+            let place = SettingPlace.file(file, JSONTree.Place(line: error.line, column: error.column))
+            throw ConfigurationError(faults: [
+                ConfigurationFault(place: place, path: "", problem: "this is no JSON5: \(error.problem)")
+            ])
+        }
+    }
+
+    static func days(_ number: Int64) -> Duration { .seconds(number * 86_400) }
+
+    // MARK: Sections
+
+    private mutating func readSockets(_ root: ConfigurationSection) {
+        let (intake, events) = (root.section("intake"), root.section("events"))
+        self.intake.router = intake.bind("router") ?? self.intake.router
+        self.intake.pull = intake.bind("pull") ?? self.intake.pull
+        self.events.publish = events.bind("publish") ?? self.events.publish
+        self.events.replay = events.bind("replay") ?? self.events.replay
+        let retention = events.section("retention")
+        let size = retention.byteCount("size", in: ByteCount(1 << 20)...ByteCount(1 << 50))
+        self.events.retention.size = size ?? self.events.retention.size
+        let age = retention.duration("age", in: .seconds(60)...Self.days(3660))
+        self.events.retention.age = age ?? self.events.retention.age
+        refuseSharedPlaces([
+            (intake, "router", self.intake.router), (intake, "pull", self.intake.pull),
+            (events, "publish", self.events.publish), (events, "replay", self.events.replay),
+        ])
+    }
+
+    private func refuseSharedPlaces(_ binds: [(section: ConfigurationSection, key: String, bind: Bind)]) {
+        for (index, this) in binds.enumerated() {
+            if case .off = this.bind { continue }
+            if case .tcp(let place) = this.bind, place.port == 0 { continue }
+            guard let other = binds[..<index].first(where: { $0.bind == this.bind }) else { continue }
+            // The one that was set is the one to change.
+            let (wrong, right) = this.section.has(this.key) ? (this, other) : (other, this)
+            wrong.section.fault(
+                wrong.key, "\(wrong.bind) is also the place of \(right.section.dotted(right.key)); each needs its own")
+        }
+    }
+
+    private mutating func readHTTP(_ section: ConfigurationSection) {
+        if let text = section.text("listen") {
+            if text == "off" {
+                http.listen = nil
+            } else if let place = HostPort(text),
+                place.host == "localhost" || SocketAddress(ip: place.host, port: 0) != nil
+            {
+                http.listen = place
+            } else {
+                section.fault("listen", "\"\(text)\" is no IP address with a port; write \"127.0.0.1:8470\" or \"off\"")
+            }
+        }
+        let tls = section.section("tls")
+        let (certificate, key, password) = (tls.path("certificate"), tls.path("key"), tls.path("password_file"))
+        if let certificate {
+            http.tls = HTTP.TLS(certificate: certificate, key: key, passwordFile: password)
+        } else if tls.isGiven, !tls.has("certificate") {
+            tls.fault(
+                nil, "a certificate is missing: certificate: \"server.pem\", with its key in the same file or as key")
+        }
+        if let listen = http.listen, http.tls == nil, !tls.isGiven, !Bind.tcp(listen).isLocal,
+            listen.host != "localhost"
+        {
+            section.warn("listen", "other machines can reach \(listen), and without http.tls all is sent in the clear")
+        }
+    }
+
+    private mutating func readLog(_ section: ConfigurationSection) {
+        if let name = section.choice("level", among: LogLevel.allCases.map(\.name)), let level = LogLevel(name: name) {
+            log.level = level
+        }
+        log.format = section.choice("format", of: Log.Format.self) ?? log.format
+    }
+}

@@ -1,0 +1,201 @@
+import PushModel
+import PushTransport
+
+extension Configuration {
+    mutating func readApps(_ root: ConfigurationSection) {
+        let sections = root.named("apps")
+        if sections.isEmpty {
+            root.fault(nil, "there is no app: apps: { shop: { topic: …, environment: …, credential: … } }")
+        }
+        apps = sections.compactMap { name, section in Self.readApp(name, section) }
+        for (index, app) in apps.enumerated() {
+            guard
+                let other = apps[..<index].first(where: { $0.topic == app.topic && $0.environment == app.environment })
+            else { continue }
+            sections.first { $0.name == app.id.name }?.section.fault(
+                "topic",
+                "app \(other.id) has \(app.topic) in \(app.environment.rawValue) already; send both through one app")
+        }
+    }
+
+    /// Nil if something is wrong that leaves no app; all that is wrong is noted in any case.
+    private static func readApp(_ name: String, _ section: ConfigurationSection) -> App? {
+        let id = AppID(name)
+        if id == nil {
+            section.fault(nil, "\"\(name)\" is no app id: 1 to 64 of letters, digits, '.', '_' and '-'")
+        }
+        let topic = readTopic(section)
+        let environment = readEnvironment(section)
+        let credential = readCredential(section.section("credential"))
+        var gateway = readGateway(section.section("gateway"))
+        let endpoint = readEndpoint(section.section("endpoint"), environment, gateway.wireProtocol)
+        if gateway.wireProtocol == .binary {
+            refuseBinary(section, credential, endpoint)
+        }
+        let feedback = section.section("gateway").section("feedback")
+        gateway.feedback = readFeedback(feedback, gateway.wireProtocol, endpoint)
+        let apple = environment ?? .production
+        let place = endpoint ?? apple.endpoint
+        let broadcast = readBroadcast(section.section("broadcast"), place, apple)
+        guard let id, let topic, let environment, let credential, let endpoint else { return nil }
+        return App(
+            id: id, topic: topic, environment: environment, credential: credential, gateway: gateway,
+            endpoint: endpoint, broadcast: broadcast)
+    }
+
+    private static func readTopic(_ section: ConfigurationSection) -> String? {
+        guard let topic = section.text("topic") else {
+            if !section.has("topic") {
+                section.fault(nil, "topic is missing: the app's bundle id, \"com.example.shop\"")
+            }
+            return nil
+        }
+        let isBundleID = topic.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                true
+            default: false
+            }
+        }
+        guard isBundleID, topic.utf8.count <= 155 else {
+            section.fault("topic", "\"\(topic)\" is no bundle id: up to 155 letters, digits, '.', '-' and '_'")
+            return nil
+        }
+        if topic.contains(".push-type.") {
+            section.warn("topic", "give the bundle id alone; the suffix follows from the push type of a message")
+        }
+        return topic
+    }
+
+    private static func readEnvironment(_ section: ConfigurationSection) -> App.Environment? {
+        let environment = section.choice("environment", of: App.Environment.self)
+        if environment == nil, !section.has("environment") {
+            section.fault(nil, "environment is missing: \"production\", or \"sandbox\" for builds from Xcode")
+        }
+        return environment
+    }
+
+    // MARK: Credential
+
+    private static func readCredential(_ section: ConfigurationSection) -> Credential? {
+        let (key, keyID, teamID) = (section.path("key"), section.text("key_id"), section.text("team_id"))
+        let (certificate, password) = (section.path("certificate"), section.path("password_file"))
+        if section.has("certificate") {
+            for extra in ["key_id", "team_id"] where section.has(extra) {
+                section.fault(extra, "this goes with a .p8 key, not with a certificate; keep one of the two forms")
+            }
+            guard let certificate else { return nil }
+            if let key { return .certificate(certificate: certificate, key: key, passwordFile: password) }
+            return section.has("key") ? nil : .bundle(certificate: certificate, passwordFile: password)
+        }
+        guard section.has("key") || section.has("key_id") || section.has("team_id") else {
+            section.fault(
+                nil,
+                "a credential is missing: { key: \"AuthKey_….p8\", key_id, team_id }, { certificate: \"push.p12\", "
+                    + "password_file } or { certificate: \"cert.pem\", key: \"key.pem\" }")
+            return nil
+        }
+        if section.has("password_file") {
+            section.fault("password_file", "a .p8 key has no password; leave it out")
+        }
+        let wanted = [
+            ("key", "the .p8 file"), ("key_id", "shown with the key"), ("team_id", "shown with the membership"),
+        ]
+        for (name, about) in wanted where !section.has(name) {
+            section.fault(nil, "\(name) is missing: \(about) in Apple's developer account")
+        }
+        for (name, value) in [("key_id", keyID), ("team_id", teamID)] {
+            guard let value, !isAppleID(value) else { continue }
+            section.fault(name, "\"\(value)\" is none of Apple's ids: 10 capital letters and digits")
+        }
+        guard let key, let keyID, let teamID else { return nil }
+        if let named = idInName(of: key), named != keyID {
+            section.warn("key_id", "the file's name says that the key's id is \(named), and this says \(keyID)")
+        }
+        return .token(key: key, keyID: keyID, teamID: teamID)
+    }
+
+    private static func isAppleID(_ text: String) -> Bool {
+        text.utf8.count == 10
+            && text.utf8.allSatisfy {
+                (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) || (48...57).contains($0)
+            }
+    }
+
+    /// Apple names the file `AuthKey_ID.p8`.
+    private static func idInName(of path: String) -> String? {
+        let name = path.split(separator: "/").last ?? ""
+        guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }
+        let id = String(name.dropFirst(8).dropLast(3))
+        return isAppleID(id) ? id : nil
+    }
+
+    // MARK: Endpoint
+
+    private static func readEndpoint(
+        _ section: ConfigurationSection, _ environment: App.Environment?, _ wireProtocol: Gateway.WireProtocol
+    ) -> Endpoint? {
+        let (host, port, trust) = (section.text("host"), section.port("port"), section.text("trust"))
+        guard let host else {
+            if section.has("host") { return nil }
+            if section.isGiven { section.fault(nil, "host is missing; without endpoint, Apple's is used") }
+            return environment?.endpoint
+        }
+        guard isHost(host) else {
+            section.fault("host", "\"\(host)\" is no host: a name or an IP address, without scheme and port")
+            return nil
+        }
+        var endpoint = Endpoint(host: host, port: port ?? (wireProtocol == .binary ? 2195 : 443))
+        if trust == "system" {
+            endpoint.trust = .system
+        } else if let file = trust == nil ? nil : section.path("trust") {
+            endpoint.trust = .file(file)
+        } else if !endpoint.isApple, !section.has("trust") {
+            section.fault(
+                nil,
+                "trust is missing: the PEM file of the authority that \(host) shows, or \"system\" for a public one")
+        }
+        if endpoint.isApple, let environment {
+            refuseWrongApple(section, endpoint, environment)
+        }
+        return endpoint
+    }
+
+    private static func refuseWrongApple(
+        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: App.Environment
+    ) {
+        let host = endpoint.host.lowercased()
+        if !environment.hosts.contains(host) {
+            let other = App.Environment.allCases.first { $0.hosts.contains(host) }
+            let what = other.map { "that of \($0.rawValue)" } ?? "no device push host"
+            section.fault(
+                "host", "\(endpoint.host) is \(what); \(environment.rawValue) is \(environment.hosts[0])")
+        }
+        if endpoint.port != 443, endpoint.port != 2197 {
+            section.fault("port", "Apple serves 443 and 2197, not \(endpoint.port)")
+        }
+    }
+
+    private static func isHost(_ text: String) -> Bool {
+        if SocketAddress(ip: text, port: 0) != nil { return true }
+        return text.utf8.count <= 253
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                    true
+                default: false
+                }
+            }
+    }
+
+    private static func readBroadcast(
+        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: App.Environment
+    ) -> Broadcast {
+        let device = HostPort(host: endpoint.host, port: endpoint.port)
+        return Broadcast(
+            send: section.hostPort("send") ?? device,
+            manage: section.hostPort("manage") ?? (endpoint.isApple ? environment.broadcastManagement : device))
+    }
+}

@@ -1,0 +1,80 @@
+import PushModel
+import PushTransport
+
+extension Configuration {
+    /// After apps and sockets: clients name apps, and sockets that others can reach need keys.
+    mutating func readSecurity(_ root: ConfigurationSection) {
+        let section = root.section("security")
+        security.insecure = section.boolean("insecure") ?? false
+        let curve = section.section("curve")
+        if let file = curve.path("secret_key_file") {
+            security.curve = Security.Curve(secretKeyFile: file)
+        } else if curve.isGiven, !curve.has("secret_key_file") {
+            curve.fault(nil, "secret_key_file is missing; `carillon keys curve` makes one")
+        }
+        let clients = section.named("clients")
+        security.clients = clients.compactMap { readClient($0.name, $0.section, apps: root.section("apps").names) }
+        refuseSharedKeys(clients)
+
+        if security.curve == nil, !curve.isGiven {
+            if let (name, client) = clients.first {
+                client.fault(nil, "client \(name) cannot be told from others without security.curve.secret_key_file")
+            }
+            if !security.insecure { refuseOpenBinds(root) }
+        } else if security.insecure {
+            section.warn("insecure", "this has no effect beside security.curve; leave it out")
+        } else if clients.isEmpty {
+            curve.warn(nil, "there are no security.clients: nobody can connect over TCP")
+        }
+    }
+
+    private func refuseOpenBinds(_ root: ConfigurationSection) {
+        let binds = [
+            ("intake", "router", intake.router), ("intake", "pull", intake.pull),
+            ("events", "publish", events.publish), ("events", "replay", events.replay),
+        ]
+        for (section, key, bind) in binds where !bind.isLocal {
+            root.section(section).fault(
+                key,
+                "other machines can reach \(bind), and nothing says who may: set security.curve.secret_key_file "
+                    + "(`carillon keys curve`), bind 127.0.0.1 or ipc, or say security.insecure: true")
+        }
+    }
+
+    private func readClient(_ name: String, _ section: ConfigurationSection, apps known: [String]) -> Security.Client? {
+        if AppID(name) == nil {
+            section.fault(nil, "\"\(name)\" is no name for a client: 1 to 64 of letters, digits, '.', '_' and '-'")
+        }
+        let (key, push, observe) = (section.text("public_key"), section.texts("push"), section.boolean("observe"))
+        var publicKey: CurvePublicKey?
+        if let key {
+            publicKey = try? CurvePublicKey(z85: key)
+            if publicKey == nil {
+                section.fault("public_key", "this is no public key: 40 characters of Z85, from `carillon keys curve`")
+            }
+        } else if !section.has("public_key") {
+            section.fault(nil, "public_key is missing: 40 characters of Z85, from `carillon keys curve`")
+        }
+        for app in push ?? [] where !known.contains(app) {
+            let hint = Spelling.nearest(to: app, in: known).map { "did you mean \"\($0)\"?" }
+            let list = known.isEmpty ? "there are none" : "there are \(known.joined(separator: ", "))"
+            section.fault("push", "there is no app \"\(app)\"; \(hint ?? list)")
+        }
+        if (push ?? []).isEmpty, observe != true, push != nil || !section.has("push") {
+            section.warn(nil, "this client may do nothing: give it push: [\"app\"] or observe: true")
+        }
+        guard let publicKey else { return nil }
+        return Security.Client(
+            name: name, publicKey: publicKey, push: (push ?? []).compactMap { AppID($0) }, observe: observe ?? false)
+    }
+
+    private func refuseSharedKeys(_ sections: [(name: String, section: ConfigurationSection)]) {
+        for (index, client) in security.clients.enumerated() {
+            guard let other = security.clients[..<index].first(where: { $0.publicKey == client.publicKey }) else {
+                continue
+            }
+            sections.first { $0.name == client.name }?.section.fault(
+                "public_key", "this is also the key of client \(other.name); each needs its own")
+        }
+    }
+}

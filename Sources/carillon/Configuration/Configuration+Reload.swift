@@ -1,0 +1,228 @@
+/// When a change of a setting takes effect in a Carillon that runs.
+enum Reload: Sendable, CaseIterable {
+    case live, perConnection, restart
+
+    var words: String {
+        switch self {
+        case .live: "applies now"
+        case .perConnection: "applies to connections made from now on"
+        case .restart: "needs a restart; until then the old value stays"
+        }
+    }
+
+    /// Each setting, `*` for the names of apps and clients.
+    static let table: [String: Reload] = [
+        "data": .restart,
+        "intake.router": .restart, "intake.pull": .restart,
+        "events.publish": .restart, "events.replay": .restart,
+        "events.retention.size": .live, "events.retention.age": .live,
+        "http.listen": .restart,
+        "http.tls.certificate": .perConnection, "http.tls.key": .perConnection,
+        "http.tls.password_file": .perConnection,
+        "dedupe.window": .live,
+        "security.insecure": .restart, "security.curve.secret_key_file": .restart,
+        "security.clients.*.public_key": .live, "security.clients.*.push": .live, "security.clients.*.observe": .live,
+        "apps.*.topic": .perConnection, "apps.*.environment": .restart,
+        "apps.*.credential.key": .perConnection, "apps.*.credential.key_id": .perConnection,
+        "apps.*.credential.team_id": .perConnection, "apps.*.credential.certificate": .perConnection,
+        "apps.*.credential.password_file": .perConnection,
+        "apps.*.gateway.protocol": .restart,
+        "apps.*.gateway.connections.min": .live, "apps.*.gateway.connections.max": .live,
+        "apps.*.gateway.connects_per_minute": .live,
+        "apps.*.gateway.connect_timeout": .perConnection, "apps.*.gateway.answer_timeout": .perConnection,
+        "apps.*.gateway.ping_after": .perConnection, "apps.*.gateway.ping_timeout": .perConnection,
+        "apps.*.gateway.idle": .live,
+        "apps.*.gateway.feedback.host": .live, "apps.*.gateway.feedback.port": .live,
+        "apps.*.gateway.feedback.interval": .live,
+        "apps.*.endpoint.host": .perConnection, "apps.*.endpoint.port": .perConnection,
+        "apps.*.endpoint.trust": .perConnection,
+        "apps.*.broadcast.send": .perConnection, "apps.*.broadcast.manage": .perConnection,
+        "log.level": .live, "log.format": .live,
+    ]
+}
+
+/// One difference between two configurations.
+struct ConfigurationChange: Sendable, Equatable, CustomStringConvertible {
+    let path: String
+    /// Nil where it was not, or no longer is.
+    let was: String?
+    let now: String?
+    let reload: Reload
+
+    var description: String {
+        switch (was, now) {
+        case (let was?, let now?): "\(path): \(was) → \(now): \(reload.words)"
+        case (nil, let now?): "\(path): new, \(now): \(reload.words)"
+        case (let was?, nil): "\(path): gone, was \(was): \(reload.words)"
+        case (nil, nil): path
+        }
+    }
+}
+
+extension Configuration {
+    /// What a reload would change, in the order of the file's sections. Complete: where it is empty, the two are equal.
+    func changes(to new: Configuration) -> [ConfigurationChange] {
+        let (old, next) = (settings, new.settings)
+        let (was, now) = (Self.byPath(old), Self.byPath(next))
+        var changes: [ConfigurationChange] = []
+        var told: Set<[String]> = []
+        for setting in next + old where told.insert(setting.path).inserted {
+            let (before, after) = (was[setting.path], now[setting.path])
+            if before == after { continue }
+            // An app or client that comes or goes is one change, and so is whether there is TLS.
+            if let whole = setting.whole(old: was, new: now) {
+                guard told.insert(whole.path).inserted else { continue }
+                changes.append(whole.change)
+                continue
+            }
+            changes.append(
+                ConfigurationChange(
+                    path: setting.path.joined(separator: "."), was: before, now: after,
+                    reload: setting.isApp(among: replaced(by: new)) ? .restart : setting.reload))
+        }
+        return changes
+    }
+
+    /// What is in force after a reload to `new`: of what needs a restart, the old.
+    func reloaded(to new: Configuration) -> Configuration {
+        var result = new
+        result.data = data
+        result.intake = intake
+        result.events.publish = events.publish
+        result.events.replay = events.replay
+        result.http.listen = http.listen
+        if (http.tls == nil) != (new.http.tls == nil) { result.http.tls = http.tls }
+        result.security.curve = security.curve
+        result.security.insecure = security.insecure
+        result.apps = new.apps.map { app in
+            guard let old = apps.first(where: { $0.id == app.id }) else { return app }
+            return replaced(by: new).contains(app.id.name) ? old : app
+        }
+        return result
+    }
+
+    /// The apps that only a restart can change. Credential and endpoint belong to environment and protocol: such an app
+    /// changes whole or not at all.
+    private func replaced(by new: Configuration) -> [String] {
+        new.apps.filter { app in
+            guard let old = apps.first(where: { $0.id == app.id }) else { return false }
+            return old.environment != app.environment || old.gateway.wireProtocol != app.gateway.wireProtocol
+        }.map(\.id.name)
+    }
+
+    private static func byPath(_ settings: [Setting]) -> [[String]: String] {
+        Dictionary(settings.map { ($0.path, $0.value) }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension Configuration {
+    /// One value with its path.
+    struct Setting: Sendable, Equatable {
+        let path: [String]
+        let value: String
+
+        var pattern: String {
+            var parts = path
+            if parts.count > 1, parts[0] == "apps" { parts[1] = "*" }
+            if parts.count > 2, parts[0] == "security", parts[1] == "clients" { parts[2] = "*" }
+            return parts.joined(separator: ".")
+        }
+
+        fileprivate var reload: Reload { Reload.table[pattern] ?? .restart }
+
+        fileprivate func isApp(among names: [String]) -> Bool {
+            path[0] == "apps" && names.contains(path[1])
+        }
+
+        fileprivate func whole(
+            old: [[String]: String], new: [[String]: String]
+        ) -> (path: [String], change: ConfigurationChange)? {
+            let (depth, key, reload): (Int, String, Reload)
+            switch (path[0], path.count > 1 ? path[1] : "") {
+            case ("apps", _): (depth, key, reload) = (2, "topic", .live)
+            case ("security", "clients"): (depth, key, reload) = (3, "public_key", .live)
+            case ("http", "tls"): (depth, key, reload) = (2, "certificate", .restart)
+            default: return nil
+            }
+            let prefix = Array(path.prefix(depth))
+            let (was, now) = (old[prefix + [key]], new[prefix + [key]])
+            guard (was == nil) != (now == nil) else { return nil }
+            let change = ConfigurationChange(path: prefix.joined(separator: "."), was: was, now: now, reload: reload)
+            return (prefix, change)
+        }
+    }
+
+    /// Every value in force as text. Nothing in a configuration is secret but what its files hold.
+    var settings: [Setting] {
+        var list: [Setting] = []
+        func add(_ path: String..., value: String?) {
+            if let value { list.append(Setting(path: path, value: value)) }
+        }
+        add("data", value: data)
+        add("intake", "router", value: "\(intake.router)")
+        add("intake", "pull", value: "\(intake.pull)")
+        add("events", "publish", value: "\(events.publish)")
+        add("events", "replay", value: "\(events.replay)")
+        add("events", "retention", "size", value: "\(events.retention.size)")
+        add("events", "retention", "age", value: DurationText.write(events.retention.age))
+        add("http", "listen", value: http.listen.map { "\($0)" } ?? "off")
+        add("http", "tls", "certificate", value: http.tls?.certificate)
+        add("http", "tls", "key", value: http.tls?.key)
+        add("http", "tls", "password_file", value: http.tls?.passwordFile)
+        add("dedupe", "window", value: DurationText.write(dedupe.window))
+        add("security", "insecure", value: "\(security.insecure)")
+        add("security", "curve", "secret_key_file", value: security.curve?.secretKeyFile)
+        for client in security.clients {
+            add("security", "clients", client.name, "public_key", value: client.publicKey.z85)
+            add("security", "clients", client.name, "push", value: client.push.map(\.name).joined(separator: ","))
+            add("security", "clients", client.name, "observe", value: "\(client.observe)")
+        }
+        for app in apps {
+            for (path, value) in app.settings {
+                list.append(Setting(path: ["apps", app.id.name] + path, value: value))
+            }
+        }
+        add("log", "level", value: log.level.name)
+        add("log", "format", value: log.format.rawValue)
+        return list
+    }
+}
+
+extension Configuration.App {
+    fileprivate var settings: [([String], String)] {
+        var list = [(["topic"], topic), (["environment"], environment.rawValue)]
+        let parts: [(String, String?)] =
+            switch credential {
+            case .token(let key, let keyID, let teamID): [("key", key), ("key_id", keyID), ("team_id", teamID)]
+            case .bundle(let certificate, let password): [("certificate", certificate), ("password_file", password)]
+            case .certificate(let certificate, let key, let password):
+                [("certificate", certificate), ("key", key), ("password_file", password)]
+            }
+        for (key, value) in parts {
+            if let value { list.append((["credential", key], value)) }
+        }
+        let times = [
+            ("connect_timeout", gateway.connectTimeout), ("answer_timeout", gateway.answerTimeout),
+            ("ping_after", gateway.pingAfter), ("ping_timeout", gateway.pingTimeout), ("idle", gateway.idle),
+        ]
+        list += [
+            (["gateway", "protocol"], gateway.wireProtocol.rawValue),
+            (["gateway", "connections", "min"], "\(gateway.connections.lowerBound)"),
+            (["gateway", "connections", "max"], "\(gateway.connections.upperBound)"),
+            (["gateway", "connects_per_minute"], "\(gateway.connectsPerMinute)"),
+        ]
+        list += times.map { (["gateway", $0], DurationText.write($1)) }
+        if let feedback = gateway.feedback {
+            list += [
+                (["gateway", "feedback", "host"], feedback.host),
+                (["gateway", "feedback", "port"], "\(feedback.port)"),
+                (["gateway", "feedback", "interval"], DurationText.write(feedback.interval)),
+            ]
+        }
+        return list + [
+            (["endpoint", "host"], endpoint.host), (["endpoint", "port"], "\(endpoint.port)"),
+            (["endpoint", "trust"], "\(endpoint.trust)"),
+            (["broadcast", "send"], "\(broadcast.send)"), (["broadcast", "manage"], "\(broadcast.manage)"),
+        ]
+    }
+}

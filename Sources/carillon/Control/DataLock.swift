@@ -1,0 +1,59 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+
+/// Holds the data directory for this process: two Carillons on one ledger would break it.
+///
+/// The lock is the kernel's and goes with the process, however it ends; the file stays, and says who held it last.
+final class DataLock: Sendable {
+    static let fileName = "carillon.lock"
+
+    let directory: String
+    private let descriptor: CInt
+
+    /// Makes the directory if there is none.
+    ///
+    /// - Throws: `tryAgain` if another process holds it, `notPermitted` or `failed` if it cannot be used.
+    init(directory: String) throws(Failure) {
+        self.directory = directory
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw Failure(.notPermitted, "cannot make the data directory \(directory): \(error)")
+        }
+        let path = "\(directory)/\(Self.fileName)"
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let error = SystemError.current
+            throw Failure(
+                error.number == EACCES ? .notPermitted : .failed,
+                "cannot use the data directory \(directory): \(error) at \(path)")
+        }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            let error = SystemError.current
+            let holder = Self.holder(descriptor)
+            close(descriptor)
+            guard error.number == EWOULDBLOCK else { throw Failure(.failed, "cannot lock \(path): \(error)") }
+            throw Failure(
+                .tryAgain,
+                "another Carillon\(holder) runs on the data directory \(directory); stop it, or choose another "
+                    + "directory with data in the configuration or --data")
+        }
+        self.descriptor = descriptor
+        ftruncate(descriptor, 0)
+        let note = Array("\(getpid())\n".utf8)
+        _ = note.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    private static func holder(_ descriptor: CInt) -> String {
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        guard count > 1, let number = Int32(String(decoding: bytes[..<(count - 1)], as: UTF8.self)) else { return "" }
+        return " (process \(number))"
+    }
+}

@@ -1,0 +1,70 @@
+import FoundationEssentials
+import PushModel
+
+/// `carillon scale`: how many connections the gateways of a running Carillon have, and may have.
+enum ScaleVerb {
+    static let verb = Verb(
+        name: "scale", summary: "see the connections of the gateways, and say how many there may be",
+        words: 0...1, placeholder: "[APP]",
+        options: [
+            Option("connections", "MIN..MAX", "how many the app's gateway may have from now on; 4 means 4..4"),
+            Option("data", "DIR", "the data directory of the running Carillon"),
+            Option("config", "FILE", "the configuration that says it (else CARILLON_CONFIG, or the usual places)"),
+            Option("json", "for machines"),
+        ],
+        examples: [
+            ("carillon scale", "all gateways with their connections"),
+            ("carillon scale shop", "those of one app"),
+            ("carillon scale shop --connections 2..8", "from now on at least 2 and at most 8, without a restart"),
+        ]
+    ) { arguments in
+        let app = try arguments.words.first.map { name throws(Failure) in
+            guard let app = AppID(name) else {
+                throw Failure(.usage, "'\(name)' is no app id: 1 to 64 of letters, digits, '.', '_' and '-'")
+            }
+            return app
+        }
+        let wanted = try arguments.text("connections").map(connections)
+        if wanted != nil, app == nil {
+            throw Failure(.usage, "'--connections' goes with an app: carillon scale shop --connections 2..8")
+        }
+        let client = ControlClient(
+            dataDirectory: try Configuration.dataDirectory(
+                flag: arguments.text("data"), file: arguments.text("config")))
+        let gateways: [GatewayStatus]
+        switch (app, wanted) {
+        case (let app?, let wanted?):
+            let body = "{\"min\":\(wanted.lowerBound),\"max\":\(wanted.upperBound)}"
+            gateways = [try await client.ask("PUT", "/v1/gateways/\(app)/connections", body: Array(body.utf8))]
+        case (let app?, nil):
+            gateways = [try await client.ask("GET", "/v1/gateways/\(app)")]
+        case (nil, _):
+            gateways = try await client.ask("GET", "/v1/gateways", for: GatewayList.self).gateways
+        }
+        if arguments.has("json") {
+            let answer = app == nil ? ControlAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)
+            Terminal.output.write(String(decoding: answer.body, as: UTF8.self))
+        } else {
+            Terminal.output.write(GatewayTable(Terminal.output).text(gateways, wereScaled: wanted != nil))
+        }
+        return .done
+    }
+
+    /// `2..8`, or `4` for `4..4`.
+    static func connections(_ text: String) throws(Failure) -> ClosedRange<Int> {
+        let most = Configuration.mostConnections
+        let parts = text.split(separator: "..", omittingEmptySubsequences: false).map { part in
+            part.utf8.allSatisfy { (48...57).contains($0) } ? Int(part) : nil
+        }
+        guard let first = parts.first, let least = first, parts.count <= 2, let last = parts.last, let highest = last,
+            (1...most).contains(least), (1...most).contains(highest)
+        else {
+            throw Failure(
+                .usage, "'--connections' wants 2..8 or 4, each from 1 to \(most), not '\(text)'")
+        }
+        guard least <= highest else {
+            throw Failure(.usage, "'--connections \(text)': the first number may be at most the second")
+        }
+        return least...highest
+    }
+}

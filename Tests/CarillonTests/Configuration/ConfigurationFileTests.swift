@@ -1,0 +1,107 @@
+import JSON5
+import TestSupport
+import Testing
+
+@testable import carillon
+
+enum Shipped {
+    /// `Config/carillon.json5` of this package.
+    static let path = "\(#filePath.split(separator: "/").dropLast(4).map { "/\($0)" }.joined())/Config/carillon.json5"
+
+    static func parsed() throws -> Configuration.Parsed {
+        try Configuration.parse(try ConfigurationFile.read(path), file: path)
+    }
+}
+
+@Suite struct ConfigurationFileTests {
+    @Test func `the shipped file is right and has every key that there is`() throws {
+        let parsed = try Shipped.parsed()
+        #expect(parsed.warnings.isEmpty)
+        var written: Set<String> = []
+        func walk(_ tree: JSONTree, _ path: [String]) {
+            guard let members = tree.members else {
+                written.insert(Configuration.Setting(path: path, value: "").pattern)
+                return
+            }
+            for member in members { walk(member.value, path + [member.key]) }
+        }
+        walk(try JSON5Reader.read(try ConfigurationFile.read(Shipped.path)), [])
+        #expect(written == Set(parsed.knownKeys))
+        #expect(Set(Reload.table.keys) == Set(parsed.knownKeys))
+    }
+
+    @Test func `the shipped file shows the defaults`() throws {
+        let shipped = try Shipped.parsed().configuration
+        var expected = Configuration()
+        expected.data = shipped.data
+        expected.http.tls = shipped.http.tls
+        expected.security = shipped.security
+        expected.apps = shipped.apps
+        #expect(shipped == expected)
+        #expect(shipped.data.hasSuffix("/Config/data"))
+        let shop = try #require(shipped.app("shop"))
+        #expect(shop.gateway == Configuration.Gateway())
+        let plain = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.app("shop"))
+        #expect(shop.broadcast == plain.broadcast && shop.endpoint == plain.endpoint)
+        let feedback = try #require(shipped.app("classic")?.gateway.feedback)
+        #expect(feedback == Configuration.Feedback(host: "127.0.0.1"))
+    }
+
+    @Test func `a file is looked for in four places`() throws {
+        let directory = try TemporaryDirectory()
+        let (first, second) = ("\(directory.path)/1", "\(directory.path)/2")
+        let locate = { (flag: String?, environment: [String: String]) in
+            ConfigurationFile.locate(flag: flag, environment: environment, usualPlaces: [first, second])
+        }
+        #expect(locate(nil, [:]) == nil)
+        _ = try directory.write("2", "{}")
+        #expect(locate(nil, [:]) == second)
+        _ = try directory.write("1", "{}")
+        #expect(locate(nil, [:]) == first)
+        #expect(locate(nil, ["CARILLON_CONFIG": "/e"]) == "/e")
+        #expect(locate(nil, ["CARILLON_CONFIG": ""]) == first)
+        #expect(locate("/f", ["CARILLON_CONFIG": "/e"]) == "/f")
+        let failure = ConfigurationFile.notFound(usualPlaces: [first, second])
+        #expect(failure.code == .configuration)
+        #expect(
+            failure.description.contains(
+                "neither --config FILE nor CARILLON_CONFIG is given, and there is no \(first) and no \(second)"))
+    }
+
+    @Test func `what cannot be read is said`() throws {
+        let directory = try TemporaryDirectory()
+        let missing = #expect(throws: Failure.self) {
+            try Configuration.load(file: "\(directory.path)/no", environment: [:])
+        }
+        #expect(missing?.code == .configuration)
+        #expect(missing?.description.contains("there is no such file") == true)
+        let folder = #expect(throws: Failure.self) { try Configuration.load(file: directory.path, environment: [:]) }
+        #expect(folder?.description.contains("cannot read") == true)
+        let huge = try directory.write("huge", String(repeating: " ", count: 5 << 20))
+        #expect(throws: Failure.self) { try Configuration.load(file: huge, environment: [:]) }
+        let wrong = try directory.write("wrong", "{ a: 1,\n b: 2 }")
+        let failure = #expect(throws: Failure.self) { try Configuration.load(file: wrong, environment: [:]) }
+        #expect(failure?.code == .configuration)
+        #expect(failure?.description.hasPrefix("the configuration has 3 faults:\n\(wrong):1:1: ") == true)
+    }
+
+    @Test func `the data directory is found in a file that is otherwise wrong`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("c.json5", "{ data: 'd', nonsense: true }")
+        let find = { (flag: String?, file: String?, environment: [String: String]) in
+            try Configuration.dataDirectory(flag: flag, file: file, environment: environment)
+        }
+        #expect(try find(nil, file, [:]) == "\(directory.path)/d")
+        #expect(try find(nil, nil, ["CARILLON_CONFIG": file]) == "\(directory.path)/d")
+        #expect(try find("/flag", file, [:]) == "/flag")
+        #expect(try find(nil, nil, ["CARILLON_DATA": "/e"]) == "/e")
+        #expect(try find(nil, file, ["CARILLON_DATA": "/e"]) == "/e")
+        let broken = try directory.write("broken", "{ data: ")
+        #expect(throws: Failure.self) { try find(nil, broken, [:]) }
+        let number = try directory.write("number", "{ data: 5 }")
+        let failure = #expect(throws: Failure.self) { try find(nil, number, [:]) }
+        #expect(failure?.description.contains("data: this must be text") == true)
+        let empty = try directory.write("empty", "{}")
+        #expect(try find(nil, empty, [:]) == "\(directory.path)/data")
+    }
+}

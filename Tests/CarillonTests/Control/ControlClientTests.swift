@@ -1,0 +1,82 @@
+import Glibc
+import PushLoop
+import TestSupport
+import Testing
+
+@testable import carillon
+
+@Suite(.timeLimit(.minutes(5))) struct ControlClientTests {
+    @Test func `nobody is there`() async throws {
+        let directory = try TemporaryDirectory()
+        for data in [directory.path, "\(directory.path)/none", try directory.write("file", "")] {
+            let failure = await #expect(throws: Failure.self) {
+                _ = try await ControlClient(dataDirectory: data).send("GET", "/v1/gateways")
+            }
+            #expect(failure?.code == .unavailable)
+            #expect(failure?.description.contains("no Carillon is running on the data directory \(data)") == true)
+        }
+    }
+
+    @Test func `one that never answers is given up`() async throws {
+        let silent = try SilentSocket()
+        let client = ControlClient(dataDirectory: silent.directory.path, deadline: .milliseconds(50))
+        let failure = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
+        #expect(failure?.code == .tryAgain)
+        #expect(failure?.description.hasSuffix("did not answer within 50ms") == true)
+        // The queue of connections takes one more than it was told; then connecting itself waits.
+        var waiting: [RawClient] = []
+        while waiting.count < 8, let next = silent.connectWithoutWaiting() { waiting.append(next) }
+        let full = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
+        #expect(full?.code == .tryAgain)
+    }
+
+    @Test(.enabled(if: getuid() == 0, "needs another user"))
+    func `another user is told so`() async throws {
+        try await withControl { control in
+            // The directory is the first guard, the socket's mode the second.
+            chmod(control.directory.path, 0o755)
+            chmod(control.data, 0o755)
+            let ended = try await ChildProcess.run(
+                "setpriv",
+                [
+                    "--reuid", "65534", "--regid", "65534", "--clear-groups", ChildProcess.carillon, "scale", "--data",
+                    control.data,
+                ])
+            // 126 where the other user cannot even reach the program.
+            #expect(ended.status == 77 || ended.status == 126, "\(ended)")
+        }
+    }
+}
+
+/// Listens and never accepts.
+final class SilentSocket {
+    let directory: TemporaryDirectory
+    private let descriptor: CInt
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = "\(directory.path)/\(ControlServer.fileName)"
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0, listen(descriptor, 1) == 0 else {
+            throw ChildProcess.NotStarted(description: "no socket: \(SystemError.current)")
+        }
+    }
+
+    deinit {
+        close(descriptor)
+    }
+
+    /// Nil once its queue is full.
+    func connectWithoutWaiting() -> RawClient? {
+        RawClient(unixSocketAtOnce: path)
+    }
+}

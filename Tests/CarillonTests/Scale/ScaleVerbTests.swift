@@ -1,0 +1,117 @@
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// `carillon scale` as a process, against a control server in this one.
+@Suite(.timeLimit(.minutes(5))) struct ScaleVerbTests {
+    private func scale(_ arguments: String..., environment: [String] = []) async throws -> ChildProcess.Ended {
+        let clean = ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"]
+        return try await ChildProcess.run(
+            "env", clean + environment + [ChildProcess.carillon, "scale"] + arguments)
+    }
+
+    @Test func `all gateways are shown`() async throws {
+        try await withControl { control in
+            let ended = try await scale("--data", control.data)
+            #expect(ended.errors == "")
+            #expect(
+                ended.output == """
+                    news (sandbox): connecting, 1 connections, 0 queued, room for 0
+                      no connections
+
+                    shop (production): up, 1 to 4 connections, 17 queued, room for 983
+                      id  state     address         age    streams  in flight  waiting  answered  oldest  ping   goaway
+                      3   open      17.188.1.2:443  2h 3m  1000     12         1        123456    46ms    1.2ms  -
+                      4   draining  -               0s     -        0          0        0         -       -      Shutdown?[31m
+
+                    """)
+            #expect(ended.status == 0)
+        }
+    }
+
+    @Test func `a gateway is scaled, and what is in force is shown`() async throws {
+        try await withControl { control in
+            let ended = try await scale("shop", "--connections", "2..8", "--data", control.data)
+            #expect(ended.output.hasPrefix("shop (production): up, 2 to 8 connections from now on, 17 queued"))
+            #expect(ended.status == 0)
+            let one = try await scale("--connections=4", "shop", "--data", control.data, "--json")
+            #expect(one.output.contains("\"app\":\"shop\"") && one.output.contains("\"scale\":{\"max\":4,\"min\":4}"))
+            #expect(one.output.split(separator: "\n").count == 1)
+            #expect(control.gateways.scaled == ["shop 2...8", "shop 4...4"])
+            let all = try await scale("--json", "--data", control.data)
+            #expect(all.output.hasPrefix("{\"gateways\":[{\"app\":\"news\""))
+            let shop = try await scale("shop", "--data", control.data)
+            #expect(shop.output.hasPrefix("shop (production): up, 4 connections, 17 queued"))
+        }
+    }
+
+    @Test func `the socket is found by configuration and environment`() async throws {
+        try await withControl { control in
+            let file = try control.directory.write("carillon.json5", "{ data: 'data' }")
+            #expect(try await scale("news", "--config", file).status == 0)
+            #expect(try await scale("news", environment: ["CARILLON_CONFIG=\(file)"]).status == 0)
+            #expect(try await scale("news", environment: ["CARILLON_DATA=\(control.data)"]).status == 0)
+            let here = try await ChildProcess.run(
+                ChildProcess.carillon, ["scale", "news"], directory: control.directory.path)
+            #expect(here.status == 0)
+        }
+    }
+
+    static let wrong: [([String], Int32, String)] = [
+        (["--connections", "2..8"], 64, "'--connections' goes with an app: carillon scale shop --connections 2..8"),
+        (["shop", "--connections", "8..2"], 64, "the first number may be at most the second"),
+        (["shop", "--connections", "x"], 64, "'--connections' wants 2..8 or 4, each from 1 to 1000, not 'x'"),
+        (["shop", "news"], 64, "'news' is one word too many"), (["-x"], 64, "'-x' is not an option"),
+        (["a/b"], 64, "'a/b' is no app id"), (["--connection", "2"], 64, "did you mean '--connections'?"),
+        (["nobody"], 65, "there is no app \"nobody\""),
+        (["nobody", "--connections", "1"], 65, "there is no app \"nobody\""),
+    ]
+
+    @Test func `what is wrong is said, with an exit code`() async throws {
+        try await withControl { control in
+            for (arguments, status, message) in Self.wrong {
+                let words = [ChildProcess.carillon, "scale"] + arguments + ["--data", control.data]
+                let ended = try await ChildProcess.run("env", words)
+                #expect(ended.status == status, "\(arguments)")
+                #expect(ended.errors.hasPrefix("carillon scale: ") && ended.errors.contains(message), "\(ended.errors)")
+                #expect(ended.output == "")
+            }
+            #expect(control.gateways.scaled.isEmpty)
+        }
+    }
+
+    @Test func `no Carillon, no configuration`() async throws {
+        let directory = try TemporaryDirectory()
+        let nobody = try await scale("--data", directory.path)
+        #expect(nobody.status == 69)
+        #expect(nobody.errors.contains("no Carillon is running on the data directory \(directory.path)"))
+        let missing = try await scale("--config", "\(directory.path)/no")
+        #expect(missing.status == 78)
+        let broken = try await scale("--config", try directory.write("c.json5", "{ data: "))
+        #expect(broken.status == 78)
+        #expect(broken.errors.contains("c.json5:1:9: this is no JSON5: a value is missing"))
+    }
+
+    @Test(arguments: ["1", "4", "1..1", "2..8", "1..1000"]) func `ranges`(_ text: String) throws {
+        let range = try ScaleVerb.connections(text)
+        #expect(text == "\(range.lowerBound)" || text == "\(range.lowerBound)..\(range.upperBound)")
+    }
+
+    @Test(arguments: [
+        "", "0", "..", "1..", "..1", "1..2..3", "1...2", "-1", "+1", "1001", "0..4", "a..b", "99999999999999999999",
+        "٣",
+    ])
+    func `what is no range`(_ text: String) {
+        let failure = #expect(throws: Failure.self) { try ScaleVerb.connections(text) }
+        #expect(failure?.code == .usage)
+    }
+
+    @Test(
+        arguments: [
+            (0, "0s"), (59, "59s"), (60, "1m"), (61, "1m 1s"), (3600, "1h"), (7384, "2h 3m"), (86_400, "1d"),
+            (180_000, "2d 2h"),
+            (-5, "0s"),
+        ] as [(Int64, String)])
+    func `ages`(_ seconds: Int64, _ text: String) { #expect(GatewayTable.age(seconds) == text) }
+}
