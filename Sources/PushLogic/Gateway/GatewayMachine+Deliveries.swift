@@ -6,6 +6,11 @@ extension GatewayMachine {
     package struct Assignment: Equatable, Sendable {
         package let connection: ConnectionID
         package let count: Int
+
+        package init(connection: ConnectionID, count: Int) {
+            self.connection = connection
+            self.count = count
+        }
     }
 
     /// How the deliveries that wait are to be spread. What is really handed out is said with `gave`, and then
