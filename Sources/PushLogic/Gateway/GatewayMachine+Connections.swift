@@ -62,12 +62,11 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// It has ended, and everything that it was given before it.
+    /// It has ended, and everything before it that had reached it. What was handed to it meanwhile still comes back.
     package mutating func closed(
         _ id: ConnectionID, _ end: ConnectionEnd, disposition: Disposition, now: MonotonicTime
     ) -> [Action] {
-        guard let index = index(of: id) else { return [] }
-        precondition(slots[index].given == 0, "connection \(id) has closed and keeps \(slots[index].given) deliveries")
+        guard let index = index(of: id), slots[index].phase != .gone else { return [] }
         let slot = slots[index]
         gone(index, end, now)
         if end.kind == .credential {
@@ -89,7 +88,9 @@ extension GatewayMachine {
 
     /// Takes the slot away, and learns from it.
     private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
-        let slot = slots.remove(at: index)
+        let slot = slots[index]
+        slots[index].phase = .gone
+        if slot.given == 0 { slots.remove(at: index) }
         actions.append(
             .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
         let isFailure = countsAsFailure(slot, end)
@@ -117,7 +118,7 @@ extension GatewayMachine {
         case .open:
             slots[index].phase = .draining(until: now + policy.drainWithin)
             actions.append(.drain(slots[index].id))
-        case .draining, .closing:
+        case .draining, .closing, .gone:
             break
         }
     }
@@ -138,7 +139,7 @@ extension GatewayMachine {
         mode = .ending
         drainAll(now)
         guard atOnce else { return }
-        for index in slots.indices where slots[index].phase != .closing {
+        for index in slots.indices where slots[index].phase != .closing && slots[index].phase != .gone {
             slots[index].phase = .closing
             actions.append(.close(slots[index].id))
         }

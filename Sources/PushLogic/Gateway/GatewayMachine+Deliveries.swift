@@ -74,8 +74,9 @@ extension GatewayMachine {
         let isCurrent = slots[index].epoch == epoch
         if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
         // A connection of an older credential says nothing about the one in force.
-        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
         if isCurrent, let halt = tally.halt { stop(halt, now) }
+        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
+        slots.removeAll { $0.id == id && $0.phase == .gone && $0.given == 0 }
         return settle(now)
     }
 
