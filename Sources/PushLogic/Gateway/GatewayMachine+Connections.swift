@@ -51,7 +51,8 @@ extension GatewayMachine {
         actions.append(.raise(.goAway(id, address: slots[index].address, reason: reason)))
         let slot = slots[index]
         drain(index, now)
-        judge(disposition, reason, on: slot, now)
+        // A second GOAWAY of the same connection says once more what the first said, or for the first time why.
+        if slot.isLive || disposition == .halt { judge(disposition, reason, on: slot, now) }
         return settle(now)
     }
 
@@ -71,7 +72,7 @@ extension GatewayMachine {
         gone(index, end, now)
         if end.kind == .credential {
             if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now) }
-        } else if slot.isLive {
+        } else if slot.isLive || disposition == .halt {
             // A draining one has been judged by its GOAWAY.
             judge(disposition, end.reason, on: slot, now)
         }
@@ -82,8 +83,8 @@ extension GatewayMachine {
 
     /// One that answered has shown that connecting works; one that we ended has shown nothing.
     private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd) -> Bool {
-        slot.answered == 0 && end.kind != .byUs && end.kind != .credential && slot.epoch == epoch
-            && slot.phase != .closing
+        slot.answered == 0 && end.kind != .credential && slot.epoch == epoch && slot.phase != .closing
+            && (end.kind != .byUs || slot.isLive)
     }
 
     /// Takes the slot away, and learns from it.

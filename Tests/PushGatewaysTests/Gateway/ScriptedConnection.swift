@@ -43,6 +43,8 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     private(set) var state = ConnectionStatus.State.connecting
     private(set) var tokens: [UInt64] = []
     private var limit = 0
+    /// The gateway may not know yet that the limit has sunk.
+    private var highestLimit = 0
     private var waiting: [Delivery] = []
     private var inFlight: [UInt64: Delivery] = [:]
     private var wasDrained = false
@@ -58,6 +60,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
             guard $0.state == .connecting else { return }
             if let end = $0.world.failsToConnect(request) { return $0.end(end) }
             $0.limit = $0.world.limit(request)
+            $0.highestLimit = $0.limit
             $0.state = .open
             $0.report([], .ready(limit: $0.limit))
         }
@@ -117,7 +120,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
             return report(deliveries.map { EndedDelivery($0, .notProcessed, latency: .zero) })
         }
         waiting += deliveries
-        let ceiling = limit + min(limit, max(16, limit / 4))
+        let ceiling = highestLimit + min(highestLimit, max(16, highestLimit / 4))
         if waiting.count + inFlight.count > ceiling { world.breaches.append("\(id) was given too many") }
         send()
     }
@@ -167,6 +170,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     func setLimit(_ limit: Int) {
         guard state == .open else { return }
         self.limit = limit
+        highestLimit = max(highestLimit, limit)
         report([], .limitChanged(limit))
         send()
     }

@@ -167,4 +167,24 @@ import Testing
             return
         }
     }
+
+    @Test func `Two GOAWAYs of one connection are one complaint, unless the second says what nothing mends`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        pool.close(id, .goAway, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        #expect(pool.state == .running)
+        pool.input { $0.tokenArrived(2, now: $1) }
+        pool.pass(.seconds(1))
+        let other = pool.bringUp()[0]
+        pool.goAway(other)
+        #expect(pool.state == .running)
+        pool.goAway(other, reason: "BadCertificate", disposition: .halt)
+        guard case .halted = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+    }
 }

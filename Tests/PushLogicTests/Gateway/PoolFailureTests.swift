@@ -155,4 +155,17 @@ import Testing
         #expect(actions.drains == [first])
         #expect(actions.lookUps.count == 1)
     }
+
+    @Test func `What crosses the end of a connection still comes back, and its place is kept until it has`() {
+        let pool = PoolScript { $0.maximum = 1 }
+        let first = pool.bringUp()[0]
+        pool.hand(7)
+        pool.accept(3, on: first)
+        pool.close(first, .lost)
+        #expect(pool.outstanding == 4)
+        #expect(pool.bringUp().count == 1)
+        pool.end(first) { $0.notProcessed = 4 }
+        #expect(pool.outstanding == 0)
+        #expect(pool.hand(4).map(\.count) == [4])
+    }
 }

@@ -119,6 +119,7 @@ final class PoolScript {
 
     var hasEnded: Bool { machine.hasEnded }
     var failures: Int { machine.failedConnectsInARow }
+    var outstanding: Int { machine.outstanding }
     var wanted: Int { machine.wanted }
     func token(of id: ConnectionID, leftAt: MonotonicTime) -> UInt64? { machine.token(of: id, leftAt: leftAt) }
     var state: GatewayStatus.State { machine.state(now: now) }
