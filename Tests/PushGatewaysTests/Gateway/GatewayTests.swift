@@ -290,4 +290,44 @@ import Testing
         #expect(await scene.drain(within: .seconds(1)))
         await loop.shutDown()
     }
+
+    @Test func `A GOAWAY whose reason no retry mends halts, and what was waiting on it is kept`() async {
+        let scene = GatewayScene(on: loop) { $0.answer = { _, _ in nil } }
+        await scene.on { _ = $0.submit(20) }
+        await scene.pass(.milliseconds(100))
+        await scene.on { $0.world.connections[0].goAway(reason: "halt", unprocessed: 10) }
+        await scene.pass(.seconds(600))
+        let status = await scene.gateway.status()
+        guard case .halted = status.state else {
+            Issue.record("\(status.state)")
+            return
+        }
+        #expect(status.queue == 20)
+        #expect(await scene.on { $0.world.connections.count } == 1)
+        #expect(await scene.drain(within: .seconds(1)))
+        #expect(await scene.allOutcomes() == Array(repeating: .returned, count: 20))
+        await loop.shutDown()
+    }
+
+    @Test func `A source that has its token at once is as good, also at a rotation`() async {
+        let scene = GatewayScene(on: loop, usesTokens: true) { world in world.limit = { _ in 1 } }
+        await scene.pass(.milliseconds(100))
+        let source = TokenSource(
+            subscribe: { _, take in
+                take(
+                    .success(
+                        ProviderToken(
+                            text: Secret("t"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: 1,
+                            mintedAt: MonotonicTime(nanoseconds: 0))))
+                return {}
+            }, refused: { _ in }, mintedTooOften: {})
+        scene.gateway.credentialChanged(connect: { [world = scene.world] in world.connect($0) }, tokens: source)
+        await scene.on { _ = $0.submit(10) }
+        await scene.pass(.seconds(1))
+        #expect(await scene.on { $0.world.connections.count } == 2)
+        #expect(await scene.on { $0.world.connections[1].accepted } > 0)
+        #expect(await scene.allOutcomes() == Array(repeating: .accepted(uniqueID: nil), count: 10))
+        #expect(await scene.drain(within: .seconds(1)))
+        await loop.shutDown()
+    }
 }

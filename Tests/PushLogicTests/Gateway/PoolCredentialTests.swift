@@ -187,4 +187,15 @@ import Testing
             return
         }
     }
+
+    @Test func `What ends an old connection does not halt the new credential`() {
+        let pool = PoolScript { $0.minimum = 3 }
+        let old = pool.bringUp()
+        pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
+        pool.goAway(old[0], reason: "BadCertificate", disposition: .halt)
+        pool.close(old[1], .goAway, reason: "BadCertificate", disposition: .halt)
+        pool.close(old[2], .credential)
+        #expect(pool.state == .running)
+        #expect(pool.bringUp().count == 3)
+    }
 }
