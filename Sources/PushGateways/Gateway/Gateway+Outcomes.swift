@@ -9,7 +9,8 @@ extension Gateway {
         if !report.ended.isEmpty {
             var tally = AnswerTally()
             tally.ended = report.ended.count
-            reports.reserveCapacity(reports.count + report.ended.count)
+            // A busy tick brings about as much as the one before it.
+            if reports.isEmpty { reports.reserveCapacity(max(report.ended.count, lastReportSize)) }
             for ended in report.ended { take(ended, from: id, &tally) }
             if !resends.isEmpty {
                 counts.requeued += UInt64(resends.count)

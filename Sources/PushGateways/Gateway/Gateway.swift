@@ -14,6 +14,8 @@ package actor Gateway {
 
     struct Held {
         let id: ConnectionID
+        /// Which of the connection loops.
+        let place: Int
         let connection: any PushConnection
     }
 
@@ -49,6 +51,7 @@ package actor Gateway {
     var reports: [DeliveryReport] = []
     private var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
+    var lastReportSize = 0
 
     private var isFlushAsked = false
     private var timer: TimerID?
@@ -182,8 +185,9 @@ package actor Gateway {
             marks[ticket]?.tokenWasRefused = false
             marks[ticket]?.refusedToken = nil
         }
-        subscribe()
+        // In this order: the source may have a token at once.
         run(machine.credentialChanged(usesTokens: tokens != nil, now: loop.now))
+        subscribe()
     }
 
     // MARK: What the machine wants
@@ -224,11 +228,18 @@ package actor Gateway {
     }
 
     private func connect(_ id: ConnectionID, _ address: String) {
+        let place = leastUsedLoop
         let request = ConnectionRequest(
-            id: id, loop: connectionLoops[Int(id.number) % connectionLoops.count],
+            id: id, loop: connectionLoops[place],
             address: HostPort(host: address, port: settings.place.port), serverName: settings.serverName, token: token,
             outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
-        held.append(Held(id: id, connection: settings.connect(request)))
+        held.append(Held(id: id, place: place, connection: settings.connect(request)))
+    }
+
+    private var leastUsedLoop: Int {
+        var uses = Array(repeating: 0, count: connectionLoops.count)
+        for held in held { uses[held.place] += 1 }
+        return uses.indices.min { uses[$0] < uses[$1] } ?? 0
     }
 
     // MARK: The tick's end
@@ -299,6 +310,7 @@ package actor Gateway {
         let window = counts.taken &+ UInt64(credit)
         guard !reports.isEmpty || !events.isEmpty || window != lastWindow else { return }
         lastWindow = window
+        lastReportSize = reports.count
         let report = GatewayReport(
             app: app, deliveries: reports, events: events, credit: credit, taken: counts.taken)
         reports = []

@@ -51,7 +51,8 @@ extension GatewayMachine {
         actions.append(.raise(.goAway(id, address: slots[index].address, reason: reason)))
         let slot = slots[index]
         drain(index, now)
-        judge(disposition, reason, on: slot, now)
+        // A second GOAWAY of the same connection says once more what the first said, or for the first time why.
+        if slot.isLive || disposition == .halt { judge(disposition, reason, on: slot, now) }
         return settle(now)
     }
 
@@ -62,17 +63,16 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// It has ended, and everything that it was given before it.
+    /// It has ended, and everything before it that had reached it. What was handed to it meanwhile still comes back.
     package mutating func closed(
         _ id: ConnectionID, _ end: ConnectionEnd, disposition: Disposition, now: MonotonicTime
     ) -> [Action] {
-        guard let index = index(of: id) else { return [] }
-        precondition(slots[index].given == 0, "connection \(id) has closed and keeps \(slots[index].given) deliveries")
+        guard let index = index(of: id), slots[index].phase != .gone else { return [] }
         let slot = slots[index]
         gone(index, end, now)
         if end.kind == .credential {
             if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now) }
-        } else if slot.isLive {
+        } else if slot.isLive || disposition == .halt {
             // A draining one has been judged by its GOAWAY.
             judge(disposition, end.reason, on: slot, now)
         }
@@ -83,13 +83,15 @@ extension GatewayMachine {
 
     /// One that answered has shown that connecting works; one that we ended has shown nothing.
     private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd) -> Bool {
-        slot.answered == 0 && end.kind != .byUs && end.kind != .credential && slot.epoch == epoch
-            && slot.phase != .closing
+        slot.answered == 0 && end.kind != .credential && slot.epoch == epoch && slot.phase != .closing
+            && (end.kind != .byUs || slot.isLive)
     }
 
     /// Takes the slot away, and learns from it.
     private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
-        let slot = slots.remove(at: index)
+        let slot = slots[index]
+        slots[index].phase = .gone
+        if slot.given == 0 { slots.remove(at: index) }
         actions.append(
             .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
         let isFailure = countsAsFailure(slot, end)
@@ -117,7 +119,7 @@ extension GatewayMachine {
         case .open:
             slots[index].phase = .draining(until: now + policy.drainWithin)
             actions.append(.drain(slots[index].id))
-        case .draining, .closing:
+        case .draining, .closing, .gone:
             break
         }
     }
@@ -138,7 +140,7 @@ extension GatewayMachine {
         mode = .ending
         drainAll(now)
         guard atOnce else { return }
-        for index in slots.indices where slots[index].phase != .closing {
+        for index in slots.indices where slots[index].phase != .closing && slots[index].phase != .gone {
             slots[index].phase = .closing
             actions.append(.close(slots[index].id))
         }

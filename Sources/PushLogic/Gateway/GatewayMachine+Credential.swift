@@ -83,7 +83,9 @@ extension GatewayMachine {
     }
 
     mutating func refuseToken(_ generation: UInt64, _ now: MonotonicTime) {
-        guard tokens.wasRefused(generation, now: now, within: policy.tokenWithin) else { return }
+        guard mode == .running || mode == .finishing,
+            tokens.wasRefused(generation, now: now, within: policy.tokenWithin)
+        else { return }
         actions.append(.renewToken(refused: generation))
     }
 

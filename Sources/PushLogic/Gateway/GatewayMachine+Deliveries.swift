@@ -6,6 +6,11 @@ extension GatewayMachine {
     package struct Assignment: Equatable, Sendable {
         package let connection: ConnectionID
         package let count: Int
+
+        package init(connection: ConnectionID, count: Int) {
+            self.connection = connection
+            self.count = count
+        }
     }
 
     /// How the deliveries that wait are to be spread. What is really handed out is said with `gave`, and then
@@ -69,8 +74,9 @@ extension GatewayMachine {
         let isCurrent = slots[index].epoch == epoch
         if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
         // A connection of an older credential says nothing about the one in force.
-        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
         if isCurrent, let halt = tally.halt { stop(halt, now) }
+        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
+        slots.removeAll { $0.id == id && $0.phase == .gone && $0.given == 0 }
         return settle(now)
     }
 

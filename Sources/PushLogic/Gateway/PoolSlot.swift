@@ -14,6 +14,8 @@ struct PoolSlot {
         case draining(until: MonotonicTime)
         /// Was told to close. Transitions to: gone.
         case closing
+        /// It has closed, and what was handed to it at that moment is on its way back. Removed when that has come.
+        case gone
     }
 
     let id: ConnectionID
@@ -44,7 +46,7 @@ struct PoolSlot {
     var isLive: Bool {
         switch phase {
         case .lookingUp, .connecting, .open: true
-        case .draining, .closing: false
+        case .draining, .closing, .gone: false
         }
     }
 

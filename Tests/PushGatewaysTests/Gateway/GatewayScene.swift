@@ -1,0 +1,175 @@
+import PushGateways
+import PushLogic
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+
+/// One gateway, its owner and its world on one loop whose clock a test turns.
+final class GatewayScene: @unchecked Sendable {
+    // Unchecked: touched on the loop only, but for what `on` brings.
+    let loop: EventLoop
+    let world: ScriptedWorld
+    let tokens: ScriptedTokens?
+    private(set) var gateway: Gateway!
+    private(set) var outcomes: [UInt64: [DeliveryReport]] = [:]
+    private(set) var events: [GatewayEvent] = []
+    private(set) var credit = 0
+    private var taken: UInt64 = 0
+    private(set) var submitted: UInt64 = 0
+    private(set) var renewals = 0
+    private var lastTicket: UInt64 = 0
+    var wall = WallTime(milliseconds: 1_700_000_000_000)
+    private static let app = AppID("shop")!
+
+    init(
+        on loop: EventLoop, seed: UInt64 = 1, usesTokens: Bool = false,
+        policy: GatewayPolicy = .with { _ in }, world prepare: (ScriptedWorld) -> Void = { _ in }
+    ) {
+        self.loop = loop
+        world = ScriptedWorld(on: loop, seed: seed)
+        prepare(world)
+        tokens = usesTokens ? ScriptedTokens(on: loop) : nil
+        let pool = BlockingPool(name: "unused", threadCount: 1, queueLimit: 0)
+        var settings = GatewaySettings(
+            app: Self.app, place: HostPort(host: "push.example", port: 443), resolver: NameResolver(pool: pool)
+        ) { [world] in world.connect($0) }
+        settings.seed = seed
+        settings.lookUp = { _, completion in completion(.success(["10.0.0.1", "10.0.0.2", "10.0.0.3"])) }
+        settings.classify = { status, reason in Self.disposition(status, reason) }
+        settings.policy = policy
+        settings.wallClock = { [unowned self] in wall }
+        gateway = Gateway(
+            on: loop, connectionLoops: [loop], settings: settings,
+            client: GatewayClient(loop: loop) { [unowned self] in take($0) }, tokens: tokens?.source)
+    }
+
+    /// The reason says in so many words what is to be done.
+    private static func disposition(_ status: Int, _ reason: ProviderReason?) -> Disposition {
+        let words: [String: Disposition] = [
+            "drop": .drop, "deactivate": .deactivate, "retry": .retry, "reconnect": .reconnect,
+            "renewToken": .renewToken, "renewTokenOnce": .renewTokenOnce, "slowMinting": .slowMinting, "halt": .halt,
+        ]
+        return words[reason?.rawValue ?? ""] ?? .of(status: status, reason: nil)
+    }
+
+    private func take(_ report: GatewayReport) {
+        for delivery in report.deliveries { outcomes[delivery.delivery.ticket, default: []].append(delivery) }
+        events += report.events
+        credit = report.credit
+        taken = report.taken
+    }
+
+    /// What may be submitted now.
+    var window: Int { max(0, credit - Int(submitted - taken)) }
+
+    /// On the loop.
+    @discardableResult
+    func submit(_ count: Int, expiresAt: Int64? = nil) -> [UInt64] {
+        let message = Message(
+            id: MessageID("m-\(lastTicket)")!, app: Self.app, expiresAt: expiresAt, payload: Array("{}".utf8))
+        var batch: [Delivery] = []
+        for _ in 0..<count {
+            lastTicket += 1
+            batch.append(
+                Delivery(
+                    ticket: lastTicket, message: message, token: DeviceToken(words: (lastTicket, 0, 0, 0)),
+                    apnsID: APNSID(high: 0, low: lastTicket)))
+        }
+        submitted += UInt64(count)
+        gateway.submit(batch)
+        return batch.map(\.ticket)
+    }
+
+    /// On the loop, at this moment of the scene's time.
+    @discardableResult
+    func on<Result: Sendable>(_ work: @escaping @Sendable (GatewayScene) -> Result) async -> Result {
+        await loop.run { work(self) }
+    }
+
+    func pass(_ duration: Duration) async {
+        await loop.advance(by: duration)
+    }
+
+    func outcome(_ ticket: UInt64) async -> DeliveryOutcome? {
+        await on { $0.outcomes[ticket]?.last?.outcome }
+    }
+
+    func allOutcomes() async -> [DeliveryOutcome] {
+        await on { scene in scene.outcomes.keys.sorted().flatMap { scene.outcomes[$0] ?? [] }.map(\.outcome) }
+    }
+
+    /// False when the gateway has not ended within ten times its deadline.
+    func drain(within: Duration) async -> Bool {
+        let isOver = Locked(false)
+        let gateway = gateway!
+        let drain = Task {
+            await gateway.drain(within: within)
+            isOver.withLock { $0 = true }
+        }
+        // The first turns give the task its chance to begin; time only counts once it has.
+        for _ in 0..<100_000 {
+            if isOver.withLock({ $0 }) {
+                await drain.value
+                return true
+            }
+            await loop.advance(by: within * 0.1)
+            await Task.yield()
+        }
+        return false
+    }
+}
+
+/// Provider tokens that are numbers.
+final class ScriptedTokens: @unchecked Sendable {
+    // Unchecked: touched on the loop only.
+    private let loop: EventLoop
+    private var take: TokenSource.Take?
+    private var generation: UInt64 = 0
+    private(set) var refusals: [UInt64] = []
+    private(set) var slowDowns = 0
+    var canMint = true
+
+    init(on loop: EventLoop) {
+        self.loop = loop
+    }
+
+    struct Failure: Error {}
+
+    func mint() {
+        guard canMint else { return take?(.failure(Failure())) ?? () }
+        generation += 1
+        take?(
+            .success(
+                ProviderToken(
+                    text: Secret("t"), keyID: "ABC123DEFG", teamID: "DEF123GHIJ", generation: generation,
+                    mintedAt: loop.now)))
+    }
+
+    var source: TokenSource {
+        TokenSource(
+            subscribe: { loop, take in
+                loop.execute {
+                    self.take = take
+                    self.mint()
+                }
+                return {}
+            },
+            refused: { generation in
+                self.loop.execute {
+                    self.refusals.append(generation)
+                    if generation == self.generation { self.mint() }
+                }
+            },
+            mintedTooOften: { self.loop.execute { self.slowDowns += 1 } })
+    }
+}
+
+extension GatewayPolicy {
+    static func with(_ change: (inout GatewayPolicy) -> Void) -> GatewayPolicy {
+        var policy = GatewayPolicy()
+        policy.connects = .unlimited
+        change(&policy)
+        return policy
+    }
+}

@@ -1,0 +1,189 @@
+import PushGateways
+import PushLoop
+import PushModel
+import TestSupport
+
+/// What connections of a test meet. Confined to the loop of the test, like everything that asks it.
+final class ScriptedWorld: @unchecked Sendable {
+    // Unchecked: touched on the loop only.
+    let loop: EventLoop
+    var random: SeededRandom
+    /// Nil: it comes up.
+    var failsToConnect: (ConnectionRequest) -> ConnectionEnd? = { _ in nil }
+    var limit: (ConnectionRequest) -> Int = { _ in 10 }
+    var connectTime: () -> Duration = { .milliseconds(20) }
+    /// Nil: no answer ever.
+    var answer: (Delivery, ConnectionRequest) -> DeliveryEnding? = { _, _ in .accepted(uniqueID: nil) }
+    var answerTime: () -> Duration = { .milliseconds(5) }
+    /// How long a report is under way to the gateway.
+    var reportTime: () -> Duration = { .zero }
+    private(set) var connections: [ScriptedConnection] = []
+    var breaches: [String] = []
+
+    init(on loop: EventLoop, seed: UInt64) {
+        self.loop = loop
+        random = SeededRandom(seed: seed)
+    }
+
+    func connect(_ request: ConnectionRequest) -> any PushConnection {
+        let connection = ScriptedConnection(request, in: self)
+        connections.append(connection)
+        return connection
+    }
+
+    var open: [ScriptedConnection] { connections.filter { $0.state == .open } }
+}
+
+/// A connection in memory that keeps the contract of `PushConnection`, also when it fails.
+final class ScriptedConnection: PushConnection, @unchecked Sendable {
+    // Unchecked: touched on the loop only; every method of the protocol goes there first.
+    let id: ConnectionID
+    let request: ConnectionRequest
+    private let world: ScriptedWorld
+    private(set) var state = ConnectionStatus.State.connecting
+    private(set) var tokens: [UInt64] = []
+    private var limit = 0
+    /// The gateway may not know yet that the limit has sunk.
+    private var highestLimit = 0
+    private var waiting: [Delivery] = []
+    private var inFlight: [UInt64: Delivery] = [:]
+    private var wasDrained = false
+    private var reportsAt = MonotonicTime(nanoseconds: 0)
+    private(set) var accepted = 0
+
+    init(_ request: ConnectionRequest, in world: ScriptedWorld) {
+        id = request.id
+        self.request = request
+        self.world = world
+        if let token = request.token { tokens.append(token.generation) }
+        after(world.connectTime()) {
+            guard $0.state == .connecting else { return }
+            if let end = $0.world.failsToConnect(request) { return $0.end(end) }
+            $0.limit = $0.world.limit(request)
+            $0.highestLimit = $0.limit
+            $0.state = .open
+            $0.report([], .ready(limit: $0.limit))
+        }
+    }
+
+    private func after(_ delay: Duration, _ work: @escaping @Sendable (ScriptedConnection) -> Void) {
+        world.loop.execute { self.world.loop.schedule(after: delay) { work(self) } }
+    }
+
+    /// In order, each after its time.
+    private func report(_ ended: [EndedDelivery], _ event: ConnectionEvent? = nil) {
+        let report = ConnectionReport(id, ended: ended, event: event)
+        reportsAt = max(reportsAt, world.loop.now + world.reportTime())
+        if reportsAt == world.loop.now { return request.outlet.send(report) }
+        world.loop.schedule(at: reportsAt) { self.request.outlet.send(report) }
+    }
+
+    // MARK: PushConnection
+
+    func deliver(_ deliveries: [Delivery]) {
+        world.loop.execute { self.take(deliveries) }
+    }
+
+    func use(_ token: ProviderToken) {
+        world.loop.execute { self.tokens.append(token.generation) }
+    }
+
+    func drain() {
+        world.loop.execute {
+            self.wasDrained = true
+            self.takeNoMore(nil)
+        }
+    }
+
+    func close() {
+        world.loop.execute { self.end(ConnectionEnd(.byUs, "closed")) }
+    }
+
+    func ping() {}
+
+    func status() async -> ConnectionStatus {
+        await world.loop.run {
+            var status = ConnectionStatus(id: self.id, state: self.state, age: .zero)
+            status.address = "\(self.request.address)"
+            status.inFlight = self.inFlight.count
+            status.waiting = self.waiting.count
+            return status
+        }
+    }
+
+    // MARK: On the loop
+
+    private func take(_ deliveries: [Delivery]) {
+        if wasDrained { world.breaches.append("\(id) was given deliveries after it was told to drain") }
+        guard state == .open else {
+            // They crossed the news that it takes no more.
+            return report(deliveries.map { EndedDelivery($0, .notProcessed, latency: .zero) })
+        }
+        waiting += deliveries
+        let ceiling = highestLimit + min(highestLimit, max(16, highestLimit / 4))
+        if waiting.count + inFlight.count > ceiling { world.breaches.append("\(id) was given too many") }
+        send()
+    }
+
+    private func send() {
+        while inFlight.count < limit, !waiting.isEmpty {
+            var delivery = waiting.removeFirst()
+            delivery.attempt += 1
+            inFlight[delivery.ticket] = delivery
+            guard let ending = world.answer(delivery, request) else { continue }
+            let time = world.answerTime()
+            after(time) { [delivery] in $0.answer(delivery, ending, time) }
+        }
+    }
+
+    private func answer(_ delivery: Delivery, _ ending: DeliveryEnding, _ latency: Duration) {
+        guard inFlight.removeValue(forKey: delivery.ticket) != nil else { return }
+        if case .accepted = ending { accepted += 1 }
+        report([EndedDelivery(delivery, ending, latency: latency)])
+        if state == .open { send() }
+        if state == .draining, inFlight.isEmpty { end(ConnectionEnd(wasDrained ? .byUs : .goAway, "drained")) }
+    }
+
+    /// - Parameter event: why; nil when its owner asked for it.
+    func takeNoMore(_ event: ConnectionEvent?) {
+        if state == .connecting { return end(ConnectionEnd(.byUs, "not wanted any more")) }
+        guard state == .open else { return }
+        state = .draining
+        report(waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }, event)
+        waiting = []
+        if inFlight.isEmpty { end(ConnectionEnd(event == nil ? .byUs : .goAway, "drained")) }
+    }
+
+    /// The peer says what it had, and takes no more.
+    func goAway(reason: String? = nil, unprocessed: Int = 0) {
+        guard state == .open else { return }
+        var back: [EndedDelivery] = []
+        for ticket in inFlight.keys.sorted().suffix(unprocessed) {
+            if let delivery = inFlight.removeValue(forKey: ticket) {
+                back.append(EndedDelivery(delivery, .notProcessed, latency: .milliseconds(1)))
+            }
+        }
+        report(back)
+        takeNoMore(.goAway(reason: reason))
+    }
+
+    func setLimit(_ limit: Int) {
+        guard state == .open else { return }
+        self.limit = limit
+        highestLimit = max(highestLimit, limit)
+        report([], .limitChanged(limit))
+        send()
+    }
+
+    func end(_ end: ConnectionEnd) {
+        guard state != .closed else { return }
+        state = .closed
+        let cause = UnknownCause.connectionLost
+        var ended = inFlight.keys.sorted().compactMap { inFlight[$0] }
+            .map { EndedDelivery($0, .unknown(cause), latency: .milliseconds(3)) }
+        ended += waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }
+        inFlight = [:]
+        waiting = []
+        report(ended, .closed(end))
+    }
+}

@@ -1,0 +1,201 @@
+import PushLogic
+import PushModel
+import Testing
+
+@Suite struct PoolCredentialTests {
+    enum Cause: CaseIterable {
+        case answer, goAway, end, endWithReason
+    }
+
+    private func halt(_ pool: PoolScript, _ id: ConnectionID, by cause: Cause) {
+        switch cause {
+        case .answer:
+            pool.end(id) {
+                $0.refused = 1
+                $0.halt = GatewayHalt(.refused, "scripted")
+            }
+        case .goAway: pool.goAway(id, reason: "BadCertificate", disposition: .halt)
+        case .end:
+            pool.end(id) { $0.notProcessed = 4 }
+            pool.close(id, .credential)
+        case .endWithReason:
+            pool.end(id) { $0.notProcessed = 4 }
+            pool.close(id, .goAway, reason: "BadCertificate", disposition: .halt)
+        }
+    }
+
+    @Test(arguments: Cause.allCases) func `Halted, it drains, connects no more, and waits for a credential`(
+        _ cause: Cause
+    ) {
+        let pool = PoolScript { $0.minimum = 2 }
+        let ids = pool.bringUp()
+        pool.hand(8)
+        _ = pool.take()
+        halt(pool, ids[0], by: cause)
+        guard case .halted = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+        #expect(pool.credit == 0)
+        #expect(pool.events.contains { if case .credentialFailed = $0 { true } else { false } })
+        #expect(pool.take().drains.contains(ids[1]))
+        #expect(pool.hand(10).isEmpty)
+        pool.pass(.seconds(86400))
+        pool.input { $0.scale(minimum: 3, maximum: 4, now: $1) }
+        #expect(pool.take().lookUps == [])
+
+        pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
+        #expect(pool.events == [.credentialRotated])
+        #expect(pool.bringUp().count == 3)
+        #expect(pool.hand(10).count == 3)
+    }
+
+    @Test func `Rotation: old connections work until new ones are up, and what they say is not believed`() {
+        let pool = PoolScript { $0.minimum = 2 }
+        let old = pool.bringUp()
+        _ = pool.take()
+        pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
+        #expect(pool.take().drains == [])
+        #expect(Set(pool.hand(20).map(\.connection)) == Set(old))
+        // One of the old is refused now: it goes, and nothing stops.
+        pool.end(old[0]) {
+            $0.refused = 1
+            $0.halt = GatewayHalt(.refused, "revoked")
+        }
+        #expect(pool.state == .running)
+        #expect(pool.take().drains == [old[0]])
+    }
+
+    @Test func `Rotation: each new connection lets old ones go`() {
+        let pool = PoolScript { $0.minimum = 2 }
+        let old = pool.bringUp()
+        pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
+        let new = pool.lookUps().map(\.id)
+        #expect(new.count == 2)
+        _ = pool.take()
+        pool.input { $0.ready(new[0], limit: 100, now: $1) }
+        #expect(pool.take().drains.count == 1)
+        pool.input { $0.ready(new[1], limit: 100, now: $1) }
+        #expect(pool.take().drains.count == 1)
+        #expect(Set(pool.hand(20).map(\.connection)) == Set(new))
+        for id in old { pool.close(id, .byUs) }
+        #expect(pool.take().lookUps == [])
+    }
+
+    @Test func `Nothing connects before there is a token, and a source that has none halts until it has`() {
+        let pool = PoolScript(usesTokens: true)
+        #expect(pool.take().isEmpty)
+        pool.input { $0.tokenFailed("no key", now: $1) }
+        #expect(pool.state == .halted(GatewayHalt(.providerToken, "no key")))
+        pool.input { $0.tokenArrived(1, now: $1) }
+        #expect(pool.state == .running)
+        #expect(pool.bringUp().count == 1)
+    }
+
+    @Test func `A token that expired is renewed once, its connection replaced, and others wait for the new one`() {
+        let pool = PoolScript(usesTokens: true) { $0.minimum = 2 }
+        pool.input { $0.tokenArrived(7, now: $1) }
+        let ids = pool.bringUp()
+        pool.hand(20)
+        _ = pool.take()
+        pool.pass(.seconds(10))
+        #expect(pool.token(of: ids[0], leftAt: pool.now) == 7)
+        for id in ids {
+            pool.end(id) {
+                $0.refused = 1
+                $0.refusedToken = 7
+                $0.asksForAnother = true
+            }
+        }
+        let actions = pool.take()
+        #expect(actions.count { $0 == .renewToken(refused: 7) } == 1)
+        #expect(actions.drains == ids)
+        #expect(actions.lookUps == [])
+        pool.input { $0.tokenArrived(8, now: $1) }
+        #expect(pool.take().lookUps.count == 2)
+    }
+
+    @Test func `Connections that live get the new token, and a late answer is about the old one`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.hand(5)
+        pool.pass(.seconds(3000))
+        let sent = pool.now
+        _ = pool.take()
+        pool.input { $0.tokenArrived(2, now: $1) }
+        #expect(pool.take() == [.useToken(id)])
+        #expect(pool.token(of: id, leftAt: sent) == 1)
+        pool.pass(.seconds(5))
+        #expect(pool.token(of: id, leftAt: pool.now) == 2)
+        pool.end(id) {
+            $0.refused = 1
+            $0.refusedToken = 1
+            $0.asksForAnother = true
+        }
+        let actions = pool.take()
+        #expect(!actions.contains(.renewToken(refused: 1)))
+        #expect(actions.drains == [id] && actions.lookUps.count == 1)
+    }
+
+    @Test func `A refused token for which no newer one comes halts`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.hand(1)
+        pool.end(id) {
+            $0.refused = 1
+            $0.refusedToken = 1
+        }
+        pool.pass(.seconds(60))
+        guard case .halted(let halt) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+        #expect(halt.kind == .providerToken)
+    }
+
+    @Test func `Two connections that end for a token that is not believed halt`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        pool.goAway(pool.bringUp()[0], reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        #expect(pool.take().contains(.renewToken(refused: 1)))
+        pool.input { $0.tokenArrived(2, now: $1) }
+        pool.goAway(pool.bringUp()[0], reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        guard case .halted = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+    }
+
+    @Test func `Two GOAWAYs of one connection are one complaint, unless the second says what nothing mends`() {
+        let pool = PoolScript(usesTokens: true)
+        pool.input { $0.tokenArrived(1, now: $1) }
+        let id = pool.bringUp()[0]
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        pool.goAway(id, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        pool.close(id, .goAway, reason: "InvalidProviderToken", disposition: .renewTokenOnce)
+        #expect(pool.state == .running)
+        pool.input { $0.tokenArrived(2, now: $1) }
+        pool.pass(.seconds(1))
+        let other = pool.bringUp()[0]
+        pool.goAway(other)
+        #expect(pool.state == .running)
+        pool.goAway(other, reason: "BadCertificate", disposition: .halt)
+        guard case .halted = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+    }
+
+    @Test func `What ends an old connection does not halt the new credential`() {
+        let pool = PoolScript { $0.minimum = 3 }
+        let old = pool.bringUp()
+        pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
+        pool.goAway(old[0], reason: "BadCertificate", disposition: .halt)
+        pool.close(old[1], .goAway, reason: "BadCertificate", disposition: .halt)
+        pool.close(old[2], .credential)
+        #expect(pool.state == .running)
+        #expect(pool.bringUp().count == 3)
+    }
+}

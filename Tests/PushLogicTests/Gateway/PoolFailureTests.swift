@@ -1,0 +1,171 @@
+import PushLogic
+import PushModel
+import PushTime
+import Testing
+
+@Suite struct PoolFailureTests {
+    @Test func `Attempts that fail in a row wait longer and longer, and an answer forgives them`() {
+        let pool = PoolScript {
+            $0.connects = .unlimited
+            $0.breaker.connectFailures = .max
+        }
+        var waits: [Double] = []
+        for _ in 0..<8 {
+            let id = pool.lookUps()[0].id
+            pool.close(id, .unreachable)
+            _ = pool.take()
+            let next = pool.machine.nextDeadline(now: pool.now)
+            waits.append(((next ?? pool.now) - pool.now).inSeconds)
+            pool.pass(.seconds(waits[waits.count - 1]) + .milliseconds(1))
+        }
+        for (index, longest) in [1.0, 2, 4, 8, 16, 32, 60, 60].enumerated() {
+            #expect(waits[index] <= longest && waits[index] >= longest / 2)
+        }
+        #expect(pool.failures == 8)
+        let id = pool.bringUp()[0]
+        #expect(pool.failures == 8)
+        pool.hand(1)
+        pool.accept(1, on: id)
+        #expect(pool.failures == 0)
+        pool.close(id, .lost)
+        #expect(pool.take().lookUps.count == 1)
+    }
+
+    @Test func `While attempts fail only one at a time is made`() {
+        let pool = PoolScript { $0.minimum = 4 }
+        let begun = pool.lookUps()
+        for (id, _) in begun { pool.close(id, .unreachable) }
+        pool.pass(.seconds(60))
+        #expect(pool.take().lookUps.count == 1)
+    }
+
+    @Test func `A name that is not found is a failure like another`() {
+        let pool = PoolScript()
+        let id = pool.take().lookUps[0]
+        pool.input { $0.lookUpFailed("no such host", for: id, now: $1) }
+        #expect(pool.failures == 1)
+        #expect(
+            pool.events == [
+                .down(id, address: nil, ConnectionEnd(.unreachable, "no such host"), age: .zero, answered: 0)
+            ])
+    }
+
+    @Test func `An address that went silent is passed over, even if it had answered`() {
+        let pool = PoolScript { $0.connects = .unlimited }
+        for _ in 0..<20 {
+            let (id, address) = pool.lookUps()[0]
+            pool.input { $0.ready(id, limit: 10, now: $1) }
+            if address == "10.0.0.2" {
+                pool.hand(1)
+                pool.accept(1, on: id)
+                pool.close(id, .lost)
+                continue
+            }
+            pool.hand(1)
+            pool.accept(1, on: id)
+            pool.close(id, .silent)
+            // From now on it is always the other.
+            for _ in 0..<5 {
+                let (next, other) = pool.lookUps()[0]
+                #expect(other == "10.0.0.2")
+                pool.input { $0.ready(next, limit: 10, now: $1) }
+                pool.hand(1)
+                pool.accept(1, on: next)
+                pool.close(next, .lost)
+            }
+            return
+        }
+        Issue.record("the first address was never chosen")
+    }
+
+    @Test func `When all addresses are in quarantine the one that is free first is taken`() {
+        let pool = PoolScript {
+            $0.connects = .unlimited
+            $0.breaker.connectFailures = .max
+        }
+        pool.addresses = ["10.0.0.1", "10.0.0.2"]
+        let first = pool.lookUps()[0]
+        pool.close(first.id, .unreachable)
+        pool.pass(.seconds(1))
+        let second = pool.lookUps()[0]
+        #expect(second.address != first.address)
+        pool.close(second.id, .unreachable)
+        pool.pass(.seconds(2))
+        #expect(pool.lookUps().count == 1)
+    }
+
+    @Test func `The budget holds for every reason to connect`() {
+        let pool = PoolScript {
+            $0.maximum = 2
+            $0.minimum = 2
+            $0.connects.perMinute = 3
+        }
+        // A service that ends each connection after its first answer: no failure, and no end.
+        var begun = 0
+        var last: [ConnectionID] = []
+        for _ in 0..<600 {
+            for id in pool.bringUp() {
+                begun += 1
+                last.append(id)
+            }
+            pool.hand(last.count)
+            for id in last {
+                pool.accept(1, on: id)
+                pool.goAway(id)
+                pool.close(id, .goAway)
+            }
+            last = []
+            pool.pass(.seconds(1))
+        }
+        // 4 at once, and 3 a minute for ten minutes.
+        #expect((30...34).contains(begun))
+    }
+
+    @Test func `GOAWAY is answered with a new connection while the old one drains`() {
+        let pool = PoolScript { $0.maximum = 1 }
+        let first = pool.bringUp()[0]
+        pool.hand(10)
+        _ = pool.take()
+        pool.goAway(first, reason: "Shutdown")
+        let actions = pool.take()
+        #expect(actions.drains == [first])
+        #expect(actions.lookUps.count == 1)
+        #expect(
+            actions.contains(.raise(.goAway(first, address: pool.addresses[0], reason: .init(rawValue: "Shutdown"))))
+                || actions.contains(
+                    .raise(.goAway(first, address: pool.addresses[1], reason: .init(rawValue: "Shutdown"))))
+        )
+        #expect(pool.hand(5).isEmpty)
+    }
+
+    @Test(arguments: [true, false]) func `What asks for another connection gets one`(_ byItself: Bool) {
+        let pool = PoolScript { $0.maximum = 1 }
+        let first = pool.bringUp()[0]
+        pool.hand(2)
+        _ = pool.take()
+        if byItself {
+            pool.input { $0.retiring(first, now: $1) }
+        } else {
+            pool.end(first) {
+                $0.failed = 1
+                $0.asksForAnother = true
+            }
+        }
+        let actions = pool.take()
+        #expect(actions.drains == [first])
+        #expect(actions.lookUps.count == 1)
+    }
+
+    @Test func `What crosses the end of a connection still comes back, and its place is kept until it has`() {
+        let pool = PoolScript { $0.maximum = 1 }
+        let first = pool.bringUp()[0]
+        pool.hand(7)
+        pool.accept(3, on: first)
+        pool.close(first, .lost)
+        #expect(pool.outstanding == 4)
+        #expect(pool.bringUp().count == 1)
+        pool.end(first) { $0.notProcessed = 4 }
+        #expect(pool.outstanding == 0)
+        #expect(pool.hand(4).map(\.count) == [4])
+    }
+}

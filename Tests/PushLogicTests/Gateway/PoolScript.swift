@@ -1,0 +1,133 @@
+import PushLogic
+import PushModel
+import PushTime
+
+/// A machine with a clock that a test turns, and a world that does what it is told.
+final class PoolScript {
+    typealias Action = GatewayMachine.Action
+
+    private(set) var machine: GatewayMachine
+    private(set) var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    /// What has been asked for and not looked at.
+    private(set) var actions: [Action] = []
+    var addresses = ["10.0.0.1", "10.0.0.2"]
+    var waiting = 0
+
+    init(usesTokens: Bool = false, seed: UInt64 = 1, _ change: (inout GatewayPolicy) -> Void = { _ in }) {
+        var policy = GatewayPolicy()
+        change(&policy)
+        machine = GatewayMachine(policy, usesTokens: usesTokens, seed: seed)
+        actions = machine.begin(now: now)
+    }
+
+    /// Everything since the last time.
+    func take() -> [Action] {
+        defer { actions = [] }
+        return actions
+    }
+
+    var events: [GatewayEvent] {
+        actions.compactMap { if case .raise(let event) = $0 { event } else { nil } }
+    }
+
+    func input(_ work: (inout GatewayMachine, MonotonicTime) -> [Action]) {
+        actions += work(&machine, now)
+    }
+
+    /// Turns the clock, with every deadline on the way at its own time.
+    func pass(_ duration: Duration) {
+        let end = now + duration
+        while let next = machine.nextDeadline(now: now), next <= end {
+            now = max(now, next)
+            let before = machine.nextDeadline(now: now)
+            input { $0.timePassed(now: $1) }
+            // A deadline that stays where it was would hold a loop for ever.
+            if machine.nextDeadline(now: now) == before, before == next { now = now + .nanoseconds(1) }
+        }
+        now = end
+        input { $0.timePassed(now: $1) }
+    }
+
+    /// Answers the look-ups that were asked for; the connections that this begins.
+    @discardableResult
+    func lookUps() -> [(id: ConnectionID, address: String)] {
+        var begun: [(ConnectionID, String)] = []
+        let asked = actions
+        actions = []
+        for action in asked {
+            guard case .lookUp(let id) = action else {
+                actions.append(action)
+                continue
+            }
+            input { [addresses] in $0.addressesFound(addresses, for: id, now: $1) }
+        }
+        let made = actions
+        actions = []
+        for action in made {
+            if case .connect(let id, let address) = action {
+                begun.append((id, address))
+            } else {
+                actions.append(action)
+            }
+        }
+        return begun
+    }
+
+    /// Looks up, connects, and brings everything up that was asked for.
+    @discardableResult
+    func bringUp(limit: Int = 100) -> [ConnectionID] {
+        lookUps().map { id, _ in
+            input { $0.ready(id, limit: limit, now: $1) }
+            return id
+        }
+    }
+
+    /// Hands out what waits as a gateway does at the end of a tick.
+    @discardableResult
+    func hand(_ waiting: Int) -> [GatewayMachine.Assignment] {
+        let assignments = machine.assignments(waiting: waiting, now: now)
+        var left = waiting
+        for assignment in assignments {
+            machine.gave(assignment.count, to: assignment.connection)
+            left -= assignment.count
+        }
+        self.waiting = left
+        input { [left] in $0.handedOut(waiting: left, now: $1) }
+        return assignments
+    }
+
+    func end(_ id: ConnectionID, _ change: (inout AnswerTally) -> Void) {
+        var tally = AnswerTally()
+        change(&tally)
+        tally.ended = tally.accepted + tally.refused + tally.failed + tally.unknown + tally.notProcessed
+        input { [tally] in $0.ended(tally, on: id, now: $1) }
+    }
+
+    func accept(_ count: Int, on id: ConnectionID) { end(id) { $0.accepted = count } }
+
+    func close(
+        _ id: ConnectionID, _ kind: ConnectionEnd.Kind, reason: String? = nil, disposition: Disposition = .retry
+    ) {
+        let end = ConnectionEnd(kind, "scripted", reason: reason.map(ProviderReason.init(rawValue:)))
+        input { $0.closed(id, end, disposition: disposition, now: $1) }
+    }
+
+    func goAway(_ id: ConnectionID, reason: String? = nil, disposition: Disposition = .retry) {
+        let reason = reason.map(ProviderReason.init(rawValue:))
+        input { $0.goAway(id, reason: reason, disposition: disposition, now: $1) }
+    }
+
+    var hasEnded: Bool { machine.hasEnded }
+    var failures: Int { machine.failedConnectsInARow }
+    var outstanding: Int { machine.outstanding }
+    var wanted: Int { machine.wanted }
+    func token(of id: ConnectionID, leftAt: MonotonicTime) -> UInt64? { machine.token(of: id, leftAt: leftAt) }
+    var state: GatewayStatus.State { machine.state(now: now) }
+    var credit: Int { machine.credit(waiting: waiting, now: now) }
+}
+
+extension [GatewayMachine.Action] {
+    var drains: [ConnectionID] { compactMap { if case .drain(let id) = $0 { id } else { nil } } }
+    var closes: [ConnectionID] { compactMap { if case .close(let id) = $0 { id } else { nil } } }
+    var lookUps: [ConnectionID] { compactMap { if case .lookUp(let id) = $0 { id } else { nil } } }
+}
