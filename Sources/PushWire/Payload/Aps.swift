@@ -76,9 +76,10 @@ package enum Sound: Sendable, Equatable {
         switch self {
         case .named(let name): .string(name)
         case .critical(let name, let volume):
-            .object([
-                "critical": 1, "name": .string(name), "volume": volume.map { .number($0) },
-            ].compactMapValues { $0 })
+            .object(
+                [
+                    "critical": 1, "name": .string(name), "volume": volume.map { .number($0) },
+                ].compactMapValues { $0 })
         }
     }
 }
