@@ -144,11 +144,13 @@ import Testing
             do throws(JSONError) {
                 let document = try JSONDocument(text)
                 read += 1
-                guard round % 8 == 0 else { continue }
+                guard round % 16 == 0 else { continue }
                 let value = document.value(at: document.root)
                 let again = try JSONDocument(value.bytes)
-                #expect(again.value(at: again.root) == value)
-                #expect(document.kind(document.root) != .object || JSONDocument.isObject(text))
+                let isObject = document.kind(document.root) == .object
+                if again.value(at: again.root) != value || JSONDocument.isObject(text) != isObject {
+                    Issue.record("\(String(decoding: text, as: UTF8.self))")
+                }
             } catch {
                 if error.offset > text.count || JSONDocument.isObject(text) {
                     Issue.record("\(error) in \(String(decoding: text, as: UTF8.self))")
