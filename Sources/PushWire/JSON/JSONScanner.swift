@@ -21,7 +21,7 @@ struct JSONScanner {
     /// False when the bytes are not JSON; `error` tells why.
     mutating func scan() -> Bool {
         guard bytes.count < Int(UInt32.max) else { return fail(.tooLong, at: 0) }
-        if bytes.starts(with: [0xef, 0xbb, 0xbf]) { return fail(.byteOrderMark, at: 0) }
+        if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return fail(.byteOrderMark, at: 0) }
         // A node takes a dozen bytes of text or more in what is usual.
         if keeps { nodes.reserveCapacity(4 + bytes.count / 10) }
         skipSpace()
@@ -169,7 +169,9 @@ struct JSONScanner {
         let start = at
         var hasEscapes = false
         at += 1
-        while let byte = peek() {
+        while true {
+            skipPlain()
+            guard let byte = peek() else { break }
             switch byte {
             case UInt8(ascii: "\""):
                 at += 1
@@ -187,6 +189,32 @@ struct JSONScanner {
             }
         }
         return fail(.unexpectedEnd, at: at)
+    }
+
+    /// Passes over letters that mean themselves, eight at a time: most of a payload is that.
+    private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = at
+        while index + 8 <= raw.count {
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5c)
+            // The top bit of each byte that is a quotation mark, a backslash, below a space, or not ASCII. A borrow
+            // reaches bytes behind such a one only, and the first is what counts.
+            let special =
+                (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
+                    | word) & (ones &* 0x80)
+            if special != 0 {
+                at = index + special.trailingZeroBitCount / 8
+                return
+            }
+            index += 8
+        }
+        while index < raw.count, raw[index] >= 0x20, raw[index] < 0x80, raw[index] != 0x22, raw[index] != 0x5c {
+            index += 1
+        }
+        at = index
     }
 
     private mutating func scanEscape() -> Bool {

@@ -9,7 +9,14 @@ extension PayloadRules {
 
     /// What goes into headers.
     static func judgeOptions(_ options: PushOptions, _ findings: inout PayloadFindings) {
-        if let priority = options.priority { judgePriority(priority, options, &findings) }
+        if let priority = options.priority {
+            judgePriority(priority, options, &findings)
+        } else if options.target == .device(.background) {
+            findings.add(
+                .risky, .badPriority, "priority",
+                "left out it counts as 10, which background notifications must not have",
+                "use 5")
+        }
         if let id = options.collapseID { judgeCollapseID(id, &findings) }
         if let topic = options.topic, case .device(let type) = options.target, !Topic.fits(topic, type) {
             let suffix = type.topicSuffix

@@ -80,6 +80,26 @@ import Testing
         return document.value(at: document.root)
     }
 
+    @Test(arguments: 0..<40) func `A string ends, breaks off or goes on wherever its bytes say so`(length: Int) throws {
+        let letters = [UInt8](repeating: UInt8(ascii: "~"), count: length)
+        let quote = UInt8(ascii: "\"")
+        for place in 0...length {
+            let (before, after) = (letters[..<place], letters[place...])
+            let text = { (bytes: [UInt8]) in [quote] + before + bytes + after + [quote] }
+            #expect(throws: JSONError(.controlCharacter, at: place + 1)) { try JSONDocument(text([0x1f])) }
+            #expect(throws: JSONError(.controlCharacter, at: place + 1)) { try JSONDocument(text([0x00])) }
+            #expect(throws: JSONError(.badUTF8, at: place + 1)) { try JSONDocument(text([0x80])) }
+            #expect(throws: JSONError(.badEscape, at: place + 1)) { try JSONDocument(text(Array("\\x".utf8))) }
+            #expect(throws: JSONError(.trailingBytes, at: place + 2)) { try JSONDocument(text([quote])) }
+            for plain in ["é", " ", "!", "#", "[", "]", "\u{7f}"] {
+                let document = try JSONDocument(text(Array(plain.utf8)))
+                #expect(document.string(document.root) == String(decoding: before + plain.utf8 + after, as: UTF8.self))
+            }
+            let escaped = try JSONDocument(text(Array("\\\"".utf8)))
+            #expect(escaped.string(escaped.root)?.utf8.count == length + 1)
+        }
+    }
+
     @Test func `Brackets nest to the limit and no further`() throws {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let nested = { (depth: Int) in

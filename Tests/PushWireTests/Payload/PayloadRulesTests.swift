@@ -183,6 +183,7 @@ import Testing
         Case(good, .refused, .badPriority, "priority", changed { $0.priority = 300 }),
         Case(good, .refused, .badPriority, "priority", changed { $0.priority = -1 }),
         Case(wakes, .refused, .badPriority, "priority", changed(.background) { $0.priority = 10 }),
+        Case(wakes, .risky, .badPriority, "priority", changed(.background) { $0.priority = nil }),
         Case(aps(""), .risky, .priorityOfAnotherType, "priority", changed(.location) { $0.priority = 1 }),
         Case(
             aps(""), .risky, .priorityOfAnotherType, "priority",
@@ -223,6 +224,7 @@ import Testing
         #expect(!finding.problem.isEmpty && !finding.advice.isEmpty)
         if let advice = example.advice { #expect(finding.advice == advice) }
         #expect(PayloadRules.isAcceptable(payload, example.options) == (example.severity != .refused))
+        #expect(PayloadRules.refusal(of: payload, example.options) == (example.severity == .refused ? finding : nil))
     }
 
     @Test func `Every finding has a test`() {

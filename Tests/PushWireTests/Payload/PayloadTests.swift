@@ -147,6 +147,15 @@ import Testing
         #expect(CustomKeys(["Aps": 1]) != nil)
     }
 
+    @Test func `Equal payloads give equal bytes`() {
+        let names = (0..<50).map { "key\($0)" }
+        let one = Dictionary(uniqueKeysWithValues: names.map { ($0, JSONValue.string($0)) })
+        var other: [String: JSONValue] = [:]
+        other.reserveCapacity(1000)
+        for name in names.reversed() { other[name] = .string(name) }
+        #expect(Payload(custom: CustomKeys(one)!).encoded() == Payload(custom: CustomKeys(other)!).encoded())
+    }
+
     @Test func `A topic is the bundle id and what the push type adds`() {
         let expected: [PushType: String] = [
             .alert: "", .background: "", .voip: ".voip", .complication: ".complication",
