@@ -197,10 +197,7 @@ package actor ChannelClient {
     }
 
     private func giveUp(_ tag: UInt64, _ number: UInt64?) {
-        guard let number else { return }
-        line(number)?.abandon(tag)
-        // The connection tells nothing of an abandoned request's end, which makes room for the next.
-        _ = loop.schedule(after: .zero) { [weak self] in self?.assumeIsolated { $0.roomChanged() } }
+        if let number { line(number)?.abandon(tag) }
     }
 
     // MARK: What lines tell

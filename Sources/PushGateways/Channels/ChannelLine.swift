@@ -58,7 +58,8 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
         return connection.submit(prepared, values: [], tag: tag)
     }
 
-    /// Gives a request up, and asks whether the peer is still there.
+    /// Gives a request up, and asks whether the peer is still there. Of an abandoned request's end the connection tells
+    /// nothing; the answer to the PING does, and what waits goes out in its room.
     func abandon(_ tag: UInt64) {
         connection?.abandon(tag: tag)
         connection?.ping()

@@ -227,6 +227,34 @@ import Testing
         #expect(PayloadRules.refusal(of: payload, example.options) == (example.severity == .refused ? finding : nil))
     }
 
+    /// Each documented key with a value of its kind, and one that cannot be right.
+    static let documented: [(key: String, right: String, wrong: String)] = [
+        ("alert", #""a""#, "[]"), ("badge", "1", "null"), ("sound", #""a""#, "1"), ("thread-id", #""a""#, "1"),
+        ("category", #""a""#, "1"), ("content-available", "1", #""1""#), ("mutable-content", "1", "true"),
+        ("target-content-id", #""a""#, "1"), ("interruption-level", #""passive""#, "{}"),
+        ("relevance-score", "0.5", "true"), ("filter-criteria", #""a""#, "1"), ("content-changed", "true", "1"),
+        ("url-args", "[]", "{}"), ("event", #""update""#, "1"), ("content-state", "{}", "1"), ("timestamp", "1", "{}"),
+        ("stale-date", "1", "{}"), ("dismissal-date", "1", #""1""#), ("attributes-type", #""T""#, "{}"),
+        ("attributes", "{}", #""T""#), ("input-push-token", "1", "true"), ("input-push-channel", #""AA==""#, "1"),
+    ]
+    static let activityKeys: Set = [
+        "event", "content-state", "timestamp", "stale-date", "dismissal-date", "attributes-type", "attributes",
+        "input-push-token", "input-push-channel",
+    ]
+
+    @Test(arguments: documented) func `Every documented key is known, and its kind too`(
+        key: String, right: String, wrong: String
+    ) {
+        let codes = { (value: String, options: PushOptions) in
+            PayloadRules.findings(in: Array(Self.aps("\"\(key)\":\(value)").utf8), options)
+                .filter { $0.path == "aps.\(key)" }.map(\.code)
+        }
+        let foreign: [Code] = Self.activityKeys.contains(key) || key == "content-changed" ? [.keyOfAnotherType] : []
+        // Push types that ask nothing more of these keys.
+        #expect(codes(right, PayloadTests.options(.voip)) == foreign)
+        #expect(codes(wrong, PayloadTests.options(.voip)) == [.wrongType] + foreign)
+    }
+
     @Test func `Every finding has a test`() {
         #expect(Set(Self.cases.map(\.code)) == Set(Code.allCases))
     }
