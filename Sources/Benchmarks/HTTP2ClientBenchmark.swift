@@ -41,6 +41,7 @@ private final class ClientRun {
     private let total: Int
     private let done: (Int) -> Void
     private let request: HTTP2PreparedRequest
+    private let body: [UInt8]
     private var links: [Link] = []
     private var next = 0
     private var ended = 0
@@ -57,7 +58,8 @@ private final class ClientRun {
                 .init("apns-topic", .fixed("com.example.shop")), .init("apns-push-type", .fixed("alert")),
                 .init("apns-priority", .fixed("10")), .init("apns-expiration", .fixed("1900000000"), .once),
                 .init("apns-id", .perRequest, .once),
-            ], body: SharedBytes("{\"aps\":{\"alert\":\"\(String(repeating: "x", count: 170))\"}}"))
+            ])
+        body = Array("{\"aps\":{\"alert\":\"\(String(repeating: "x", count: 170))\"}}".utf8)
     }
 
     func start(
@@ -79,7 +81,7 @@ private final class ClientRun {
                     Self.write(bytes, into: text)
                     return connection.submit(
                         request, UnsafeRawBufferPointer(rebasing: text[0..<74]),
-                        UnsafeRawBufferPointer(rebasing: text[74..<110]), tag: UInt64(next))
+                        UnsafeRawBufferPointer(rebasing: text[74..<110]), body: body, tag: UInt64(next))
                 }
             }
             guard sent else { return }

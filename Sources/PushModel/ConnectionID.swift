@@ -27,9 +27,9 @@ package struct ConnectionEnd: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// No name, no route, refused, or nothing in time.
         case unreachable
-        /// The peer does not take our certificate, or we do not take its: it fails the same way until a person acts.
+        /// The peer does not take our certificate: it fails the same way until a person acts.
         case credential
-        /// TLS or HTTP/2 went wrong in a way that says nothing of the next attempt.
+        /// TLS or HTTP/2 went wrong, the peer's certificate included: another address may fare better.
         case broken
         /// Connected, and then no sign of life.
         case silent

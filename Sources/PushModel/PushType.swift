@@ -2,6 +2,23 @@
 package enum PushType: String, CaseIterable, Sendable {
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
 
+    /// Its place in tables: 0 and up.
+    package var number: Int {
+        switch self {
+        case .alert: 0
+        case .background: 1
+        case .voip: 2
+        case .complication: 3
+        case .fileprovider: 4
+        case .mdm: 5
+        case .location: 6
+        case .liveactivity: 7
+        case .pushtotalk: 8
+        case .widgets: 9
+        case .controls: 10
+        }
+    }
+
     /// What follows the bundle id in `apns-topic`. An MDM topic is the UID of its certificate and has no suffix.
     package var topicSuffix: String {
         switch self {

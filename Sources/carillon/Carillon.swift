@@ -27,6 +27,9 @@ enum Carillon {
             }
             return .done
         }
+        if name == "bench", arguments.dropFirst().first == "gateway" {
+            return await BenchVerb.gateway.start(Array(arguments.dropFirst(2)))
+        }
         if name == "--version" { return await VersionVerb.verb.start([]) }
         guard let verb = verbs.first(where: { $0.name == name }) else {
             let nearest = Spelling.nearest(to: name, in: verbs.map(\.name))

@@ -54,8 +54,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
             fields.append(.init("authorization", .fixed(token.text.withRevealed { "bearer \($0)" }), .once))
         }
         fields += request.fields.map { .init($0.name, .fixed($0.value), .once) }
-        let prepared = HTTP2PreparedRequest(fields, body: request.body.map { SharedBytes($0) })
-        return connection.submit(prepared, values: [], tag: tag)
+        return connection.submit(HTTP2PreparedRequest(fields), values: [], body: request.body, tag: tag)
     }
 
     /// Gives a request up, and asks whether the peer is still there. Of an abandoned request's end the connection tells
@@ -90,7 +89,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
 
     func http2GoAway(_ goAway: HTTP2GoAway) {
         let number = number
-        farewell = ProviderAnswer.reason(inBody: goAway.debugData)?.rawValue ?? "\(goAway.code)"
+        farewell = ProviderAnswer.reason(in: goAway.debugData)?.rawValue ?? "\(goAway.code)"
         client?.assumeIsolated { $0.dismissed(number) }
     }
 

@@ -101,17 +101,28 @@ package final class HTTP2ClientConnection {
     package var peer: SocketAddress? { channel?.peer }
     package var session: TLSSessionInfo? { channel?.session }
 
-    /// Sends a request with two values of its own. False: it was not taken, see `HTTP2ClientEngine.submit`.
+    /// Sends a request with values of its own. False: it was not taken, see `HTTP2ClientEngine.submit`.
     package func submit(
-        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, tag: UInt64
+        _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
+        tag: UInt64
     ) -> Bool {
-        guard !isDraining, unsafe engine.submit(request, first, second, tag: tag) else { return false }
+        guard !isDraining, unsafe engine.submit(request, values: values, body: body, tag: tag) else { return false }
         channel?.askForFlush()
         return true
     }
 
-    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], tag: UInt64) -> Bool {
-        guard !isDraining, engine.submit(request, values: values, tag: tag) else { return false }
+    /// With two values, the common case: a path and an id.
+    package func submit(
+        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
+        body: [UInt8]?, tag: UInt64
+    ) -> Bool {
+        guard !isDraining, unsafe engine.submit(request, first, second, body: body, tag: tag) else { return false }
+        channel?.askForFlush()
+        return true
+    }
+
+    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
+        guard !isDraining, engine.submit(request, values: values, body: body, tag: tag) else { return false }
         channel?.askForFlush()
         return true
     }

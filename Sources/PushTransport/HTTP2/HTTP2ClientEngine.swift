@@ -116,7 +116,8 @@ package final class HTTP2ClientEngine {
     /// Sends a request with its values for this time, in the order of its per-request fields. The values are copied.
     /// False when the stream limit, a GOAWAY or the end of the ids stands against it: try another connection.
     package func submit(
-        _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, tag: UInt64
+        _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
+        tag: UInt64
     ) -> Bool {
         guard available > 0 else { return false }
         precondition(values.count == request.perRequestCount, "one value for each per-request field")
@@ -134,7 +135,8 @@ package final class HTTP2ClientEngine {
         unsafe stream.pointee.tag = tag
         unsafe stream.pointee.request = Unmanaged.passRetained(request)
         let id: Int32
-        if request.body != nil {
+        if let body {
+            unsafe stream.pointee.body = body
             var provider = unsafe nghttp2_data_provider()
             unsafe provider.source.ptr = UnsafeMutableRawPointer(stream)
             unsafe provider.read_callback = unsafe HTTP2ClientCallbacks.readBody
@@ -158,15 +160,17 @@ package final class HTTP2ClientEngine {
 
     /// With two values, the common case: a path and an id.
     package func submit(
-        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer, tag: UInt64
+        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
+        body: [UInt8]?, tag: UInt64
     ) -> Bool {
         var values = unsafe (first, second)
         return unsafe withUnsafeBytes(of: &values) { bytes in
-            unsafe submit(request, values: bytes.assumingMemoryBound(to: UnsafeRawBufferPointer.self), tag: tag)
+            unsafe submit(
+                request, values: bytes.assumingMemoryBound(to: UnsafeRawBufferPointer.self), body: body, tag: tag)
         }
     }
 
-    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], tag: UInt64) -> Bool {
+    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
         let all = SharedBytes(values.flatMap(\.self))
         var start = 0
         let pieces = unsafe values.map { value in
@@ -174,7 +178,7 @@ package final class HTTP2ClientEngine {
             return unsafe UnsafeRawBufferPointer(rebasing: all.unsafeBytes[start..<start + value.count])
         }
         return withExtendedLifetime(all) {
-            unsafe pieces.withUnsafeBufferPointer { unsafe submit(request, values: $0, tag: tag) }
+            unsafe pieces.withUnsafeBufferPointer { unsafe submit(request, values: $0, body: body, tag: tag) }
         }
     }
 
@@ -319,6 +323,7 @@ package final class HTTP2ClientEngine {
     private func recycle(_ stream: UnsafeMutablePointer<HTTP2ClientStream>) {
         unsafe stream.pointee.request?.release()
         unsafe stream.pointee.request = nil
+        unsafe stream.pointee.body = []
         unsafe stream.pointee.message.reset()
         unsafe stream.pointee.status = 0
         unsafe stream.pointee.bodySent = 0

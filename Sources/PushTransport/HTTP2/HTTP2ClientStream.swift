@@ -16,7 +16,10 @@ struct HTTP2ClientStream {
     /// Its timeout or its owner gave it up; nobody is to hear of it any more.
     var isAbandoned = false
     var bodySent = 0
+    /// Holds what the vector of the header fields points to until nghttp2 has packed it.
     var request: Unmanaged<HTTP2PreparedRequest>?
+    /// Shared with everything else that sends it; empty for a request without one.
+    var body: [UInt8] = []
     var message = HTTP2MessageBuffer()
     // Open streams form a list, so that the end of a connection finds them all; free ones use `next` alone.
     var previous: UnsafeMutablePointer<HTTP2ClientStream>?
@@ -129,16 +132,13 @@ enum HTTP2ClientCallbacks {
     /// Reads the request's shared body; a pointer to the stream is the source.
     static let readBody: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, _ in
         let stream = unsafe source!.pointee.ptr!.assumingMemoryBound(to: HTTP2ClientStream.self)
-        guard let request = unsafe stream.pointee.request else { return 0 }
-        return unsafe request._withUnsafeGuaranteedRef { request in
-            guard let body = request.body else { return 0 }
-            let bytes = unsafe body.unsafeBytes
-            let count = unsafe copyBody(
-                bytes, from: stream.pointee.bodySent, into: buffer!, capacity: capacity, flags: flags!)
-            unsafe stream.pointee.bodySent += count
-            unsafe stream.pointee.isSent = stream.pointee.bodySent == bytes.count
-            return count
+        let sent = unsafe stream.pointee.bodySent
+        let count = unsafe stream.pointee.body.withUnsafeBytes {
+            unsafe copyBody($0, from: sent, into: buffer!, capacity: capacity, flags: flags!)
         }
+        unsafe stream.pointee.bodySent = sent + count
+        unsafe stream.pointee.isSent = sent + count == stream.pointee.body.count
+        return count
     }
 
     private static func decimal(_ digits: UnsafePointer<UInt8>, _ count: Int) -> Int32 {

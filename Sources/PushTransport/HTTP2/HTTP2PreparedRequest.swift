@@ -7,7 +7,7 @@ package enum HTTP2Indexing: Sendable {
     case once
 }
 
-/// A request whose header block and body are made ready once and sent many times, each time with a few values of its
+/// A request whose header block is made ready once and sent many times, each time with a body and a few values of its
 /// own (a path, an id). Immutable, so that any loop may send it.
 @safe
 package final class HTTP2PreparedRequest: @unchecked Sendable {
@@ -33,7 +33,6 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
 
     package static let maximumFields = 32
 
-    package let body: SharedBytes?
     package let perRequestCount: Int
     let fieldCount: Int
     /// What stands in the vector for a first request and for later ones; values per request are filled in by the sender.
@@ -44,7 +43,7 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
     private let text: SharedBytes
 
     /// Names are lower case; pseudo-fields (`:method`, `:scheme`, `:authority`, `:path`) come first.
-    package init(_ fields: [Field], body: SharedBytes?) {
+    package init(_ fields: [Field]) {
         precondition(fields.count <= Self.maximumFields, "a prepared request has at most \(Self.maximumFields) fields")
         var bytes: [UInt8] = []
         var places: [(name: Int, nameLength: Int, value: Int, valueLength: Int)] = []
@@ -57,7 +56,6 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
             places.append((name, value - name, value, bytes.count - value))
         }
         text = SharedBytes(bytes)
-        self.body = body
         fieldCount = fields.count
         perRequestCount =
             fields.count {

@@ -4,6 +4,7 @@ import CNGHTTP2
 @safe
 struct HTTP2SessionHandle: ~Copyable {
     let session: OpaquePointer
+    private let memory = HTTP2Memory()
 
     enum Side {
         case client, server
@@ -19,8 +20,8 @@ struct HTTP2SessionHandle: ~Copyable {
         var session: OpaquePointer?
         let result =
             switch side {
-            case .client: unsafe nghttp2_session_client_new2(&session, callbacks, userData, option)
-            case .server: unsafe nghttp2_session_server_new2(&session, callbacks, userData, option)
+            case .client: unsafe nghttp2_session_client_new3(&session, callbacks, userData, option, memory.functions)
+            case .server: unsafe nghttp2_session_server_new3(&session, callbacks, userData, option, memory.functions)
             }
         guard result == 0, let session = unsafe session else { fatalError("out of memory for HTTP/2") }
         unsafe self.session = unsafe session

@@ -27,16 +27,16 @@ package struct ProviderAnswer: Sendable, Equatable {
     }
 
     /// The reason in an answer's body or in the debug data of a GOAWAY (PROTOCOLS A8).
-    package static func reason(inBody body: some Collection<UInt8>) -> ProviderReason? {
+    package static func reason(in body: some Collection<UInt8>) -> ProviderReason? {
         ProviderAnswer(body: body).reason
     }
 
     /// Whole seconds, as `retry-after` gives them; its other form, a date, gives nil. At most a day: what is longer
     /// would hand the sender's schedule to the peer.
-    package static func retryAfter(_ field: some Collection<UInt8>) -> Int? {
+    package static func retryAfter(_ field: String) -> Int? {
         guard !field.isEmpty else { return nil }
         var seconds = 0
-        for byte in field {
+        for byte in field.utf8 {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
             seconds = min(maximumRetryAfter, seconds * 10 + Int(byte - UInt8(ascii: "0")))
         }
@@ -46,9 +46,7 @@ package struct ProviderAnswer: Sendable, Equatable {
     package static let maximumRetryAfter = 86_400
 
     /// `apns-unique-id`, by which the sandbox's delivery log knows an accepted notification.
-    package static func uniqueID(_ field: some Collection<UInt8>) -> String? {
-        word(String(decoding: field.prefix(maximumReasonLength + 1), as: UTF8.self))
-    }
+    package static func uniqueID(_ field: String) -> String? { word(field) }
 
     private static func word(_ text: String) -> String? {
         guard (1...maximumReasonLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20..<0x7f).contains($0) })
@@ -58,15 +56,11 @@ package struct ProviderAnswer: Sendable, Equatable {
 }
 
 extension Refusal {
-    /// From an answer as it came: its status, its body, and its `retry-after` field if it had one.
-    package init(status: Int, body: some Collection<UInt8>, retryAfter: (some Collection<UInt8>)?) {
+    /// From an answer as it came: its status, its body, and its field `retry-after` if it had one.
+    package init(status: Int, body: some Collection<UInt8>, retryAfter: String? = nil) {
         let answer = ProviderAnswer(body: body)
         self.init(
             status: status, reason: answer.reason, timestamp: answer.timestamp,
             retryAfter: retryAfter.flatMap { ProviderAnswer.retryAfter($0) })
-    }
-
-    package init(status: Int, body: some Collection<UInt8>) {
-        self.init(status: status, body: body, retryAfter: [UInt8]?.none)
     }
 }

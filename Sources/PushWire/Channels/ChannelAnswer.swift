@@ -33,7 +33,7 @@ extension ChannelRequest {
         status: Int, channelID: String? = nil, retryAfter: String? = nil, body: some Collection<UInt8>
     ) throws(ChannelAnswerError) -> ChannelAnswer {
         guard (200..<300).contains(status) else {
-            throw .refused(Refusal(status: status, body: body, retryAfter: retryAfter.map { Array($0.utf8) }))
+            throw .refused(Refusal(status: status, body: body, retryAfter: retryAfter))
         }
         switch operation {
         case .create:

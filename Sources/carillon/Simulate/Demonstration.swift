@@ -69,7 +69,7 @@ struct Demonstration {
         let token = try providerToken()
         let sender = DemonstrationSender(
             paths: Self.notifications.map { Array("/3/device/\($0.device.token)".utf8) },
-            requests: Self.notifications.map { prepare($0, token: token) })
+            request: prepare(token: token), bodies: Self.notifications.map { Array($0.body.utf8) })
         let outcomes = try await sender.send(to: places.provider, trusting: files)
 
         var isAsExpected = true
@@ -104,14 +104,14 @@ struct Demonstration {
         }
     }
 
-    private func prepare(_ notification: Notification, token: String) -> HTTP2PreparedRequest {
+    private func prepare(token: String) -> HTTP2PreparedRequest {
         HTTP2PreparedRequest(
             [
                 .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
                 .init(":authority", .fixed(places.provider.description)), .init(":path", .perRequest, .once),
                 .init("authorization", .fixed("bearer \(token)")),
                 .init("apns-topic", .fixed(SimulatorFiles.clientTopic)), .init("apns-push-type", .fixed("alert")),
-            ], body: SharedBytes(notification.body))
+            ])
     }
 
     /// A JWT as Apple asks for it: ES256, key id, team, time of issue.

@@ -5,17 +5,18 @@ import PushTransport
 /// Sends prepared requests over one connection and waits for the outcome of each.
 struct DemonstrationSender {
     let paths: [[UInt8]]
-    let requests: [HTTP2PreparedRequest]
+    let request: HTTP2PreparedRequest
+    let bodies: [[UInt8]]
 
     func send(to place: HostPort, trusting files: SimulatorFiles) async throws -> [Demonstration.Outcome] {
         let tls = try TLSContext.client(
             TLSClientConfiguration(trust: .only([.file(files.authorityPath)]), alpn: ["h2"]))
         let loop = EventLoop(name: "demonstration")
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
-        let (paths, requests) = (paths, requests)
+        let (paths, request, bodies) = (paths, request, bodies)
         let outcomes = await withCheckedContinuation { continuation in
             loop.execute {
-                let run = Run(paths: paths, requests: requests) { continuation.resume(returning: $0) }
+                let run = Run(paths: paths, request: request, bodies: bodies) { continuation.resume(returning: $0) }
                 run.start(on: loop, to: place, tls: tls, resolver: NameResolver(pool: pool))
             }
         }
@@ -27,7 +28,8 @@ struct DemonstrationSender {
     /// Lives on its loop until its connection has closed.
     private final class Run: HTTP2ClientConnectionDelegate {
         private let paths: [[UInt8]]
-        private let requests: [HTTP2PreparedRequest]
+        private let request: HTTP2PreparedRequest
+        private let bodies: [[UInt8]]
         private let done: ([Demonstration.Outcome]) -> Void
         private var outcomes: [Demonstration.Outcome?]
         private var started: [MonotonicTime]
@@ -36,10 +38,12 @@ struct DemonstrationSender {
         private var keepsItself: Run?
 
         init(
-            paths: [[UInt8]], requests: [HTTP2PreparedRequest], done: @escaping ([Demonstration.Outcome]) -> Void
+            paths: [[UInt8]], request: HTTP2PreparedRequest, bodies: [[UInt8]],
+            done: @escaping ([Demonstration.Outcome]) -> Void
         ) {
             self.paths = paths
-            self.requests = requests
+            self.request = request
+            self.bodies = bodies
             self.done = done
             outcomes = Array(repeating: nil, count: paths.count)
             started = Array(repeating: MonotonicTime.current(), count: paths.count)
@@ -52,9 +56,11 @@ struct DemonstrationSender {
 
         /// As many as the limit allows: one until the first token was accepted, as with Apple.
         private func fill() {
-            while let connection, next < requests.count, connection.available > 0 {
+            while let connection, next < paths.count, connection.available > 0 {
                 started[next] = .current()
-                guard connection.submit(requests[next], values: [paths[next]], tag: UInt64(next)) else { return }
+                guard connection.submit(request, values: [paths[next]], body: bodies[next], tag: UInt64(next)) else {
+                    return
+                }
                 next += 1
             }
         }

@@ -19,6 +19,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
     private var connection: HTTP2ClientConnection?
     private var connectionsLeft = 200
     private let request = Push(0).prepared()
+    private let body = Array(Push(0).body.utf8)
 
     init(
         on loop: EventLoop, to place: HostPort, tls: TLSContext, resolver: NameResolver, _ numbers: ClosedRange<Int>,
@@ -48,7 +49,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
         // A hundred at a time, so that a lost connection does not take them all.
         while let connection, next <= numbers.upperBound, connection.inFlight < 100 {
             let values = [Array("/3/device/\(Push.device(next))".utf8), Array(Push.id(next).utf8)]
-            guard connection.submit(request, values: values, tag: UInt64(next)) else { return }
+            guard connection.submit(request, values: values, body: body, tag: UInt64(next)) else { return }
             next += 1
         }
     }

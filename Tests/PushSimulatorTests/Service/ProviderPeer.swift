@@ -76,7 +76,7 @@ struct Push: Sendable {
         if let authorization { fields.append(.init("authorization", .fixed("bearer \(authorization)"))) }
         if let topic { fields.append(.init("apns-topic", .fixed(topic))) }
         for (name, value) in more { fields.append(.init(name, .fixed(value))) }
-        return HTTP2PreparedRequest(fields, body: body.isEmpty ? nil : SharedBytes(body))
+        return HTTP2PreparedRequest(fields)
     }
 }
 
@@ -92,7 +92,7 @@ final class ProviderPeer: HTTP2ClientConnectionDelegate {
     func submit(_ push: Push) -> Bool {
         connection.submit(
             push.prepared(), values: [Array("/3/device/\(push.device)".utf8), Array(Push.id(push.number).utf8)],
-            tag: UInt64(push.number))
+            body: push.body.isEmpty ? nil : Array(push.body.utf8), tag: UInt64(push.number))
     }
 
     func http2Settings(streamLimit limit: Int) { events.record(.settings(limit)) }

@@ -63,20 +63,25 @@ final class HTTP2Pair {
     }
 
     /// A push as a gateway would send it: path and id of its own.
-    static func request(body: [UInt8]? = Array("{\"aps\":{}}".utf8)) -> HTTP2PreparedRequest {
+    static let body = Array("{\"aps\":{}}".utf8)
+
+    static func request() -> HTTP2PreparedRequest {
         HTTP2PreparedRequest(
             [
                 .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
                 .init(":authority", .fixed("push.example")), .init(":path", .perRequest, .once),
                 .init("authorization", .fixed("bearer " + String(repeating: "t", count: 240))),
                 .init("apns-topic", .fixed("com.example.shop")), .init("apns-id", .perRequest, .once),
-            ], body: body.map { SharedBytes($0) })
+            ])
     }
 
     @discardableResult
-    func submit(_ request: HTTP2PreparedRequest = HTTP2Pair.request(), number: Int) -> Bool {
+    func submit(
+        _ request: HTTP2PreparedRequest = HTTP2Pair.request(), body: [UInt8]? = HTTP2Pair.body, number: Int
+    ) -> Bool {
         client.submit(
-            request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], tag: UInt64(number))
+            request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], body: body,
+            tag: UInt64(number))
     }
 }
 

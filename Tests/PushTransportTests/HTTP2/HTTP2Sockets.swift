@@ -145,7 +145,8 @@ final class HTTP2Scene {
 
     func submit(_ number: Int, client: Int = 0, request: HTTP2PreparedRequest = HTTP2Pair.request()) -> Bool {
         clients[client].submit(
-            request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], tag: UInt64(number))
+            request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], body: HTTP2Pair.body,
+            tag: UInt64(number))
     }
 
     func stop() {

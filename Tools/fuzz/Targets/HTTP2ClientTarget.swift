@@ -30,9 +30,8 @@ extension FuzzTarget {
 
 /// Submits as the input says, and counts the ends.
 private final class ClientUnderTest: HTTP2ClientDelegate {
-    private static let body = SharedBytes([UInt8](repeating: 0x62, count: 3000))
-    private static let withBody = HTTP2PreparedRequest(fields, body: body)
-    private static let withoutBody = HTTP2PreparedRequest(fields, body: nil)
+    private static let body = [UInt8](repeating: 0x62, count: 3000)
+    private static let request = HTTP2PreparedRequest(fields)
     private static let fields: [HTTP2PreparedRequest.Field] = [
         .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")), .init(":path", .perRequest, .once),
         .init(":authority", .fixed("localhost")), .init("apns-id", .perRequest, .once),
@@ -109,8 +108,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         guard submitted < Self.mostRequests else { return }
         let room = engine.available
         let tag = submitted
-        let request = withBody ? Self.withBody : Self.withoutBody
-        guard engine.submit(request, values: [path, []], tag: tag) else { return }
+        guard engine.submit(Self.request, values: [path, []], body: withBody ? Self.body : nil, tag: tag) else { return }
         require(room > 0, "a request was taken though none was allowed")
         submitted += 1
         open.insert(tag)

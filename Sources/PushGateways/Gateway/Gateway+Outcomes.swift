@@ -1,0 +1,160 @@
+import PushLogic
+import PushLoop
+import PushModel
+
+/// From how an attempt ended to what becomes of the delivery.
+extension Gateway {
+    func receive(_ report: ConnectionReport) {
+        let id = report.connection
+        if !report.ended.isEmpty {
+            var tally = AnswerTally()
+            tally.ended = report.ended.count
+            reports.reserveCapacity(reports.count + report.ended.count)
+            for ended in report.ended { take(ended, from: id, &tally) }
+            if !resends.isEmpty {
+                counts.requeued += UInt64(resends.count)
+                queue.prepend(resends)
+                resends.removeAll(keepingCapacity: true)
+            }
+            run(machine.ended(tally, on: id, now: loop.now))
+        }
+        if let event = report.event { happened(event, to: id) }
+        askForFlush()
+    }
+
+    private func happened(_ event: ConnectionEvent, to id: ConnectionID) {
+        let now = loop.now
+        switch event {
+        case .ready(let limit):
+            run(machine.ready(id, limit: limit, now: now))
+        case .limitChanged(let limit):
+            run(machine.limitChanged(id, to: limit, now: now))
+        case .goAway(let text):
+            let reason = text.map(ProviderReason.init(rawValue:))
+            run(machine.goAway(id, reason: reason, disposition: disposition(ofEnd: reason), now: now))
+        case .retiring:
+            run(machine.retiring(id, now: now))
+        case .closed(let end):
+            held.removeAll { $0.id == id }
+            run(machine.closed(id, end, disposition: disposition(ofEnd: end.reason), now: now))
+        }
+    }
+
+    /// An unknown reason is as good as none: the service wanted the connection to end.
+    private func disposition(ofEnd reason: ProviderReason?) -> Disposition {
+        guard let reason else { return .retry }
+        return settings.classify(503, reason)
+    }
+
+    private func take(_ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally) {
+        let delivery = ended.delivery
+        switch ended.ending {
+        case .accepted(let uniqueID):
+            tally.accepted += 1
+            report(delivery, .accepted(uniqueID: uniqueID), latency: ended.latency)
+        case .unknown(let cause):
+            tally.unknown += 1
+            report(delivery, .unknown(cause), latency: ended.latency)
+        case .notProcessed:
+            tally.notProcessed += 1
+            // 0: there was no answer to speak of.
+            requeue(delivery, orRetry: Refusal(status: 0, reason: nil), latency: ended.latency)
+        case .refused(let refusal):
+            if refusal.status == 429 || refusal.status >= 500 { tally.failed += 1 } else { tally.refused += 1 }
+            judge(refusal, ended, from: id, &tally)
+        }
+    }
+
+    private func judge(
+        _ refusal: Refusal, _ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally
+    ) {
+        let delivery = ended.delivery
+        switch settings.classify(refusal.status, refusal.reason) {
+        case .drop:
+            report(delivery, .rejected(refusal, deactivates: false), latency: ended.latency)
+        case .deactivate:
+            report(delivery, .rejected(refusal, deactivates: true), latency: ended.latency)
+        case .retry:
+            if refusal.status >= 500, let asked = refusal.retryAfter {
+                tally.pause = max(tally.pause ?? .zero, .seconds(asked))
+            }
+            retryLater(ended, refusal)
+        case .slowMinting:
+            tokens?.mintedTooOften()
+            retryLater(ended, refusal)
+        case .reconnect:
+            tally.asksForAnother = true
+            requeue(delivery, orRetry: refusal, latency: ended.latency)
+        case .renewToken:
+            noteToken(ended, from: id, &tally)
+            requeue(delivery, orRetry: refusal, latency: ended.latency)
+        case .renewTokenOnce:
+            let generation = noteToken(ended, from: id, &tally)
+            var mark = marks[delivery.ticket] ?? Mark()
+            if mark.tokenWasRefused, generation == nil || generation != mark.refusedToken {
+                tally.halt = halt(refusal, "twice, the second time with a fresh token")
+            }
+            mark.tokenWasRefused = true
+            mark.refusedToken = generation
+            marks[delivery.ticket] = mark
+            requeue(delivery, orRetry: refusal, latency: ended.latency)
+        case .halt:
+            tally.halt = halt(refusal, "for good")
+            // It waits for another credential with the rest, however often that takes.
+            resends.append(delivery)
+        }
+    }
+
+    private func halt(_ refusal: Refusal, _ how: String) -> GatewayHalt {
+        GatewayHalt(
+            .refused,
+            "the provider refused the credential of app \(app) \(how): \(refusal.status)"
+                + "\(refusal.reason.map { " \($0)" } ?? ""); check the key or certificate, its environment and topic, "
+                + "and the clock, then change the credential",
+            reason: refusal.reason)
+    }
+
+    @discardableResult
+    private func noteToken(
+        _ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally
+    ) -> UInt64? {
+        tally.asksForAnother = true
+        guard let generation = machine.token(of: id, leftAt: loop.now + (.zero - ended.latency)) else { return nil }
+        tally.refusedToken = max(tally.refusedToken ?? 0, generation)
+        return generation
+    }
+
+    private func retryLater(_ ended: EndedDelivery, _ refusal: Refusal) {
+        // Its one attempt was now, and there is no later.
+        if ended.delivery.message.expiresAt == 0 {
+            return report(ended.delivery, .rejected(refusal, deactivates: false), latency: ended.latency)
+        }
+        let delay = machine.retryDelay(attempt: Int(ended.delivery.attempt), asked: refusal.retryAfter)
+        report(ended.delivery, .retry(after: delay, refusal), latency: ended.latency)
+    }
+
+    private func requeue(_ delivery: Delivery, orRetry refusal: Refusal, latency: Duration) {
+        var mark = marks[delivery.ticket] ?? Mark()
+        mark.requeues += 1
+        guard mark.requeues <= settings.policy.requeueLimit else {
+            let delay = machine.retryDelay(attempt: mark.requeues, asked: refusal.retryAfter)
+            return report(delivery, .retry(after: delay, refusal), latency: latency)
+        }
+        marks[delivery.ticket] = mark
+        resends.append(delivery)
+    }
+
+    /// The one place where a delivery leaves.
+    func report(_ delivery: Delivery, _ outcome: DeliveryOutcome, latency: Duration = .zero) {
+        if !marks.isEmpty { marks[delivery.ticket] = nil }
+        switch outcome {
+        case .accepted: counts.accepted += 1
+        case .rejected: counts.rejected += 1
+        case .retry: counts.retried += 1
+        case .unknown: counts.unknown += 1
+        case .expired: counts.expired += 1
+        case .returned: counts.returned += 1
+        }
+        reports.append(DeliveryReport(delivery, outcome, latency: latency))
+    }
+}

@@ -1,0 +1,342 @@
+import PushLogic
+package import PushLoop
+package import PushModel
+import PushTransport
+
+/// The connections of one app: takes deliveries from their owner, spreads them, and reports each exactly once.
+///
+/// It is pinned to its loop. Its machine decides; it holds what the machine counts: the queue, the connections, the
+/// timer. What a tick brings is dealt with at the tick's end, so that a busy tick costs one round of decisions.
+package actor Gateway {
+    package nonisolated let loop: EventLoop
+    package nonisolated let app: AppID
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    struct Held {
+        let id: ConnectionID
+        let connection: any PushConnection
+    }
+
+    /// What sets a delivery apart that has come back. There are few of them.
+    struct Mark {
+        var requeues = 0
+        var refusedToken: UInt64?
+        var tokenWasRefused = false
+    }
+
+    private let connectionLoops: [EventLoop]
+    var settings: GatewaySettings
+    private let client: GatewayClient
+
+    var machine: GatewayMachine
+    var queue = DeliveryQueue()
+    var held: [Held] = []
+    /// By ticket.
+    var marks: [UInt64: Mark] = [:]
+    /// Go to the front of the queue when the batch is through.
+    var resends: [Delivery] = []
+    var counts = GatewayCounts()
+
+    var tokens: TokenSource?
+    private var token: ProviderToken?
+    private var subscription: (@Sendable () -> Void)?
+    /// Counts the token sources: what an older one still says is not heard.
+    private var sourceNumber = 0
+
+    // For the owner, until the tick's end.
+    var reports: [DeliveryReport] = []
+    private var events: [GatewayEvent] = []
+    private var lastWindow: UInt64?
+
+    private var isFlushAsked = false
+    private var timer: TimerID?
+    private var armedFor: MonotonicTime?
+    private var sweepAt: MonotonicTime?
+    private var takesDeliveries = true
+    private var isClosed = false
+    private var closeWaiters: [CheckedContinuation<Void, Never>] = []
+
+    /// Begins at once: opens the minimum of connections, and reports credit to its client.
+    package init(
+        on loop: EventLoop, connectionLoops: [EventLoop], settings: GatewaySettings, client: GatewayClient,
+        tokens: TokenSource?
+    ) {
+        precondition(!connectionLoops.isEmpty, "gateway of \(settings.app): there is no loop for its connections")
+        self.loop = loop
+        app = settings.app
+        self.connectionLoops = connectionLoops
+        self.settings = settings
+        self.client = client
+        self.tokens = tokens
+        machine = GatewayMachine(settings.policy, usesTokens: tokens != nil, seed: settings.seed)
+        loop.execute { self.assumeIsolated { $0.begin() } }
+    }
+
+    // MARK: Any thread
+
+    /// What exceeds the queue's bound, or comes after `drain`, is reported as returned.
+    package nonisolated func submit(_ batch: [Delivery]) {
+        enter { $0.take(batch) }
+    }
+
+    package nonisolated func scale(minimum: Int, maximum: Int) {
+        enter { $0.run($0.machine.scale(minimum: minimum, maximum: maximum, now: $0.loop.now)) }
+    }
+
+    /// Another credential is in force. What was halted goes on; new connections are made by `connect`, old ones drain
+    /// as new ones take their place. Nothing is lost.
+    package nonisolated func credentialChanged(
+        connect: @escaping GatewaySettings.Connect, tokens: TokenSource?
+    ) {
+        enter { $0.rotate(connect, tokens) }
+    }
+
+    private nonisolated func enter(_ work: @escaping @Sendable (isolated Gateway) -> Void) {
+        loop.execute {
+            self.assumeIsolated {
+                work($0)
+                $0.askForFlush()
+            }
+        }
+    }
+
+    // MARK: Isolated
+
+    package func status() async -> GatewayStatus {
+        let now = loop.now
+        var status = GatewayStatus(
+            app: app, state: machine.state(now: now), queue: queue.count, outstanding: machine.outstanding,
+            credit: credit(now), minimum: machine.minimum, maximum: machine.maximum, wanted: machine.wanted,
+            failedConnectsInARow: machine.failedConnectsInARow, counts: counts,
+            connections: machine.lookingUp(now: now).map { ConnectionStatus(id: $0, state: .connecting, age: $1) })
+        status.counts.connects = machine.connects
+        for held in held {
+            status.connections.append(await held.connection.status())
+        }
+        status.connections.sort { $0.id < $1.id }
+        return status
+    }
+
+    /// Takes no more, sends what it has, and returns when every delivery has been reported and every connection has
+    /// closed. When the time is over the connections are closed, and what waits is returned to its owner.
+    package func drain(within: Duration) async {
+        if isClosed { return }
+        takesDeliveries = false
+        run(machine.finish(waiting: queue.count, now: loop.now))
+        let deadline = loop.schedule(after: within) { [weak self] in
+            self?.assumeIsolated {
+                $0.run($0.machine.abandon(now: $0.loop.now))
+                $0.askForFlush()
+            }
+        }
+        askForFlush()
+        await withCheckedContinuation { closeWaiters.append($0) }
+        loop.cancel(deadline)
+    }
+
+    private func begin() {
+        subscribe()
+        run(machine.begin(now: loop.now))
+        askForFlush()
+    }
+
+    private func take(_ batch: [Delivery]) {
+        counts.taken += UInt64(batch.count)
+        let room = takesDeliveries ? max(0, settings.policy.queueLimit - queue.count) : 0
+        queue.append(batch.prefix(room))
+        for delivery in batch.dropFirst(room) { report(delivery, .returned) }
+    }
+
+    // MARK: Tokens
+
+    private func subscribe() {
+        sourceNumber += 1
+        token = nil
+        guard let tokens else { return }
+        subscription = tokens.subscribe(loop) { [weak self, sourceNumber] result in
+            self?.assumeIsolated { $0.tokenCame(result, from: sourceNumber) }
+        }
+    }
+
+    private func tokenCame(_ result: Result<ProviderToken, any Error>, from source: Int) {
+        guard source == sourceNumber, !isClosed else { return }
+        switch result {
+        case .success(let token):
+            if token.generation > self.token?.generation ?? 0 { self.token = token }
+            run(machine.tokenArrived(token.generation, now: loop.now))
+        case .failure(let error):
+            run(machine.tokenFailed("\(error)", now: loop.now))
+        }
+        askForFlush()
+    }
+
+    private func rotate(_ connect: @escaping GatewaySettings.Connect, _ tokens: TokenSource?) {
+        guard !isClosed else { return }
+        subscription?()
+        subscription = nil
+        settings.connect = connect
+        self.tokens = tokens
+        for ticket in marks.keys {
+            marks[ticket]?.tokenWasRefused = false
+            marks[ticket]?.refusedToken = nil
+        }
+        subscribe()
+        run(machine.credentialChanged(usesTokens: tokens != nil, now: loop.now))
+    }
+
+    // MARK: What the machine wants
+
+    func run(_ actions: [GatewayMachine.Action]) {
+        for action in actions {
+            switch action {
+            case .lookUp(let id): lookUp(id)
+            case .connect(let id, let address): connect(id, address)
+            case .drain(let id): connection(id)?.drain()
+            case .close(let id): connection(id)?.close()
+            case .useToken(let id):
+                if let token { connection(id)?.use(token) }
+            case .renewToken(let generation): tokens?.refused(generation)
+            case .raise(let event): events.append(event)
+            }
+        }
+    }
+
+    private func connection(_ id: ConnectionID) -> (any PushConnection)? {
+        held.first { $0.id == id }?.connection
+    }
+
+    private func lookUp(_ id: ConnectionID) {
+        settings.lookUp(settings.place) { [weak self, loop] result in
+            // A look-up cannot be stopped, and may end after the loop has.
+            loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.lookedUp(id, result) } }
+        }
+    }
+
+    private func lookedUp(_ id: ConnectionID, _ result: Result<[String], any Error>) {
+        let now = loop.now
+        switch result {
+        case .success(let addresses): run(machine.addressesFound(addresses, for: id, now: now))
+        case .failure(let error): run(machine.lookUpFailed("\(error)", for: id, now: now))
+        }
+        askForFlush()
+    }
+
+    private func connect(_ id: ConnectionID, _ address: String) {
+        let request = ConnectionRequest(
+            id: id, loop: connectionLoops[Int(id.number) % connectionLoops.count],
+            address: HostPort(host: address, port: settings.place.port), serverName: settings.serverName, token: token,
+            outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
+        held.append(Held(id: id, connection: settings.connect(request)))
+    }
+
+    // MARK: The tick's end
+
+    func askForFlush() {
+        if isFlushAsked { return }
+        isFlushAsked = true
+        loop.flushAtTickEnd(self)
+    }
+
+    private func flush() {
+        isFlushAsked = false
+        let now = loop.now
+        if let due = machine.nextDeadline(now: now), due <= now { run(machine.timePassed(now: now)) }
+        handOut(now)
+        run(machine.handedOut(waiting: queue.count, now: now))
+        if machine.isEnding {
+            takesDeliveries = false
+            while let delivery = queue.popFirst() { report(delivery, .returned) }
+        }
+        sendReport(now)
+        if machine.hasEnded { close() } else { arm(now) }
+    }
+
+    private func handOut(_ now: MonotonicTime) {
+        if queue.isEmpty {
+            sweepAt = nil
+            return
+        }
+        let time = settings.wallClock()
+        var hasExpired = false
+        for assignment in machine.assignments(waiting: queue.count, now: now) {
+            let batch = queue.take(upTo: assignment.count, at: time) {
+                hasExpired = true
+                report($0, .expired)
+            }
+            guard !batch.isEmpty, let connection = connection(assignment.connection) else { continue }
+            machine.gave(batch.count, to: assignment.connection)
+            connection.deliver(batch)
+        }
+        if hasExpired, !queue.isEmpty { askForFlush() }
+        sweep(time, now)
+    }
+
+    private static let sweepInterval: Duration = .seconds(5)
+
+    /// Where nothing is handed out, what expires is found by looking for it.
+    private func sweep(_ time: WallTime, _ now: MonotonicTime) {
+        guard machine.isBlocked, !queue.isEmpty else {
+            sweepAt = nil
+            return
+        }
+        if let sweepAt, now >= sweepAt {
+            queue.removeExpired(at: time) { report($0, .expired) }
+            self.sweepAt = nil
+        }
+        if sweepAt == nil { sweepAt = now + Self.sweepInterval }
+    }
+
+    private func credit(_ now: MonotonicTime) -> Int {
+        takesDeliveries ? machine.credit(waiting: queue.count, now: now) : 0
+    }
+
+    private func sendReport(_ now: MonotonicTime) {
+        let credit = credit(now)
+        // Taking what was asked for moves both and says nothing new.
+        let window = counts.taken &+ UInt64(credit)
+        guard !reports.isEmpty || !events.isEmpty || window != lastWindow else { return }
+        lastWindow = window
+        let report = GatewayReport(
+            app: app, deliveries: reports, events: events, credit: credit, taken: counts.taken)
+        reports = []
+        events = []
+        client.send(report)
+    }
+
+    private func arm(_ now: MonotonicTime) {
+        let machineDeadline = machine.nextDeadline(now: now)
+        let deadline =
+            if let machineDeadline, let sweepAt { min(machineDeadline, sweepAt) } else {
+                machineDeadline ?? sweepAt
+            }
+        if deadline == armedFor { return }
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        armedFor = deadline
+        guard let deadline else { return }
+        timer = loop.schedule(at: deadline) { [weak self] in
+            self?.assumeIsolated {
+                $0.armedFor = nil
+                $0.timer = nil
+                $0.askForFlush()
+            }
+        }
+    }
+
+    private func close() {
+        if isClosed { return }
+        isClosed = true
+        subscription?()
+        subscription = nil
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        for waiter in closeWaiters { waiter.resume() }
+        closeWaiters = []
+    }
+}
+
+extension Gateway: TickEndFlushing {
+    package nonisolated func flushAtTickEnd() {
+        assumeIsolated { $0.flush() }
+    }
+}

@@ -1,0 +1,69 @@
+package import PushLogic
+import PushLoop
+package import PushModel
+package import PushTransport
+
+/// One HTTP/2 session to the push service, with TLS: an actor on a loop around `ConnectionMachine`.
+///
+/// Used once. When it has closed it is replaced, not opened again.
+package actor GatewayConnection: PushConnection {
+    package struct Settings: Sendable {
+        /// The bundle id; what follows it in `apns-topic` comes from the push type.
+        package var topic: String
+        /// `:authority`: the host's name, with the port where it is not 443.
+        package var authority: String
+        package var tls: TLSContext
+        package var resolver: NameResolver
+        package var machine = ConnectionMachine.Settings()
+        package var http2 = HTTP2ClientConnection.Options()
+
+        package init(topic: String, authority: String, tls: TLSContext, resolver: NameResolver) {
+            self.topic = topic
+            self.authority = authority
+            self.tls = tls
+            self.resolver = resolver
+        }
+    }
+
+    package nonisolated let id: ConnectionID
+    private nonisolated let loop: EventLoop
+    private var session: GatewaySession?
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    /// Begins to connect. From any thread.
+    package init(_ request: ConnectionRequest, settings: Settings) {
+        id = request.id
+        loop = request.loop
+        onLoop { $0.session = GatewaySession(request, settings) }
+    }
+
+    package nonisolated func deliver(_ deliveries: [Delivery]) {
+        onLoop { $0.session?.deliver(deliveries) }
+    }
+
+    package nonisolated func use(_ token: ProviderToken) {
+        onLoop { $0.session?.use(token) }
+    }
+
+    package nonisolated func drain() {
+        onLoop { $0.session?.drain() }
+    }
+
+    package nonisolated func close() {
+        onLoop { $0.session?.close() }
+    }
+
+    package nonisolated func ping() {
+        onLoop { $0.session?.ping() }
+    }
+
+    package func status() -> ConnectionStatus {
+        session?.status ?? ConnectionStatus(id: id, state: .connecting, age: .zero)
+    }
+
+    /// In the order of the calls, and never within the caller's own turn: the session may be reporting to it.
+    private nonisolated func onLoop(_ work: @escaping @Sendable (isolated GatewayConnection) -> Void) {
+        loop.execute { self.assumeIsolated { work($0) } }
+    }
+}

@@ -1,0 +1,162 @@
+import PushLogic
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+
+/// What a `GatewayConnection` holds: the machine, the HTTP/2 connection, and the timer between them. On the loop only.
+final class GatewaySession: HTTP2ClientConnectionDelegate {
+    private let id: ConnectionID
+    private let loop: EventLoop
+    private let outlet: ConnectionOutlet
+    private let begun: MonotonicTime
+    private var machine: ConnectionMachine
+    private var shapes: RequestShapes
+    private let values = RequestValues()
+    private var connection: HTTP2ClientConnection?
+    private var address: String?
+    private var timer: TimerID?
+    private var timerDeadline: MonotonicTime?
+    private var isEnding = false
+
+    init(_ request: ConnectionRequest, _ settings: GatewayConnection.Settings) {
+        id = request.id
+        loop = request.loop
+        outlet = request.outlet
+        begun = request.loop.now
+        address = request.address.description
+        machine = ConnectionMachine(settings: settings.machine)
+        shapes = RequestShapes(authority: settings.authority, topic: settings.topic, token: request.token)
+        connection = HTTP2ClientConnection(
+            on: loop, to: request.address, serverName: request.serverName, tls: settings.tls,
+            resolver: settings.resolver, options: settings.http2, delegate: self)
+    }
+
+    // MARK: What the owner wants
+
+    func deliver(_ deliveries: [Delivery]) {
+        machine.deliver(deliveries)
+        turn()
+    }
+
+    func use(_ token: ProviderToken) {
+        shapes.use(token)
+    }
+
+    func drain() {
+        machine.drain()
+        turn()
+    }
+
+    func close() {
+        connection?.close()
+    }
+
+    func ping() {
+        connection?.ping()
+    }
+
+    var status: ConnectionStatus {
+        let state: ConnectionStatus.State =
+            switch machine.phase {
+            case .connecting: .connecting
+            case .open: .open
+            case .draining: .draining
+            case .closed: .closed
+            }
+        var status = ConnectionStatus(id: id, state: state, age: loop.now - begun)
+        status.address = address
+        status.streamLimit = machine.phase == .connecting ? nil : machine.limit
+        status.inFlight = machine.inFlightCount
+        status.waiting = machine.waitingCount
+        status.answered = machine.answered
+        status.oldestUnanswered = machine.oldestUnanswered(at: loop.now)
+        status.lastPing = connection?.lastRoundTrip
+        status.goAwayReason = machine.goAwayReason?.rawValue
+        return status
+    }
+
+    // MARK: What the peer does
+
+    func http2Settings(streamLimit limit: Int) {
+        report(machine.settingsReceived(limit: limit))
+    }
+
+    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+        let ending: DeliveryEnding =
+            response.status == 200
+            ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
+            : .refused(Self.refusal(response))
+        machine.answered(tag, ending, now: loop.now)
+    }
+
+    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+        switch failure {
+        case .notProcessed: machine.notProcessed(tag, now: loop.now)
+        case .reset: machine.lost(tag, .reset, now: loop.now)
+        case .connectionLost: machine.lost(tag, .connectionLost, now: loop.now)
+        }
+    }
+
+    func http2GoAway(_ goAway: HTTP2GoAway) {
+        report(machine.goAwayReceived(reason: ProviderAnswer.reason(in: goAway.debugData)))
+    }
+
+    func http2BatchEnded() {
+        turn()
+    }
+
+    func http2Closed(_ closure: HTTP2Closure) {
+        let wasConnected = machine.phase != .connecting
+        machine.closed(now: loop.now)
+        connection = nil
+        if let timer = timer.take() { loop.cancel(timer) }
+        let end = ConnectionEnd(closure, at: address ?? "?", wasConnected: wasConnected, reason: machine.goAwayReason)
+        report(.closed(end))
+    }
+
+    private static func refusal(_ response: HTTP2Response) -> Refusal {
+        unsafe Refusal(status: response.status, body: response.body, retryAfter: response.field("retry-after"))
+    }
+
+    // MARK: One turn
+
+    /// Sends what may be sent, hands over what has ended, and sees to the timer.
+    private func turn() {
+        send()
+        if machine.hasEnded { outlet.send(ConnectionReport(id, ended: machine.takeEnded())) }
+        if machine.isDrained, !isEnding {
+            isEnding = true
+            connection?.closeGracefully()
+        }
+        armTimer()
+    }
+
+    private func send() {
+        guard let connection else { return }
+        let event = machine.send(now: loop.now) { delivery, tag in
+            unsafe connection.submit(
+                shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,
+                tag: tag)
+        }
+        report(event)
+    }
+
+    /// What happened comes after the deliveries that ended before it.
+    private func report(_ event: ConnectionEvent?) {
+        guard let event else { return }
+        outlet.send(ConnectionReport(id, ended: machine.takeEnded(), event: event))
+    }
+
+    /// The timer is set for the oldest request and moved only when it fires: most are answered long before.
+    private func armTimer() {
+        guard timer == nil, connection != nil, let deadline = machine.nextDeadline else { return }
+        timer = loop.schedule(at: deadline) { [unowned self] in
+            timer = nil
+            while let tag = machine.expireOldest(now: loop.now) { connection?.abandon(tag: tag) }
+            // Silence may be this stream's or the whole connection's: a PING tells.
+            if machine.hasEnded { connection?.ping() }
+            turn()
+        }
+    }
+}

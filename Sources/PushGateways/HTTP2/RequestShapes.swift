@@ -1,0 +1,60 @@
+import PushModel
+import PushTransport
+
+/// The header blocks of one session, prepared once for each combination of what messages may differ in; a delivery adds
+/// its path, its id, and where its message has them an expiration and a collapse id (PROTOCOLS A4).
+struct RequestShapes {
+    private let authority: String
+    private let topic: String
+    private var authorization: String?
+    private var shapes: [HTTP2PreparedRequest?]
+
+    init(authority: String, topic: String, token: ProviderToken?) {
+        self.authority = authority
+        self.topic = topic
+        authorization = token?.text.withRevealed { "bearer \($0)" }
+        shapes = Array(repeating: nil, count: PushType.allCases.count * 12)
+    }
+
+    /// What was prepared carries the old token.
+    mutating func use(_ token: ProviderToken) {
+        authorization = token.text.withRevealed { "bearer \($0)" }
+        for index in shapes.indices { shapes[index] = nil }
+    }
+
+    mutating func request(for message: Message) -> HTTP2PreparedRequest {
+        let index = Self.index(message)
+        if let shape = shapes[index] { return shape }
+        let shape = prepare(message)
+        shapes[index] = shape
+        return shape
+    }
+
+    private static func index(_ message: Message) -> Int {
+        let priority =
+            switch message.priority {
+            case .ten: 0
+            case .five: 1
+            case .one: 2
+            }
+        let options = (message.expiresAt == nil ? 0 : 1) + (message.collapseID == nil ? 0 : 2)
+        return (message.pushType.number * 3 + priority) * 4 + options
+    }
+
+    private func prepare(_ message: Message) -> HTTP2PreparedRequest {
+        var fields: [HTTP2PreparedRequest.Field] = [
+            .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
+            .init(":authority", .fixed(authority)), .init(":path", .perRequest, .once),
+        ]
+        if let authorization { fields.append(.init("authorization", .fixed(authorization))) }
+        fields += [
+            .init("apns-topic", .fixed(topic + message.pushType.topicSuffix)),
+            .init("apns-push-type", .fixed(message.pushType.rawValue)),
+            .init("apns-priority", .fixed("\(message.priority.rawValue)")),
+            .init("apns-id", .perRequest, .once),
+        ]
+        if message.expiresAt != nil { fields.append(.init("apns-expiration", .perRequest, .once)) }
+        if message.collapseID != nil { fields.append(.init("apns-collapse-id", .perRequest, .once)) }
+        return HTTP2PreparedRequest(fields)
+    }
+}

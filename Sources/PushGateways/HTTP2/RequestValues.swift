@@ -1,0 +1,79 @@
+import PushModel
+import PushWire
+
+/// Room for the values of one request, written anew for each: a path, an id, an expiration, a collapse id.
+@safe
+final class RequestValues {
+    private static let pathRoom = 10 + 2 * DeviceToken.maximumLength
+    private static let idPlace = 216
+    private static let expirationPlace = 256
+    private static let collapsePlace = 280
+    private static let size = 280 + 64
+    private static let most = 4
+
+    private let text: UnsafeMutableRawPointer
+    private let values: UnsafeMutablePointer<UnsafeRawBufferPointer>
+
+    private var lastExpiration: Int64?
+    private var lastExpirationText = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
+
+    init() {
+        precondition(Self.pathRoom <= Self.idPlace)
+        unsafe text = .allocate(byteCount: Self.size, alignment: 8)
+        unsafe values = .allocate(capacity: Self.most)
+        unsafe values.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: Self.most)
+        let prefix = DevicePath.prefix
+        unsafe text.copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
+    }
+
+    deinit {
+        unsafe text.deallocate()
+        unsafe values.deallocate()
+    }
+
+    /// In the order of the fields in `RequestShapes`; valid until the next call.
+    func write(_ delivery: borrowing Delivery) -> UnsafeBufferPointer<UnsafeRawBufferPointer> {
+        let prefix = DevicePath.prefix.utf8CodeUnitCount
+        let digits = unsafe delivery.token.writeHex(into: text + prefix)
+        unsafe values[0] = unsafe UnsafeRawBufferPointer(start: text, count: prefix + digits)
+        unsafe delivery.apnsID.write(into: text + Self.idPlace)
+        unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idPlace, count: APNSID.textLength)
+        var count = 2
+        if let expiresAt = delivery.message.expiresAt {
+            unsafe values[count] = expiration(expiresAt)
+            count += 1
+        }
+        if let collapseID = delivery.message.collapseID {
+            let place = unsafe text + Self.collapsePlace
+            let length = unsafe Array(collapseID.text.utf8).withUnsafeBytes { bytes in
+                unsafe place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+                return bytes.count
+            }
+            unsafe values[count] = unsafe UnsafeRawBufferPointer(start: place, count: length)
+            count += 1
+        }
+        return unsafe UnsafeBufferPointer(start: values, count: count)
+    }
+
+    /// Most deliveries in a row are of one message.
+    private func expiration(_ seconds: Int64) -> UnsafeRawBufferPointer {
+        if seconds != lastExpiration {
+            lastExpiration = seconds
+            unsafe lastExpirationText = writeDecimal(max(0, seconds))
+        }
+        return unsafe lastExpirationText
+    }
+
+    private func writeDecimal(_ number: Int64) -> UnsafeRawBufferPointer {
+        // 2^63 has 19 digits.
+        let end = unsafe text + Self.expirationPlace + 20
+        var rest = number
+        var digits = 0
+        repeat {
+            digits += 1
+            unsafe (end - digits).storeBytes(of: UInt8(ascii: "0") + UInt8(rest % 10), as: UInt8.self)
+            rest /= 10
+        } while rest > 0
+        return unsafe UnsafeRawBufferPointer(start: end - digits, count: digits)
+    }
+}

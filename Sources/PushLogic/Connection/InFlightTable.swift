@@ -1,0 +1,73 @@
+import PushModel
+import PushTime
+
+/// What is on the wire: found by its tag when the answer comes, and kept in the order of its leaving, so that the
+/// oldest is known without looking for it.
+struct InFlightTable {
+    private struct Slot {
+        var delivery: Delivery?
+        var sentAt = MonotonicTime(nanoseconds: 0)
+        var generation: UInt32 = 0
+        var previous: Int32 = -1
+        var next: Int32 = -1
+    }
+
+    private var slots: [Slot] = []
+    private var free: [Int32] = []
+    private var oldest: Int32 = -1
+    private var newest: Int32 = -1
+    private(set) var count = 0
+
+    var oldestTag: UInt64? { oldest < 0 ? nil : tag(oldest) }
+    var oldestSentAt: MonotonicTime? { oldest < 0 ? nil : slots[Int(oldest)].sentAt }
+
+    /// What `add` will call the next delivery.
+    var nextTag: UInt64 {
+        free.last.map { tag($0) } ?? UInt64(slots.count)
+    }
+
+    /// The tag names this delivery and no later one in the same slot.
+    @discardableResult
+    mutating func add(_ delivery: consuming Delivery, at time: MonotonicTime) -> UInt64 {
+        let slot: Int32
+        if let last = free.popLast() {
+            slot = last
+        } else {
+            slot = Int32(slots.count)
+            slots.append(Slot())
+        }
+        let place = Int(slot)
+        slots[place].delivery = delivery
+        slots[place].sentAt = time
+        slots[place].previous = newest
+        slots[place].next = -1
+        if newest >= 0 { slots[Int(newest)].next = slot } else { oldest = slot }
+        newest = slot
+        count += 1
+        return tag(slot)
+    }
+
+    /// Nil when the tag names nothing that is still in flight.
+    mutating func remove(_ tag: UInt64) -> (delivery: Delivery, sentAt: MonotonicTime)? {
+        guard let place = place(of: tag), let delivery = slots[place].delivery.take() else { return nil }
+        let (previous, next) = (slots[place].previous, slots[place].next)
+        if previous >= 0 { slots[Int(previous)].next = next } else { oldest = next }
+        if next >= 0 { slots[Int(next)].previous = previous } else { newest = previous }
+        slots[place].generation &+= 1
+        free.append(Int32(place))
+        count -= 1
+        return (delivery, slots[place].sentAt)
+    }
+
+    private func tag(_ slot: Int32) -> UInt64 {
+        UInt64(slots[Int(slot)].generation) << 32 | UInt64(slot)
+    }
+
+    private func place(of tag: UInt64) -> Int? {
+        let place = Int(tag & 0xffff_ffff)
+        guard place < slots.count, slots[place].generation == UInt32(tag >> 32), slots[place].delivery != nil else {
+            return nil
+        }
+        return place
+    }
+}

@@ -1,0 +1,112 @@
+package import PushModel
+package import PushTime
+
+/// Tokens that are renewed, credentials that are changed, and what stops everything until a person acts.
+extension GatewayMachine {
+    // MARK: Inputs
+
+    /// There is a provider token of this generation. New connections get it from the shell.
+    package mutating func tokenArrived(_ generation: UInt64, now: MonotonicTime) -> [Action] {
+        tokens.arrived(generation)
+        for index in slots.indices
+        where slots[index].isLive && slots[index].epoch == epoch && slots[index].token < generation {
+            slots[index].olderToken = slots[index].token
+            slots[index].token = generation
+            slots[index].tokenSince = now
+            if slots[index].phase != .lookingUp { actions.append(.useToken(slots[index].id)) }
+        }
+        if case .halted(let halt) = mode, halt.kind == .providerToken, tokens.isReady {
+            mode = .running
+            actions.append(.raise(.credentialRotated))
+        }
+        return settle(now)
+    }
+
+    /// No provider token can be had. One that is still good is used on.
+    package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
+        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message), now) }
+        return settle(now)
+    }
+
+    /// Another credential is in force: what was halted goes on, new connections take the new one, and each old one
+    /// drains when there is a new one in its place.
+    package mutating func credentialChanged(usesTokens: Bool, now: MonotonicTime) -> [Action] {
+        guard mode != .ending else { return [] }
+        epoch += 1
+        tokens = TokenState(isUsed: usesTokens)
+        if case .halted = mode { mode = .running }
+        if !breaker.isClosed {
+            breaker.reset()
+            actions.append(.raise(.breakerClosed))
+        }
+        failedConnectsInARow = 0
+        connectsAgainAt = MonotonicTime(nanoseconds: .min)
+        load.reset()
+        rotates = true
+        for index in slots.indices.reversed() where slots[index].isPending { drain(index, now) }
+        actions.append(.raise(.credentialRotated))
+        return settle(now)
+    }
+
+    /// Which token a request carried that left the connection then.
+    package func token(of id: ConnectionID, leftAt: MonotonicTime) -> UInt64? {
+        guard tokens.isUsed, let index = index(of: id) else { return nil }
+        let slot = slots[index]
+        // The connection may live on another loop and take a new token up a little later than it was told.
+        if let older = slot.olderToken, leftAt < slot.tokenSince + .seconds(1) { return older }
+        return slot.token
+    }
+
+    // MARK: Judgement
+
+    /// What a reason asks for that came with the end of a connection instead of with an answer.
+    mutating func judge(
+        _ disposition: Disposition, _ reason: ProviderReason?, on slot: PoolSlot, _ now: MonotonicTime
+    ) {
+        // A connection of an older credential says nothing about the one in force.
+        guard slot.epoch == epoch else { return }
+        switch disposition {
+        case .halt:
+            stop(Self.halt(reason, "ended connection \(slot.id)"), now)
+        case .renewToken:
+            refuseToken(slot.token, now)
+        case .renewTokenOnce:
+            tokens.disbelievedEnds += 1
+            if tokens.disbelievedEnds > 1 {
+                stop(Self.halt(reason, "ended two connections, the second with a fresh token"), now)
+            } else {
+                refuseToken(slot.token, now)
+            }
+        case .drop, .deactivate, .retry, .reconnect, .slowMinting:
+            break
+        }
+    }
+
+    mutating func refuseToken(_ generation: UInt64, _ now: MonotonicTime) {
+        guard tokens.wasRefused(generation, now: now, within: policy.tokenWithin) else { return }
+        actions.append(.renewToken(refused: generation))
+    }
+
+    private static func halt(_ reason: ProviderReason?, _ what: String) -> GatewayHalt {
+        GatewayHalt(
+            .refused,
+            "the provider \(what)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
+            reason: reason)
+    }
+
+    mutating func stop(_ halt: GatewayHalt, _ now: MonotonicTime) {
+        switch mode {
+        case .running: mode = .halted(halt)
+        case .finishing: mode = .ending
+        case .halted, .ending: return
+        }
+        rotates = false
+        drainAll(now)
+        actions.append(.raise(.credentialFailed(halt)))
+    }
+
+    mutating func announce(_ opened: (Duration, BreakerCause)?) {
+        guard let (pause, cause) = opened else { return }
+        actions.append(.raise(.breakerOpened(for: pause, cause)))
+    }
+}

@@ -1,0 +1,132 @@
+package import PushModel
+package import PushTime
+
+/// Who gets how many deliveries, how many more may come, and what the answers say.
+extension GatewayMachine {
+    package struct Assignment: Equatable, Sendable {
+        package let connection: ConnectionID
+        package let count: Int
+    }
+
+    /// How the deliveries that wait are to be spread. What is really handed out is said with `gave`, and then
+    /// `handedOut` ends the round.
+    package mutating func assignments(waiting: Int, now: MonotonicTime) -> [Assignment] {
+        self.waiting = waiting
+        guard waiting > 0, mode == .running || mode == .finishing, !breaker.isOpen else { return [] }
+        if breaker.isHalfOpen {
+            guard breaker.wantsProbe,
+                let slot = slots.filter({ room($0) > 0 }).min(by: { $0.given < $1.given })
+            else { return [] }
+            return [Assignment(connection: slot.id, count: 1)]
+        }
+        let rooms = slots.reduce(0) { $0 + room($1) }
+        guard rooms > 0 else { return [] }
+        if waiting >= rooms {
+            return slots.compactMap { slot in
+                room(slot) > 0 ? Assignment(connection: slot.id, count: room(slot)) : nil
+            }
+        }
+        return spread(waiting)
+    }
+
+    package mutating func gave(_ count: Int, to id: ConnectionID) {
+        guard count > 0 else { return }
+        guard let index = index(of: id), slots[index].phase == .open else {
+            preconditionFailure("deliveries were handed to connection \(id), which takes none")
+        }
+        slots[index].given += count
+        if breaker.isHalfOpen { breaker.probeGiven(to: id) }
+    }
+
+    /// - Parameter waiting: what is left in the queue.
+    package mutating func handedOut(waiting: Int, now: MonotonicTime) -> [Action] {
+        self.waiting = waiting
+        if waiting > 0, wanted == 0, mode == .running { wanted = 1 }
+        observeLoad(now)
+        growOrShrink(now)
+        return settle(now)
+    }
+
+    /// A batch of deliveries has come back from a connection.
+    package mutating func ended(_ tally: AnswerTally, on id: ConnectionID, now: MonotonicTime) -> [Action] {
+        guard let index = index(of: id), slots[index].given >= tally.ended else {
+            preconditionFailure("connection \(id) ended \(tally.ended) deliveries, more than it was given")
+        }
+        slots[index].given -= tally.ended
+        if tally.answers > 0 {
+            if slots[index].answered == 0, let address = slots[index].address { addresses.answered(address) }
+            slots[index].answered += UInt64(tally.answers)
+            if slots[index].epoch == epoch {
+                failedConnectsInARow = 0
+                connectsAgainAt = MonotonicTime(nanoseconds: .min)
+            }
+        }
+        if tally.accepted > 0 { tokens.disbelievedEnds = 0 }
+        let wasHalfOpen = breaker.isHalfOpen
+        announce(breaker.answered(tally, on: id, now: now, random: random.unit()))
+        if wasHalfOpen, breaker.isClosed { actions.append(.raise(.breakerClosed)) }
+
+        let isCurrent = slots[index].epoch == epoch
+        if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
+        // A connection of an older credential says nothing about the one in force.
+        if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
+        if isCurrent, let halt = tally.halt { stop(halt, now) }
+        return settle(now)
+    }
+
+    /// How many more deliveries its owner may submit.
+    package func credit(waiting: Int, now: MonotonicTime) -> Int {
+        guard mode == .running, !breaker.isOpen else { return 0 }
+        if breaker.isHalfOpen { return breaker.wantsProbe ? max(0, 1 - waiting) : 0 }
+        if slots.contains(where: { $0.phase == .open }) {
+            return max(0, min(slots.reduce(0) { $0 + room($1) }, policy.queueLimit) - waiting)
+        }
+        // Something must wait, or a gateway that holds no connection would never open one.
+        return now >= connectsAgainAt && tokens.isReady ? max(0, min(policy.reserve, policy.queueLimit) - waiting) : 0
+    }
+
+    /// When a delivery that was refused for now may come again.
+    ///
+    /// - Parameter asked: the seconds of a `Retry-After`.
+    package mutating func retryDelay(attempt: Int, asked: Int?) -> Duration {
+        if let asked { return min(.seconds(max(1, asked)), policy.longestRetryAfter) }
+        return policy.retry.delay(afterFailures: max(1, attempt), random: random.unit())
+    }
+
+    // MARK: Room
+
+    private func ceiling(_ slot: borrowing PoolSlot) -> Int {
+        slot.phase == .open && tokens.isBelieved(slot.token) ? slot.limit + policy.prefetch(forLimit: slot.limit) : 0
+    }
+
+    private func room(_ slot: PoolSlot) -> Int { max(0, ceiling(slot) - slot.given) }
+
+    /// Fills the emptiest first, until all stand at one level. There is more room than there are deliveries.
+    private mutating func spread(_ count: Int) -> [Assignment] {
+        func needed(for level: Int) -> Int {
+            slots.reduce(0) { $0 + max(0, min(ceiling($1), level) - $1.given) }
+        }
+        var low = 0
+        var high = slots.reduce(0) { max($0, ceiling($1)) }
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if needed(for: middle) <= count { low = middle } else { high = middle - 1 }
+        }
+        var left = count - needed(for: low)
+        // Single deliveries go around, so that each connection shows now and then that it lives.
+        turn &+= 1
+        let start = turn % slots.count
+        var result: [Assignment] = []
+        result.reserveCapacity(slots.count)
+        for step in 0..<slots.count {
+            let slot = slots[(start + step) % slots.count]
+            var share = max(0, min(ceiling(slot), low) - slot.given)
+            if left > 0, room(slot) > share, slot.given + share <= low {
+                share += 1
+                left -= 1
+            }
+            if share > 0 { result.append(Assignment(connection: slot.id, count: share)) }
+        }
+        return result
+    }
+}

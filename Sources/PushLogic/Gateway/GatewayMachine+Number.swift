@@ -1,0 +1,136 @@
+import PushModel
+import PushTime
+
+/// How many connections: opening what is missing, draining what is too much, growing and shrinking with the load.
+extension GatewayMachine {
+    /// Ends every input: brings the connections to their number and hands out what is to be done.
+    mutating func settle(_ now: MonotonicTime) -> [Action] {
+        if mode == .finishing, waiting == 0, outstanding == 0 { end(now, atOnce: false) }
+        if mode == .running || mode == .finishing {
+            replaceStale(now)
+            drainSurplus(now)
+            openMissing(now)
+        }
+        return takeActions()
+    }
+
+    /// Connections with the credential in force that take deliveries or are to.
+    var live: Int { slots.count { $0.isLive && $0.epoch == epoch } }
+
+    var target: Int {
+        switch mode {
+        case .running: wanted
+        case .finishing: waiting > 0 ? max(wanted, 1) : 0
+        case .halted, .ending: 0
+        }
+    }
+
+    // MARK: Opening
+
+    /// When the next connection could be begun; nil when none is missing, or when time alone does not help.
+    func nextOpening(_ now: MonotonicTime) -> MonotonicTime? {
+        guard live < target, slots.count < 2 * range.maximum, tokens.isReady, !breaker.isOpen, mayBeginAnother else {
+            return nil
+        }
+        return max(connectsAgainAt, budget.nextFree(now: now))
+    }
+
+    /// While attempts fail, one at a time finds out whether they still do.
+    private var mayBeginAnother: Bool {
+        (failedConnectsInARow == 0 && !breaker.isHalfOpen) || !slots.contains { $0.isPending }
+    }
+
+    private mutating func openMissing(_ now: MonotonicTime) {
+        while let moment = nextOpening(now), moment <= now, budget.take(now: now) {
+            lastID += 1
+            let id = ConnectionID(lastID)
+            slots.append(PoolSlot(id: id, epoch: epoch, token: tokens.current ?? 0, now: now))
+            connects += 1
+            actions.append(.lookUp(id))
+        }
+    }
+
+    // MARK: Draining
+
+    /// After a rotation: each new connection that is open lets one of the old go, the full number lets all go.
+    private mutating func replaceStale(_ now: MonotonicTime) {
+        guard rotates else { return }
+        var stale = slots.count { $0.isLive && $0.epoch != epoch }
+        let fresh = slots.count { $0.phase == .open && $0.epoch == epoch }
+        let kept = max(0, target - fresh)
+        while stale > kept, let index = leastUsed(where: { $0.isLive && $0.epoch != epoch }) {
+            drain(index, now)
+            stale -= 1
+        }
+        if stale == 0 { rotates = false }
+    }
+
+    private mutating func drainSurplus(_ now: MonotonicTime) {
+        guard mode == .running else { return }
+        var surplus = live - wanted
+        while surplus > 0 {
+            // An attempt costs nothing yet.
+            guard
+                let index = slots.lastIndex(where: { $0.isPending && $0.epoch == epoch })
+                    ?? leastUsed(where: { $0.isLive && $0.epoch == epoch })
+            else { return }
+            drain(index, now)
+            surplus -= 1
+        }
+    }
+
+    /// Among equals the youngest.
+    private func leastUsed(where isMeant: (PoolSlot) -> Bool) -> Int? {
+        var best: Int?
+        for index in slots.indices where isMeant(slots[index]) {
+            if let least = best, slots[index].given > slots[least].given { continue }
+            best = index
+        }
+        return best
+    }
+
+    // MARK: Growing and shrinking
+
+    var mayGrow: Bool {
+        wanted < range.maximum && breaker.isClosed && live >= wanted && !slots.contains { $0.isPending }
+            // One that has not answered yet may be about to be allowed more streams.
+            && slots.allSatisfy { $0.phase != .open || $0.answered > 0 }
+    }
+
+    var mayShrink: Bool { wanted > range.minimum }
+
+    mutating func growOrShrink(_ now: MonotonicTime) {
+        guard mode == .running else { return }
+        if mayGrow, let since = load.busySince, now >= since + policy.growAfter {
+            wanted += 1
+            load.reset()
+            announceScale(.busy)
+        } else if mayShrink, let since = load.quietSince, now >= since + policy.shrinkAfter {
+            wanted -= 1
+            load.reset()
+            announceScale(.idle)
+        }
+    }
+
+    /// Called when deliveries have just been handed out.
+    mutating func observeLoad(_ now: MonotonicTime) {
+        var streams = 0
+        var used = 0
+        var open = 0
+        for slot in slots where slot.phase == .open {
+            streams += slot.limit
+            used += slot.given
+            open += 1
+        }
+        guard open > 0, streams > 0 else { return load.reset() }
+        let without = wanted > 1 ? Double(streams) * Double(open - 1) / Double(open) : 0
+        let busyWithout: Double? =
+            if without > 0 { Double(used) / without } else { wanted == 1 && used == 0 ? 0 : nil }
+        load.observe(busy: Double(used) / Double(streams), busyWithout: busyWithout, policy: policy, now: now)
+    }
+
+    mutating func announceScale(_ cause: GatewayEvent.ScaleCause) {
+        actions.append(
+            .raise(.scaled(cause, connections: wanted, minimum: range.minimum, maximum: range.maximum)))
+    }
+}

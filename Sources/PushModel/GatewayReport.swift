@@ -1,0 +1,23 @@
+/// What a gateway hands its owner: what one tick of its loop brought.
+package struct GatewayReport: Sendable {
+    package let app: AppID
+    /// In the order in which they ended.
+    package var deliveries: [DeliveryReport]
+    /// In the order in which they happened; the deliveries of the report came before or between them.
+    package var events: [GatewayEvent]
+    /// How many more deliveries it wants, on top of the first `taken` that were submitted. What an owner may still
+    /// submit is `credit` less what it has submitted beyond those.
+    package var credit: Int
+    /// How many deliveries had arrived in all when `credit` was reckoned.
+    package var taken: UInt64
+
+    package init(
+        app: AppID, deliveries: [DeliveryReport] = [], events: [GatewayEvent] = [], credit: Int, taken: UInt64
+    ) {
+        self.app = app
+        self.deliveries = deliveries
+        self.events = events
+        self.credit = credit
+        self.taken = taken
+    }
+}

@@ -1,0 +1,57 @@
+import PushTransport
+
+/// `carillon bench`: what this machine and this build can do.
+enum BenchVerb {
+    static let gateway = Verb(
+        name: "bench gateway", summary: "send notifications through gateway connections, and say what each cost",
+        options: [
+            Option("host", "H", "where they go (127.0.0.1)"),
+            Option("port", "P", "(2197)"),
+            Option("trust", "CA", "certificates that the peer's must lead to (PEM)"),
+            Option("count", "N", "notifications, each to a token of its own (100000)"),
+            Option("connections", "C", "(2)"),
+            Option("json", "one line of JSON"),
+        ],
+        examples: [
+            (
+                "carillon bench gateway --port 2197 --trust simulator/ca.pem --count 300000",
+                "against a simulator that runs with --no-auth"
+            )
+        ]
+    ) { arguments in
+        guard let trust = arguments.text("trust") else {
+            throw Failure(.usage, "'--trust' is needed: the certificate of the authority that the peer's leads to")
+        }
+        let bench = GatewayBench(
+            place: HostPort(
+                host: arguments.text("host") ?? "127.0.0.1", port: try arguments.port("port") ?? 2197),
+            trust: trust, count: try arguments.number("count", in: 1...1_000_000_000) ?? 100_000,
+            connections: try arguments.number("connections", in: 1...64) ?? 2)
+        let result = try await bench.run()
+        Terminal.output.write(arguments.has("json") ? result.json : result.text)
+        for fault in result.faults { Terminal.error.write("a connection ended early: \(fault)\n") }
+        return result.ok == result.count ? .done : .failed
+    }
+}
+
+extension GatewayBench.Result {
+    fileprivate var json: String {
+        "{\"count\":\(count),\"ok\":\(ok),\"seconds\":\(rounded(seconds, 6)),"
+            + "\"cpu_us_each\":\(rounded(microsecondsEach, 3)),\"rss_mb\":\(rounded(peakMegabytes, 1))}\n"
+    }
+
+    fileprivate var text: String {
+        let rate = Int((Double(count) / seconds).rounded())
+        return """
+            \(ok) of \(count) accepted in \(rounded(seconds, 2)) s: \(rate) a second
+            CPU \(rounded(microsecondsEach, 2)) us each, peak memory \(rounded(peakMegabytes, 1)) MB
+
+            """
+    }
+
+    private func rounded(_ number: Double, _ digits: Int) -> Double {
+        var scale = 1.0
+        for _ in 0..<digits { scale *= 10 }
+        return (number * scale).rounded() / scale
+    }
+}

@@ -1,0 +1,179 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(2))) struct GatewayConnectionTests {
+    @Test func `One stream until the first token is believed, then all that are allowed, and each is accepted once`()
+        async throws
+    {
+        try await withSimulatedApple { apple in
+            let owner = try ConnectionOwner(apple)
+            owner.deliver(0..<3000)
+            let endings = await owner.endings(3000)
+            #expect(endings.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(Set(endings.map(\.number)).count == 3000)
+            let events = owner.reports.events.compactMap(\.event)
+            #expect(events.prefix(2) == [.ready(limit: 1), .limitChanged(1000)])
+            let status = await owner.connection.status()
+            #expect(status.state == .open && status.answered == 3000 && status.inFlight == 0)
+            owner.connection.drain()
+            #expect(await owner.closed().kind == .byUs)
+            #expect(try await apple.count("requests") == 3000)
+            #expect(try await apple.count("duplicates") == 0)
+        }
+    }
+
+    @Test(arguments: PushType.allCases) func `Every push type goes out as Apple wants it`(pushType: PushType)
+        async throws
+    {
+        let payload =
+            switch pushType {
+            case .background: #"{"aps":{"content-available":1}}"#
+            case .mdm: #"{"mdm":"magic"}"#
+            case .liveactivity: #"{"aps":{"timestamp":1,"event":"update","content-state":{}}}"#
+            case .widgets, .controls: #"{"aps":{"content-changed":true}}"#
+            default: #"{"aps":{"alert":"Hello"}}"#
+            }
+        try await withSimulatedApple { apple in
+            let owner = try ConnectionOwner(apple)
+            let expiresAt: Int64 = pushType == .pushtotalk ? 0 : WallTime.current().seconds + 3600
+            owner.deliver(
+                0..<1,
+                of: ConnectionOwner.message(pushType, expiresAt: expiresAt, collapseID: "order 4711", payload: payload))
+            #expect(await owner.endings(1).map(\.ending) == [.accepted(uniqueID: nil)])
+            let record = await apple.control("GET", "/received")
+            #expect(record.contains(#""push_type":"\#(pushType.rawValue)""#), "\(record)")
+            #expect(record.contains(#""topic":"com.example.shop\#(pushType.topicSuffix)""#), "\(record)")
+            #expect(record.contains("00000000-0000-4000-8000-000000000000"), "\(record)")
+            owner.connection.close()
+            await owner.closed()
+        }
+    }
+
+    @Test func `GOAWAY tells what was processed from what was not`() async throws {
+        let script = #"{ rules: [{ match: { request: 150 }, goaway: { back: 20, reason: "Shutdown" } }] }"#
+        try await withSimulatedApple(script: script) { apple in
+            let owner = try ConnectionOwner(apple)
+            await owner.waitForEvent { if case .ready = $0 { true } else { false } }
+            owner.deliver(0..<1)
+            _ = await owner.endings(1)
+            owner.deliver(1..<400)
+            let end = await owner.closed()
+            #expect(end.kind == .goAway)
+            let endings = await owner.endings(400)
+            #expect(Set(endings.map(\.number)).count == 400)
+            let accepted = endings.filter { $0.ending == .accepted(uniqueID: nil) }
+            #expect(endings.count { $0.ending == .notProcessed } == 400 - accepted.count)
+            // The simulator's own book: what it processed is what it answered with 200, and no more.
+            let received = await apple.control("GET", "/received")
+            let processed = received.split(separator: "\n").count {
+                $0.contains(#""accepted":true"#) && !$0.contains(#""unprocessed":true"#)
+            }
+            #expect(accepted.count == processed)
+        }
+    }
+
+    @Test func `A reset stream is unknown, a refused one was not processed`() async throws {
+        let script = """
+            { rules: [{ match: { request: 3 }, reset: "REFUSED_STREAM" },
+                      { match: { request: 5 }, reset: "INTERNAL_ERROR" }] }
+            """
+        try await withSimulatedApple(script: script) { apple in
+            let owner = try ConnectionOwner(apple)
+            owner.deliver(0..<10)
+            let endings = await owner.endings(10).sorted { $0.number < $1.number }
+            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 8)
+            #expect(endings[2].ending == .notProcessed)
+            #expect(endings[4].ending == .unknown(.reset))
+            owner.connection.close()
+            await owner.closed()
+        }
+    }
+
+    @Test func `A peer that goes silent is asked for a sign of life, and given up`() async throws {
+        try await withSimulatedApple(script: #"{ rules: [{ match: { request: 5 }, silence: true }] }"#) { apple in
+            let owner = try ConnectionOwner(apple) { settings in
+                settings.machine.answerTimeout = .milliseconds(300)
+                settings.http2.pingTimeout = .milliseconds(300)
+            }
+            owner.deliver(0..<10)
+            let end = await owner.closed()
+            #expect(end.kind == .silent)
+            let endings = await owner.endings(10)
+            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 4)
+            #expect(endings.count { if case .unknown = $0.ending { true } else { false } } == 6)
+        }
+    }
+
+    @Test func `A connection that breaks leaves the written unknown and gives the rest back`() async throws {
+        try await withSimulatedApple(script: #"{ rules: [{ match: { request: 5 }, close: true }] }"#) { apple in
+            let owner = try ConnectionOwner(apple)
+            owner.deliver(0..<2000)
+            #expect(await owner.closed().kind == .lost)
+            let endings = await owner.endings(2000)
+            #expect(Set(endings.map(\.number)).count == 2000)
+            let received = try await apple.count("requests")
+            let accepted = endings.count { $0.ending == .accepted(uniqueID: nil) }
+            let unknown = endings.count { $0.ending == .unknown(.connectionLost) }
+            #expect(accepted >= 4)
+            // Whatever reached Apple is accepted or unknown; nothing of it counts as not processed.
+            #expect(accepted + unknown >= received)
+            #expect(endings.count { $0.ending == .notProcessed } >= 900)
+        }
+    }
+
+    @Test func `Nobody there, and a peer that is not whom we meant`() async throws {
+        try await withSimulatedApple { apple in
+            let stranger = try ConnectionOwner(apple) { settings in
+                // The machine's own roots have never heard of the simulator's.
+                settings.tls = try! TLSContext.client(TLSClientConfiguration(trust: .system, alpn: ["h2"]))
+            }
+            stranger.deliver(0..<3)
+            let end = await stranger.closed()
+            #expect(end.kind == .broken)
+            #expect(await stranger.endings(3).allSatisfy { $0.ending == .notProcessed })
+
+            let nobody = try ConnectionOwner(apple, to: "127.0.0.77")
+            nobody.deliver(0..<3)
+            #expect(await nobody.closed().kind == .unreachable)
+            #expect(await nobody.endings(3).allSatisfy { $0.ending == .notProcessed })
+        }
+    }
+
+    @Test func `A new provider token is used from the next request on, on the same connection`() async throws {
+        try await withSimulatedApple { apple in
+            let owner = try ConnectionOwner(apple)
+            owner.deliver(0..<1)
+            _ = await owner.endings(1)
+            let bad = ProviderToken(
+                text: Secret("not.a.token"), keyID: "X", teamID: "Y", generation: 2, mintedAt: .current())
+            owner.connection.use(bad)
+            owner.deliver(1..<2)
+            guard case .refused(let refusal)? = await owner.endings(2).last?.ending else {
+                Issue.record("a bad token was believed")
+                return
+            }
+            #expect(refusal.status == 403)
+            owner.connection.use(try apple.token(generation: 3))
+            owner.deliver(2..<3)
+            #expect(await owner.endings(3).last?.ending == .accepted(uniqueID: nil))
+            owner.connection.close()
+            await owner.closed()
+        }
+    }
+
+    @Test func `A worn-out connection retires by itself`() async throws {
+        try await withSimulatedApple { apple in
+            let owner = try ConnectionOwner(apple) { $0.machine.mostRequests = 100 }
+            owner.deliver(0..<250)
+            #expect(await owner.closed().kind == .byUs)
+            let endings = await owner.endings(250)
+            #expect(endings.count { $0.ending == .accepted(uniqueID: nil) } == 100)
+            #expect(endings.count { $0.ending == .notProcessed } == 150)
+            #expect(owner.reports.events.contains { $0.event == .retiring })
+        }
+    }
+}

@@ -1,0 +1,68 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+
+/// What a gateway would be to one connection: it gives deliveries and writes down what becomes of them.
+struct ConnectionOwner: Sendable {
+    let reports = EventRecorder<ConnectionReport>()
+    let connection: any PushConnection
+
+    init(
+        _ apple: SimulatedApple, token: ProviderToken? = nil, to address: String? = nil,
+        settings change: (inout GatewayConnection.Settings) -> Void = { _ in }
+    ) throws {
+        let reports = reports
+        let outlet = ConnectionOutlet(on: apple.clientLoop) { reports.record($0) }
+        var place = apple.provider
+        if let address { place = HostPort(host: address, port: place.port) }
+        let request = ConnectionRequest(
+            id: ConnectionID(1), loop: apple.clientLoop, address: place, serverName: "localhost",
+            token: try token ?? apple.token(), outlet: outlet)
+        connection = GatewayConnection(request, settings: try apple.settings(change))
+    }
+
+    static func message(
+        _ pushType: PushType = .alert, priority: PushPriority? = nil, expiresAt: Int64? = nil,
+        collapseID: String? = nil, payload: String = #"{"aps":{"alert":"Hello"}}"#
+    ) -> Message {
+        Message(
+            id: MessageID("m")!, app: AppID("shop")!, pushType: pushType, priority: priority, expiresAt: expiresAt,
+            collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array(payload.utf8))
+    }
+
+    /// One device for each number.
+    static func deliveries(_ numbers: Range<Int>, of message: Message = message()) -> [Delivery] {
+        numbers.map { number in
+            let word = UInt64(number)
+            return Delivery(
+                ticket: word, message: message, token: DeviceToken(words: (0x0102, word, 0, 7)),
+                apnsID: APNSID(high: 0x4000, low: 0x8000_0000_0000_0000 | word))
+        }
+    }
+
+    func deliver(_ numbers: Range<Int>, of message: Message = message()) {
+        connection.deliver(Self.deliveries(numbers, of: message))
+    }
+
+    /// The endings by number, once there are so many.
+    func endings(_ count: Int) async -> [(number: Int, ending: DeliveryEnding)] {
+        let all = await reports.wait { reports in reports.reduce(0) { $0 + $1.ended.count } >= count }
+        return all.flatMap(\.ended).map { (Int($0.delivery.ticket), $0.ending) }
+    }
+
+    func waitForEvent(_ isMeant: @escaping @Sendable (ConnectionEvent) -> Bool) async {
+        await reports.wait { reports in reports.contains { $0.event.map(isMeant) ?? false } }
+    }
+
+    /// Closes and waits until it says so; what it said last.
+    @discardableResult
+    func closed() async -> ConnectionEnd {
+        let all = await reports.wait { reports in
+            reports.contains { if case .closed = $0.event { true } else { false } }
+        }
+        guard case .closed(let end)? = all.last?.event else { preconditionFailure("something came after the end") }
+        return end
+    }
+}

@@ -1,0 +1,412 @@
+import PushLogic
+import PushModel
+import PushTime
+import TestSupport
+import Testing
+
+@Suite struct ConnectionMachineTests {
+    @Test func `Nothing is sent before the peer's settings, and then as much as they allow`() {
+        let bench = MachineBench()
+        bench.deliver(1...5)
+        #expect(bench.send().isEmpty)
+        #expect(bench.settings(2) == .ready(limit: 2))
+        #expect(bench.send() == [1, 2])
+        #expect(bench.send().isEmpty)
+        #expect(bench.settings(2) == nil)
+        #expect(bench.settings(3) == .limitChanged(3))
+        #expect(bench.send() == [3])
+        bench.answer(2, .accepted(uniqueID: nil))
+        #expect(bench.send() == [4])
+        #expect(bench.takeEnded() == [.init(2, .accepted(uniqueID: nil))])
+    }
+
+    @Test func `A limit that shrinks lets what is in flight finish and holds the rest back`() {
+        let bench = MachineBench(limit: 4)
+        bench.deliver(1...6)
+        #expect(bench.send() == [1, 2, 3, 4])
+        #expect(bench.settings(1) == .limitChanged(1))
+        for number in 1...3 { bench.answer(UInt64(number), .accepted(uniqueID: nil)) }
+        #expect(bench.send().isEmpty)
+        bench.answer(4, .accepted(uniqueID: nil))
+        #expect(bench.send() == [5])
+    }
+
+    @Test func `A drained session gives back what waits and waits for what is in flight`() {
+        let bench = MachineBench(limit: 2)
+        bench.deliver(1...4)
+        #expect(bench.send() == [1, 2])
+        #expect(bench.drain())
+        #expect(bench.takeEnded() == [.init(3, .notProcessed), .init(4, .notProcessed)])
+        #expect(!bench.isDrained)
+        bench.deliver(5...5)
+        #expect(bench.takeEnded() == [.init(5, .notProcessed)])
+        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(2, .accepted(uniqueID: nil))
+        #expect(bench.isDrained)
+        #expect(!bench.drain())
+    }
+
+    @Test func `GOAWAY drains, and a second one only adds its reason`() {
+        let bench = MachineBench(limit: 5)
+        bench.deliver(1...1)
+        #expect(bench.send() == [1])
+        #expect(bench.goAway(nil) == .goAway(reason: nil))
+        #expect(
+            bench.goAway("Shutdown") == nil)
+        #expect(bench.goAwayReason?.rawValue == "Shutdown")
+        #expect(bench.settings(9) == .limitChanged(9))
+        bench.deliver(2...2)
+        #expect(bench.send().isEmpty)
+    }
+
+    @Test func `Each ending is told apart`() {
+        let bench = MachineBench(limit: 10)
+        bench.deliver(1...5)
+        _ = bench.send()
+        let refusal = Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered"), timestamp: 5)
+        bench.answer(1, .refused(refusal))
+        bench.notProcessed(2)
+        bench.lose(3, .reset)
+        bench.lose(4, .connectionLost)
+        bench.close()
+        #expect(
+            bench.takeEnded() == [
+                .init(1, .refused(refusal)), .init(2, .notProcessed), .init(3, .unknown(.reset)),
+                .init(4, .unknown(.connectionLost)), .init(5, .unknown(.connectionLost)),
+            ])
+        #expect(bench.phase == .closed)
+    }
+
+    @Test func `The end of a session that never opened gives everything back`() {
+        let bench = MachineBench()
+        bench.deliver(1...3)
+        bench.close()
+        #expect(bench.takeEnded().map(\.ending) == Array(repeating: .notProcessed, count: 3))
+    }
+
+    @Test func `Only what has waited too long expires, oldest first, and its late answer is not counted`() {
+        let bench = MachineBench(limit: 10)
+        bench.deliver(1...2)
+        _ = bench.send()
+        bench.now = bench.now + .seconds(20)
+        bench.deliver(3...3)
+        _ = bench.send()
+        #expect(bench.nextDeadline == bench.now + .seconds(10))
+        #expect(bench.expireOldest(after: .milliseconds(9999)) == nil)
+        bench.now = bench.now + .seconds(10)
+        #expect(bench.expireOldest() == bench.tag(1))
+        #expect(bench.expireOldest() == bench.tag(2))
+        #expect(bench.expireOldest() == nil)
+        bench.answer(1, .accepted(uniqueID: nil))
+        #expect(bench.takeEnded() == [.init(1, .unknown(.timeout)), .init(2, .unknown(.timeout))])
+        #expect(bench.nextDeadline == bench.now + .seconds(20))
+    }
+
+    @Test func `A tag does not reach the next delivery in its slot`() {
+        let bench = MachineBench(limit: 1)
+        bench.deliver(1...2)
+        _ = bench.send()
+        let old = bench.tag(1)
+        bench.answer(1, .accepted(uniqueID: nil))
+        #expect(bench.send() == [2])
+        bench.answer(tag: old)
+        #expect(bench.takeEnded() == [.init(1, .accepted(uniqueID: nil))])
+        #expect(bench.inFlightCount == 1)
+    }
+
+    @Test func `A session retires before its stream ids run out`() {
+        var settings = ConnectionMachine.Settings()
+        settings.mostRequests = 3
+        let bench = MachineBench(settings: settings, limit: 2)
+        bench.deliver(1...5)
+        #expect(bench.send() == [1, 2])
+        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(2, .accepted(uniqueID: nil))
+        #expect(bench.send() == [3])
+        #expect(bench.lastEvent == .retiring)
+        #expect(bench.phase == .draining)
+        #expect(bench.takeEnded().map(\.number) == [1, 2, 4, 5])
+    }
+
+    @Test func `What the transport does not take never left`() {
+        let bench = MachineBench(limit: 9)
+        bench.deliver(1...3)
+        bench.refusesAfter = 1
+        #expect(bench.send() == [1])
+        #expect(bench.lastEvent == .retiring)
+        #expect(bench.takeEnded() == [.init(2, .notProcessed), .init(3, .notProcessed)])
+    }
+
+    @Test func `An attempt counts when it leaves, and its latency from there`() {
+        let bench = MachineBench()
+        bench.deliver(1...1)
+        bench.now = bench.now + .seconds(3)
+        _ = bench.settings(1)
+        _ = bench.send()
+        bench.now = bench.now + .milliseconds(80)
+        bench.answer(1, .accepted(uniqueID: nil))
+        let ended = bench.takeWhole()
+        #expect(ended[0].delivery.attempt == 1)
+        #expect(ended[0].latency == .milliseconds(80))
+    }
+
+    /// The mirror knows what it gave and what it took back, and holds the machine to it.
+    @Test(arguments: 0..<10) func `Every delivery ends once, however the walk goes`(batch: Int) {
+        for seed in batch * 100..<(batch + 1) * 100 {
+            var random = SeededRandom(seed: UInt64(seed))
+            var settings = ConnectionMachine.Settings()
+            settings.answerTimeout = .seconds(Int.random(in: 1...20, using: &random))
+            settings.mostRequests = UInt64.random(in: 1...400, using: &random)
+            let mirror = MachineMirror(settings)
+            for _ in 0..<Int.random(in: 1...200, using: &random) { mirror.step(&random) }
+            mirror.close()
+        }
+    }
+}
+
+struct Ended: Equatable {
+    var number: UInt64
+    var ending: DeliveryEnding
+
+    init(_ number: UInt64, _ ending: DeliveryEnding) {
+        self.number = number
+        self.ending = ending
+    }
+}
+
+/// A machine, its time, and the tags that it gave out.
+final class MachineBench {
+    static let message = Message(id: MessageID("m")!, app: AppID("a")!, payload: [])
+
+    private var machine: ConnectionMachine
+    var now = MonotonicTime(nanoseconds: 0)
+    /// After so many the transport takes no more.
+    var refusesAfter = Int.max
+    private(set) var lastEvent: ConnectionEvent?
+    private var tags: [UInt64: UInt64] = [:]
+
+    init(settings: ConnectionMachine.Settings = .init(), limit: Int? = nil) {
+        machine = ConnectionMachine(settings: settings)
+        if let limit { _ = machine.settingsReceived(limit: limit) }
+    }
+
+    static func delivery(_ number: UInt64) -> Delivery {
+        Delivery(
+            ticket: number, message: message, token: DeviceToken(words: (number, 0, 0, 0)),
+            apnsID: APNSID(high: 0, low: number))
+    }
+
+    func deliver(_ numbers: ClosedRange<UInt64>) {
+        machine.deliver(numbers.map(Self.delivery))
+    }
+
+    func send() -> [UInt64] {
+        var sent: [UInt64] = []
+        var tags = tags
+        let most = refusesAfter
+        lastEvent = machine.send(now: now) { delivery, tag in
+            guard sent.count < most else { return false }
+            sent.append(delivery.ticket)
+            tags[delivery.ticket] = tag
+            return true
+        }
+        self.tags = tags
+        return sent
+    }
+
+    func tag(_ number: UInt64) -> UInt64 { tags[number]! }
+
+    // What is forwarded, since `#expect` cannot take a machine that is not copied.
+
+    var phase: ConnectionMachine.Phase { machine.phase }
+    var isDrained: Bool { machine.isDrained }
+    var inFlightCount: Int { machine.inFlightCount }
+    var waitingCount: Int { machine.waitingCount }
+    var nextDeadline: MonotonicTime? { machine.nextDeadline }
+    var goAwayReason: ProviderReason? { machine.goAwayReason }
+    func settings(_ limit: Int) -> ConnectionEvent? { machine.settingsReceived(limit: limit) }
+    func goAway(_ reason: String?) -> ConnectionEvent? {
+        machine.goAwayReceived(reason: reason.map { ProviderReason(rawValue: $0) })
+    }
+    func drain() -> Bool { machine.drain() }
+    func notProcessed(_ number: UInt64) { machine.notProcessed(tag(number), now: now) }
+    func lose(_ number: UInt64, _ cause: UnknownCause) { machine.lost(tag(number), cause, now: now) }
+    func close() { machine.closed(now: now) }
+    func expireOldest(after time: Duration = .zero) -> UInt64? { machine.expireOldest(now: now + time) }
+    func answer(tag: UInt64) { machine.answered(tag, .accepted(uniqueID: nil), now: now) }
+    func takeWhole() -> [EndedDelivery] { machine.takeEnded() }
+
+    func answer(_ number: UInt64, _ ending: DeliveryEnding) {
+        machine.answered(tag(number), ending, now: now)
+    }
+
+    func takeEnded() -> [Ended] {
+        machine.takeEnded().map { Ended($0.delivery.ticket, $0.ending) }
+    }
+}
+
+/// A model of a session that is slow, obvious, and says what the machine must say.
+final class MachineMirror {
+    private enum Stage: Equatable {
+        case waiting
+        case inFlight(since: MonotonicTime)
+        case over
+    }
+
+    private var bench: MachineBench
+    private let settings: ConnectionMachine.Settings
+    private var stages: [UInt64: Stage] = [:]
+    private var expected: [Ended] = []
+    private var limit: Int?
+    private var isDraining = false
+    private var isClosed = false
+    private var requests: UInt64 = 0
+    private var next: UInt64 = 1
+
+    init(_ settings: ConnectionMachine.Settings) {
+        self.settings = settings
+        bench = MachineBench(settings: settings)
+    }
+
+    private var inFlight: [UInt64] {
+        stages.filter { if case .inFlight = $0.value { true } else { false } }.keys.sorted()
+    }
+
+    private var waiting: [UInt64] { stages.filter { $0.value == .waiting }.keys.sorted() }
+
+    func step(_ random: inout SeededRandom) {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<5: deliver(Int.random(in: 1...10, using: &random))
+        case 5..<9: send()
+        case 9..<13: answer(&random)
+        case 13: lose(&random)
+        case 14, 15: changeLimit(Int.random(in: 0...12, using: &random))
+        case 16: bench.now = bench.now + .milliseconds(Int.random(in: 0...3000, using: &random))
+        case 17: expire()
+        case 18: if Int.random(in: 0..<10, using: &random) == 0 { goAway() }
+        default: if Int.random(in: 0..<20, using: &random) == 0 { drain() }
+        }
+        check()
+    }
+
+    func close() {
+        for number in inFlight { end(number, .unknown(.connectionLost)) }
+        for number in waiting { end(number, .notProcessed) }
+        isClosed = true
+        bench.close()
+        check()
+        hold(stages.values.allSatisfy { $0 == .over })
+    }
+
+    private func end(_ number: UInt64, _ ending: DeliveryEnding) {
+        stages[number] = .over
+        expected.append(Ended(number, ending))
+    }
+
+    private func deliver(_ count: Int) {
+        let numbers = next...next + UInt64(count) - 1
+        next += UInt64(count)
+        for number in numbers {
+            stages[number] = .waiting
+            if isDraining || isClosed { end(number, .notProcessed) }
+        }
+        bench.deliver(numbers)
+    }
+
+    private func send() {
+        var due: [UInt64] = []
+        var isWornOut = false
+        if let limit, !isDraining {
+            for number in waiting where inFlight.count + due.count < limit {
+                if requests + UInt64(due.count) == settings.mostRequests {
+                    isWornOut = true
+                    break
+                }
+                due.append(number)
+            }
+        }
+        hold(bench.send() == due)
+        for number in due { stages[number] = .inFlight(since: bench.now) }
+        requests += UInt64(due.count)
+        hold((bench.lastEvent == .retiring) == isWornOut)
+        if isWornOut { returnAll() }
+    }
+
+    private func returnAll() {
+        isDraining = true
+        for number in waiting { end(number, .notProcessed) }
+    }
+
+    private func answer(_ random: inout SeededRandom) {
+        guard let number = inFlight.randomElement(using: &random) else { return }
+        let ending: DeliveryEnding =
+            Bool.random(using: &random)
+            ? .accepted(uniqueID: nil) : .refused(Refusal(status: 503, reason: nil))
+        bench.answer(number, ending)
+        // A second answer to the same is a peer's mistake, and nobody's delivery.
+        if Bool.random(using: &random) { bench.answer(number, .accepted(uniqueID: nil)) }
+        end(number, ending)
+    }
+
+    private func lose(_ random: inout SeededRandom) {
+        guard let number = inFlight.randomElement(using: &random) else { return }
+        if Bool.random(using: &random) {
+            bench.notProcessed(number)
+            end(number, .notProcessed)
+        } else {
+            bench.lose(number, .reset)
+            end(number, .unknown(.reset))
+        }
+    }
+
+    private func changeLimit(_ new: Int) {
+        let event = bench.settings(new)
+        if limit == nil, !isDraining {
+            hold(event == .ready(limit: new))
+            limit = new
+        } else {
+            hold(event == (new == (limit ?? 0) ? nil : .limitChanged(new)))
+            limit = new
+        }
+    }
+
+    private func expire() {
+        var due: [(UInt64, MonotonicTime)] = []
+        for number in inFlight {
+            if case .inFlight(let since) = stages[number], since + settings.answerTimeout <= bench.now {
+                due.append((number, since))
+            }
+        }
+        due.sort { $0.1 != $1.1 ? $0.1 < $1.1 : $0.0 < $1.0 }
+        for (number, _) in due {
+            hold(bench.expireOldest() == bench.tag(number))
+            end(number, .unknown(.timeout))
+        }
+        hold(bench.expireOldest() == nil)
+    }
+
+    private func goAway() {
+        let event = bench.goAway(nil)
+        hold(event == (isDraining ? nil : .goAway(reason: nil)))
+        if !isDraining { returnAll() }
+    }
+
+    private func drain() {
+        hold(bench.drain() == !isDraining)
+        if !isDraining { returnAll() }
+    }
+
+    private func check() {
+        hold(bench.inFlightCount == inFlight.count)
+        hold(bench.waitingCount == waiting.count)
+        hold(bench.isDrained == (isDraining && !isClosed && inFlight.isEmpty))
+        let ended = bench.takeEnded()
+        hold(ended.sorted { $0.number < $1.number } == expected.sorted { $0.number < $1.number })
+        expected = []
+    }
+
+    /// `#expect` costs too much where it is asked a million times.
+    private func hold(_ isTrue: Bool, line: Int = #line) {
+        if !isTrue { Issue.record("the machine left the model at line \(line)") }
+    }
+}
