@@ -28,6 +28,8 @@ package protocol PushConnection: AnyObject, Sendable {
 }
 
 /// What a connection hands its owner: the deliveries it is done with, and what happened to it after them.
+///
+/// What is given to a connection while its `closed` is on the way comes back after it, as not processed.
 package struct ConnectionReport: Sendable {
     package let connection: ConnectionID
     package var ended: [EndedDelivery]

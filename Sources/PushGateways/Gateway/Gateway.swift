@@ -31,6 +31,8 @@ package actor Gateway {
     var machine: GatewayMachine
     var queue = DeliveryQueue()
     var held: [Held] = []
+    /// Connections that have closed and whose last deliveries have not come back yet.
+    var lateEnds: [(id: ConnectionID, end: ConnectionEnd)] = []
     /// By ticket.
     var marks: [UInt64: Mark] = [:]
     /// Go to the front of the queue when the batch is through.
@@ -259,11 +261,12 @@ package actor Gateway {
         let time = settings.wallClock()
         var hasExpired = false
         for assignment in machine.assignments(waiting: queue.count, now: now) {
+            guard let connection = connection(assignment.connection) else { continue }
             let batch = queue.take(upTo: assignment.count, at: time) {
                 hasExpired = true
                 report($0, .expired)
             }
-            guard !batch.isEmpty, let connection = connection(assignment.connection) else { continue }
+            guard !batch.isEmpty else { continue }
             machine.gave(batch.count, to: assignment.connection)
             connection.deliver(batch)
         }

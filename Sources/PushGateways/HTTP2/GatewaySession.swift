@@ -79,7 +79,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     // MARK: What the peer does
 
     func http2Settings(streamLimit limit: Int) {
-        report(machine.settingsReceived(limit: limit))
+        report(machine.settingsReceived(limit: limit, now: loop.now))
     }
 
     func http2Answered(tag: UInt64, _ response: HTTP2Response) {
@@ -156,6 +156,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             while let tag = machine.expireOldest(now: loop.now) { connection?.abandon(tag: tag) }
             // Silence may be this stream's or the whole connection's: a PING tells.
             if machine.hasEnded { connection?.ping() }
+            report(machine.retireIfBarred(now: loop.now))
             turn()
         }
     }

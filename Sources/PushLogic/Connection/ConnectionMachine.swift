@@ -32,6 +32,8 @@ package struct ConnectionMachine: ~Copyable {
     package private(set) var goAwayReason: ProviderReason?
     private let settings: Settings
     private var requests: UInt64 = 0
+    /// Since when the peer allows no request at all.
+    private var barredSince: MonotonicTime?
     private var waiting = DeliveryQueue()
     private var inFlight = InFlightTable()
     private var ended: [EndedDelivery] = []
@@ -50,9 +52,9 @@ package struct ConnectionMachine: ~Copyable {
         inFlight.oldestSentAt.map { now - $0 }
     }
 
-    /// When the oldest request will have waited too long.
+    /// When the oldest request will have waited too long, or the peer for too long have allowed none.
     package var nextDeadline: MonotonicTime? {
-        inFlight.oldestSentAt.map { $0 + settings.answerTimeout }
+        (inFlight.oldestSentAt ?? (phase == .open ? barredSince : nil)).map { $0 + settings.answerTimeout }
     }
 
     /// What has ended since the last call, in the order in which it did.
@@ -110,7 +112,8 @@ package struct ConnectionMachine: ~Copyable {
     // MARK: What the peer did
 
     /// What the owner is to hear; nil when nothing has changed.
-    package mutating func settingsReceived(limit: Int) -> ConnectionEvent? {
+    package mutating func settingsReceived(limit: Int, now: MonotonicTime) -> ConnectionEvent? {
+        barredSince = limit == 0 ? barredSince ?? now : nil
         switch phase {
         case .connecting:
             phase = .open
@@ -158,6 +161,15 @@ package struct ConnectionMachine: ~Copyable {
         guard let deadline = nextDeadline, deadline <= now, let tag = inFlight.oldestTag else { return nil }
         finish(tag, .unknown(.timeout), now)
         return tag
+    }
+
+    /// A session on which the peer allows nothing any more is of no use, and nothing else would end it.
+    package mutating func retireIfBarred(now: MonotonicTime) -> ConnectionEvent? {
+        guard phase == .open, inFlight.count == 0, let barredSince, barredSince + settings.answerTimeout <= now else {
+            return nil
+        }
+        drain()
+        return .retiring
     }
 
     // MARK: Endings

@@ -35,10 +35,10 @@ struct SimulatedApple: Sendable {
     }
 
     /// What the control port answers, as JSON.
-    func control(_ method: String, _ path: String, _ body: String = "") async -> String {
+    func control(_ method: String, _ path: String, query: String = "", _ body: String = "") async -> String {
         await with { service in
             let answer = service.machine.control(
-                ControlRequest(method: method, path: path, query: "", body: Array(body.utf8)), now: .current())
+                ControlRequest(method: method, path: path, query: query, body: Array(body.utf8)), now: .current())
             return String(decoding: answer.body, as: UTF8.self)
         }
     }
@@ -54,7 +54,9 @@ struct SimulatedApple: Sendable {
     func token(generation: UInt64 = 1) throws -> ProviderToken {
         let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"\#(Self.keyID)"}"#.utf8))
         let claims = Base64URL.encode(
-            Array(#"{"iss":"\#(Self.teamID)","iat":\#(WallTime.current().seconds - 1300 * (3 - Int64(generation)))}"#.utf8))
+            Array(
+                #"{"iss":"\#(Self.teamID)","iat":\#(WallTime.current().seconds - 1300 * (3 - Int64(generation)))}"#.utf8
+            ))
         let signature = Base64URL.encode(try key.sign(Array("\(header).\(claims)".utf8)))
         return ProviderToken(
             text: Secret("\(header).\(claims).\(signature)"), keyID: Self.keyID, teamID: Self.teamID,
@@ -84,6 +86,7 @@ func withSimulatedApple(
     let certificates = TestCertificates.shared
     var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
     options.settings = settings
+    options.expiredIdentity = ExpiredServer.identity
     options.publicKeys = [SimulatedApple.keyID: key.publicKey]
     let loop = EventLoop(name: "apple")
     let clientLoop = EventLoop(name: "gateway")
@@ -111,4 +114,17 @@ func withSimulatedApple(
     await loop.shutDown()
     await pool.shutDown()
     try outcome.get()
+}
+
+/// A server certificate of yesterday, made once.
+private enum ExpiredServer {
+    static let identity: TLSIdentity? = {
+        let now = WallTime.current().milliseconds
+        let request = CertificateRequest(
+            commonName: "localhost", usage: .server, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1"],
+            validity: CertificateValidity(
+                notBefore: WallTime(milliseconds: now - 172_800_000),
+                notAfter: WallTime(milliseconds: now - 86_400_000)))
+        return try? TestCertificates.shared.authority.issue(request).identity
+    }()
 }

@@ -102,6 +102,22 @@ import Testing
         #expect(bench.nextDeadline == bench.now + .seconds(20))
     }
 
+    @Test func `A peer that allows nothing any more is left after a while`() {
+        let bench = MachineBench(limit: 2)
+        bench.deliver(1...3)
+        #expect(bench.send() == [1, 2])
+        #expect(bench.settings(0) == .limitChanged(0))
+        bench.now = bench.now + .seconds(29)
+        bench.answer(1, .accepted(uniqueID: nil))
+        bench.answer(2, .accepted(uniqueID: nil))
+        #expect(bench.nextDeadline == bench.now + .seconds(1))
+        #expect(bench.retireIfBarred() == nil)
+        bench.now = bench.now + .seconds(1)
+        #expect(bench.retireIfBarred() == .retiring)
+        #expect(bench.takeEnded().map(\.number) == [1, 2, 3])
+        #expect(bench.retireIfBarred() == nil)
+    }
+
     @Test func `A tag does not reach the next delivery in its slot`() {
         let bench = MachineBench(limit: 1)
         bench.deliver(1...2)
@@ -158,7 +174,7 @@ import Testing
             settings.answerTimeout = .seconds(Int.random(in: 1...20, using: &random))
             settings.mostRequests = UInt64.random(in: 1...400, using: &random)
             let mirror = MachineMirror(settings)
-            for _ in 0..<Int.random(in: 1...200, using: &random) { mirror.step(&random) }
+            for _ in 0..<Int.random(in: 1...120, using: &random) { mirror.step(&random) }
             mirror.close()
         }
     }
@@ -187,7 +203,7 @@ final class MachineBench {
 
     init(settings: ConnectionMachine.Settings = .init(), limit: Int? = nil) {
         machine = ConnectionMachine(settings: settings)
-        if let limit { _ = machine.settingsReceived(limit: limit) }
+        if let limit { _ = machine.settingsReceived(limit: limit, now: now) }
     }
 
     static func delivery(_ number: UInt64) -> Delivery {
@@ -224,7 +240,8 @@ final class MachineBench {
     var waitingCount: Int { machine.waitingCount }
     var nextDeadline: MonotonicTime? { machine.nextDeadline }
     var goAwayReason: ProviderReason? { machine.goAwayReason }
-    func settings(_ limit: Int) -> ConnectionEvent? { machine.settingsReceived(limit: limit) }
+    func settings(_ limit: Int) -> ConnectionEvent? { machine.settingsReceived(limit: limit, now: now) }
+    func retireIfBarred() -> ConnectionEvent? { machine.retireIfBarred(now: now) }
     func goAway(_ reason: String?) -> ConnectionEvent? {
         machine.goAwayReceived(reason: reason.map { ProviderReason(rawValue: $0) })
     }

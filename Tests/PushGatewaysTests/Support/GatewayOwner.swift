@@ -1,0 +1,145 @@
+import PushGateways
+import PushLogic
+import PushLoop
+import PushModel
+import TestSupport
+
+/// Gives a gateway so many deliveries as its credit allows, sends again what is to be sent again, and keeps the book:
+/// what became of each, and which of them may have gone out twice. On the clients' loop.
+final class GatewayOwner {
+    struct Book: Sendable {
+        /// One terminal outcome for each delivery, by number.
+        var terminal: [DeliveryOutcome?]
+        /// Said more than once, or after its end: never right.
+        var surplus = 0
+        /// How often each was reported as unknown.
+        var unknown: [Int]
+        var retries = 0
+        var events: [GatewayEvent] = []
+
+        var isComplete: Bool { left == 0 }
+        fileprivate(set) var left: Int
+        var accepted: Int {
+            terminal.count { if case .accepted? = $0 { true } else { false } }
+        }
+    }
+
+    private let loop: EventLoop
+    private let deliveries: [Delivery]
+    private let resendsUnknown: Bool
+    private let done: EventRecorder<Book>
+    private var book: Book
+    private var gateway: Gateway?
+    private var ready: [Int]
+    private var submitted: UInt64 = 0
+    /// How many may be submitted in all.
+    private var credit: UInt64 = 0
+
+    init(on loop: EventLoop, _ deliveries: [Delivery], resendsUnknown: Bool, done: EventRecorder<Book>) {
+        self.loop = loop
+        self.deliveries = deliveries
+        self.resendsUnknown = resendsUnknown
+        self.done = done
+        book = Book(
+            terminal: Array(repeating: nil, count: deliveries.count),
+            unknown: Array(repeating: 0, count: deliveries.count), left: deliveries.count)
+        ready = Array(deliveries.indices.reversed())
+    }
+
+    func own(_ gateway: Gateway) {
+        self.gateway = gateway
+        give()
+    }
+
+    func take(_ report: GatewayReport) {
+        book.events += report.events
+        for one in report.deliveries { take(one) }
+        credit = report.taken + UInt64(report.credit)
+        give()
+    }
+
+    private func give() {
+        let room = Int(clamping: Int64(credit) - Int64(submitted))
+        guard room > 0, !ready.isEmpty, let gateway else { return }
+        let count = min(room, ready.count)
+        let batch = ready.suffix(count).reversed().map { deliveries[$0] }
+        ready.removeLast(count)
+        submitted += UInt64(count)
+        gateway.submit(batch)
+    }
+
+    private func take(_ report: DeliveryReport) {
+        let number = Int(report.delivery.ticket)
+        guard book.terminal[number] == nil else {
+            book.surplus += 1
+            return
+        }
+        switch report.outcome {
+        case .accepted, .rejected, .expired:
+            end(number, report.outcome)
+        case .unknown:
+            book.unknown[number] += 1
+            if resendsUnknown { again(number) } else { end(number, report.outcome) }
+        case .retry(let delay, _):
+            book.retries += 1
+            // What the provider asks for in seconds is told apart elsewhere; here it would only take time.
+            loop.schedule(after: min(delay, .milliseconds(20))) { [weak self] in self?.again(number) }
+        case .returned:
+            again(number)
+        }
+    }
+
+    private func again(_ number: Int) {
+        // Without a report to follow nothing would fetch it: it goes at once, the gateway's queue has room.
+        submitted += 1
+        gateway?.submit([deliveries[number]])
+    }
+
+    private func end(_ number: Int, _ outcome: DeliveryOutcome) {
+        book.terminal[number] = outcome
+        book.left -= 1
+        if book.isComplete { done.record(book) }
+    }
+
+    /// Sends all of them through a gateway of their own and waits until each has its outcome.
+    static func send(
+        _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
+        resendsUnknown: Bool = true, policy change: (inout GatewayPolicy) -> Void = { _ in },
+        connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in }
+    ) async throws -> Book {
+        let done = EventRecorder<Book>()
+        let loop = apple.clientLoop
+        let owner = await loop.run {
+            LoopBound(
+                GatewayOwner(on: loop, deliveries, resendsUnknown: resendsUnknown, done: done), on: loop)
+        }
+        let connectionSettings = try apple.settings { settings in
+            settings.http2.pingTimeout = .milliseconds(150)
+            settings.machine.answerTimeout = .milliseconds(250)
+            settings.http2.connectTimeout = .seconds(2)
+            changeConnection(&settings)
+        }
+        var settings = GatewaySettings(
+            app: AppID("shop")!, place: apple.provider, resolver: apple.resolver,
+            connect: { GatewayConnection($0, settings: connectionSettings) })
+        settings.serverName = "localhost"
+        settings.seed = seed
+        settings.policy.minimum = connections.lowerBound
+        settings.policy.maximum = connections.upperBound
+        settings.policy.connects = .unlimited
+        settings.policy.reconnect = Backoff(first: .milliseconds(5), longest: .milliseconds(40))
+        settings.policy.quarantine = Backoff(first: .milliseconds(5), longest: .milliseconds(40))
+        settings.policy.breaker.pause = Backoff(first: .milliseconds(10), longest: .milliseconds(40))
+        settings.policy.breaker.longestAsked = .milliseconds(40)
+        settings.policy.retry = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
+        settings.policy.growAfter = .milliseconds(50)
+        change(&settings.policy)
+        let gateway = Gateway(
+            on: loop, connectionLoops: [loop], settings: settings,
+            client: GatewayClient(loop: loop) { owner.wrapped.take($0) }, tokens: try TestTokens(apple).source)
+        await owner.with { $0.own(gateway) }
+        let book = await done.wait(count: 1)[0]
+        await gateway.drain(within: .seconds(5))
+        return book
+    }
+}
