@@ -85,7 +85,8 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     func http2Answered(tag: UInt64, _ response: HTTP2Response) {
         let ending: DeliveryEnding =
             response.status == 200
-            ? .accepted(uniqueID: response.field("apns-unique-id")) : .refused(Self.refusal(response))
+            ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
+            : .refused(Self.refusal(response))
         machine.answered(tag, ending, now: loop.now)
     }
 
@@ -115,11 +116,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     private static func refusal(_ response: HTTP2Response) -> Refusal {
-        let body = unsafe Array(response.body)
-        return Refusal(
-            status: response.status, reason: ProviderAnswer.reason(in: body),
-            timestamp: ProviderAnswer.timestamp(in: body),
-            retryAfter: response.field("retry-after").flatMap { ProviderAnswer.retryAfter($0) })
+        unsafe Refusal(status: response.status, body: response.body, retryAfter: response.field("retry-after"))
     }
 
     // MARK: One turn

@@ -1,0 +1,263 @@
+package import PushLoop
+package import PushTransport
+package import PushWire
+
+/// Makes, shows, lists and deletes broadcast channels, and broadcasts on them, over one connection to one host.
+///
+/// Management and sending have hosts of their own (`BroadcastHosts`), and so a client each. It connects with the first
+/// call, and anew with the first call after a connection has ended. Calls go out in order as the provider's stream limit
+/// allows; nothing is sent twice, whatever happens: the error tells whether asking again may double. To be closed before
+/// it is let go.
+package actor ChannelClient {
+    package struct Options: Sendable {
+        package var place: HostPort
+        /// Whose certificate is expected; nil: that of the place's host.
+        package var serverName: String?
+        /// Calls that wait or are in flight. Default 64; above it calls fail with `busy`.
+        package var callLimit = 64
+        /// How long a call takes at most where it does not say. Default 30 s.
+        package var answerTimeout: Duration = .seconds(30)
+        package var connection: HTTP2ClientConnection.Options
+
+        package init(_ place: HostPort) {
+            self.place = place
+            connection = HTTP2ClientConnection.Options()
+            // The list of all of an app's 10,000 channels.
+            connection.limits.maximumBodyBytes = 4 << 20
+        }
+
+        package init(_ host: ProviderHost) {
+            self.init(HostPort(host: host.name, port: host.port))
+        }
+    }
+
+    private struct Call {
+        let request: ChannelRequest
+        let token: ProviderToken?
+        let timeout: Duration
+        let continuation: CheckedContinuation<Result<ChannelAnswer, ChannelError>, Never>
+        var timer: TimerID?
+        /// The line it went out on.
+        var line: UInt64?
+    }
+
+    package nonisolated let loop: EventLoop
+    private let options: Options
+    private let tls: TLSContext
+    private let resolver: NameResolver
+    private let authority: String
+    private var calls: [UInt64: Call] = [:]
+    /// Calls that have not been sent, the longest waiting first.
+    private var waiting: [UInt64] = []
+    /// Takes calls; the lines in `leaving` only wait for answers.
+    private var line: ChannelLine?
+    private var leaving: [UInt64: ChannelLine] = [:]
+    private var nextTag: UInt64 = 1
+    private var nextLine: UInt64 = 1
+    private var isClosed = false
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+
+    package init(on loop: EventLoop, _ options: Options, tls: TLSContext, resolver: NameResolver) {
+        self.loop = loop
+        self.options = options
+        self.tls = tls
+        self.resolver = resolver
+        authority = options.place.port == 443 ? options.place.host : options.place.description
+    }
+
+    package func create(
+        _ policy: ChannelPolicy, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) -> ChannelID {
+        let answer = try await call(ChannelRequest(.create(policy), of: app), token: token, within: timeout)
+        guard case .created(let id) = answer else { throw Self.mixedUp }
+        return id
+    }
+
+    package func read(
+        _ channel: ChannelID, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) -> ChannelDescription {
+        let answer = try await call(ChannelRequest(.read(channel), of: app), token: token, within: timeout)
+        guard case .described(let description) = answer else { throw Self.mixedUp }
+        return description
+    }
+
+    package func list(
+        of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) -> [ChannelID] {
+        let answer = try await call(ChannelRequest(.list, of: app), token: token, within: timeout)
+        guard case .listed(let channels) = answer else { throw Self.mixedUp }
+        return channels
+    }
+
+    package func delete(
+        _ channel: ChannelID, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) {
+        _ = try await call(ChannelRequest(.delete(channel), of: app), token: token, within: timeout)
+    }
+
+    /// Returns when the provider has accepted it. `PayloadRules` with the target `broadcast` say beforehand if it will.
+    package func send(
+        _ broadcast: Broadcast, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) {
+        _ = try await call(ChannelRequest(.send(broadcast), of: app), token: token, within: timeout)
+    }
+
+    /// One request and its answer. Without a token the client's certificate says who we are.
+    package func call(
+        _ request: ChannelRequest, token: ProviderToken?, within timeout: Duration? = nil
+    ) async throws(ChannelError) -> ChannelAnswer {
+        guard !isClosed else { throw .closed }
+        guard calls.count < options.callLimit else { throw .busy(limit: options.callLimit) }
+        let tag = nextTag
+        nextTag += 1
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                begin(
+                    tag,
+                    Call(
+                        request: request, token: token, timeout: timeout ?? options.answerTimeout,
+                        continuation: continuation))
+            }
+        } onCancel: {
+            loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.cancelled(tag) } }
+        }
+        return try result.get()
+    }
+
+    /// Ends every call and the connection.
+    package func close() {
+        isClosed = true
+        for line in (line.map { [$0] } ?? []) + leaving.values { line.close() }
+        line = nil
+        leaving = [:]
+        for tag in Array(calls.keys) { end(tag, .failure(.closed)) }
+    }
+
+    /// Calls that wait or are in flight.
+    package var callCount: Int { calls.count }
+
+    private static let mixedUp = ChannelError.unreadable("it answers another question")
+
+    // MARK: Calls
+
+    private func begin(_ tag: UInt64, _ call: Call) {
+        // A task that was cancelled before it came here has had its handler called, which found nothing.
+        guard !Task.isCancelled else {
+            call.continuation.resume(returning: .failure(.cancelled(wasSent: false)))
+            return
+        }
+        calls[tag] = call
+        calls[tag]?.timer = loop.schedule(after: call.timeout) { [weak self] in
+            self?.assumeIsolated { $0.timedOut(tag) }
+        }
+        waiting.append(tag)
+        if line == nil { connect() }
+        sendWaiting()
+    }
+
+    private func connect() {
+        let line = ChannelLine(nextLine, of: self)
+        nextLine += 1
+        self.line = line
+        line.connect(on: loop, options, tls: tls, resolver: resolver)
+    }
+
+    private func sendWaiting() {
+        guard let line else { return }
+        var sent = 0
+        for tag in waiting {
+            guard let call = calls[tag],
+                line.submit(call.request, authority: authority, token: call.token, tag: tag)
+            else { break }
+            calls[tag]?.line = line.number
+            sent += 1
+        }
+        waiting.removeFirst(sent)
+    }
+
+    private func end(_ tag: UInt64, _ result: Result<ChannelAnswer, ChannelError>) {
+        guard let call = calls.removeValue(forKey: tag) else { return }
+        if let timer = call.timer { loop.cancel(timer) }
+        if call.line == nil { waiting.removeAll { $0 == tag } }
+        call.continuation.resume(returning: result)
+    }
+
+    private func timedOut(_ tag: UInt64) {
+        calls[tag]?.timer = nil
+        guard let call = calls[tag] else { return }
+        giveUp(tag, call.line)
+        end(tag, .failure(.timedOut(after: call.timeout, wasSent: call.line != nil)))
+    }
+
+    private func cancelled(_ tag: UInt64) {
+        guard let call = calls[tag] else { return }
+        giveUp(tag, call.line)
+        end(tag, .failure(.cancelled(wasSent: call.line != nil)))
+    }
+
+    private func giveUp(_ tag: UInt64, _ number: UInt64?) {
+        if let number { line(number)?.abandon(tag) }
+    }
+
+    // MARK: What lines tell
+
+    func roomChanged() {
+        sendWaiting()
+    }
+
+    func answered(_ tag: UInt64, _ answer: ChannelLine.Answer) {
+        guard let call = calls[tag] else { return }
+        guard !answer.isTruncated else {
+            end(tag, .failure(.unreadable("it is larger than \(options.connection.limits.maximumBodyBytes) bytes")))
+            return
+        }
+        do throws(ChannelAnswerError) {
+            let answer = try call.request.answer(
+                status: answer.status, channelID: answer.channelID, retryAfter: answer.retryAfter, body: answer.body)
+            end(tag, .success(answer))
+        } catch {
+            switch error {
+            case .refused(let refusal): end(tag, .failure(.refused(refusal, requestID: answer.requestID)))
+            case .unreadable(let what): end(tag, .failure(.unreadable(what)))
+            }
+        }
+    }
+
+    func unanswered(_ tag: UInt64, _ failure: HTTP2StreamFailure) {
+        switch failure {
+        case .notProcessed: end(tag, .failure(.notSent(whyNotProcessed(calls[tag]?.line))))
+        case .reset: end(tag, .failure(.unanswered(.reset)))
+        case .connectionLost: end(tag, .failure(.unanswered(.connectionLost)))
+        }
+    }
+
+    /// What is in flight may still be answered; what waits goes back to the callers, who know whether it still matters.
+    func dismissed(_ number: UInt64) {
+        guard let leaver = line, leaver.number == number else { return }
+        leaving[number] = leaver
+        line = nil
+        endWaiting(whyNotProcessed(number))
+    }
+
+    private func whyNotProcessed(_ number: UInt64?) -> String {
+        guard let number, let line = line(number) else { return "there was no connection" }
+        guard let farewell = line.farewell else { return "the provider turned the request away" }
+        return "the provider ended the connection before it took the request (\(farewell))"
+    }
+
+    private func line(_ number: UInt64) -> ChannelLine? {
+        line?.number == number ? line : leaving[number]
+    }
+
+    func ended(_ number: UInt64, _ closure: HTTP2Closure) {
+        leaving[number] = nil
+        guard line?.number == number else { return }
+        line = nil
+        endWaiting("\(closure)")
+    }
+
+    private func endWaiting(_ why: String) {
+        for tag in waiting { end(tag, .failure(isClosed ? .closed : .notSent(why))) }
+    }
+}

@@ -1,0 +1,105 @@
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+
+/// One connection of a `ChannelClient`. Tells it what happens, by the line's number, and is confined to its loop.
+final class ChannelLine: HTTP2ClientConnectionDelegate {
+    /// An answer, copied out of the connection's memory.
+    struct Answer: Sendable {
+        let status: Int
+        let channelID: String?
+        let requestID: String?
+        let retryAfter: String?
+        let body: [UInt8]
+        let isTruncated: Bool
+
+        init(_ response: HTTP2Response) {
+            status = response.status
+            channelID = response.field("apns-channel-id")
+            requestID = response.field("apns-request-id")
+            retryAfter = response.field("retry-after")
+            body = unsafe Array(response.body)
+            isTruncated = response.isTruncated
+        }
+    }
+
+    let number: UInt64
+    /// Why the provider ended it, in its own word.
+    private(set) var farewell: String?
+    private weak var client: ChannelClient?
+    private var connection: HTTP2ClientConnection?
+
+    init(_ number: UInt64, of client: ChannelClient) {
+        self.number = number
+        self.client = client
+    }
+
+    func connect(
+        on loop: EventLoop, _ options: ChannelClient.Options, tls: TLSContext, resolver: NameResolver
+    ) {
+        connection = HTTP2ClientConnection(
+            on: loop, to: options.place, serverName: options.serverName, tls: tls, resolver: resolver,
+            options: options.connection, delegate: self)
+    }
+
+    /// False: it was not taken; try again when there is room.
+    func submit(_ request: ChannelRequest, authority: String, token: ProviderToken?, tag: UInt64) -> Bool {
+        guard let connection, connection.available > 0 else { return false }
+        var fields: [HTTP2PreparedRequest.Field] = [
+            .init(":method", .fixed(request.method)), .init(":scheme", .fixed("https")),
+            .init(":authority", .fixed(authority)), .init(":path", .fixed(request.path), .once),
+        ]
+        if let token {
+            fields.append(.init("authorization", .fixed(token.text.withRevealed { "bearer \($0)" }), .once))
+        }
+        fields += request.fields.map { .init($0.name, .fixed($0.value), .once) }
+        return connection.submit(HTTP2PreparedRequest(fields), values: [], body: request.body, tag: tag)
+    }
+
+    /// Gives a request up, and asks whether the peer is still there. Of an abandoned request's end the connection tells
+    /// nothing; the answer to the PING does, and what waits goes out in its room.
+    func abandon(_ tag: UInt64) {
+        connection?.abandon(tag: tag)
+        connection?.ping()
+    }
+
+    func drain() {
+        connection?.closeGracefully()
+    }
+
+    func close() {
+        connection?.close()
+    }
+
+    // MARK: What the connection tells
+
+    func http2Settings(streamLimit limit: Int) {
+        client?.assumeIsolated { $0.roomChanged() }
+    }
+
+    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+        let answer = Answer(response)
+        client?.assumeIsolated { $0.answered(tag, answer) }
+    }
+
+    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+        client?.assumeIsolated { $0.unanswered(tag, failure) }
+    }
+
+    func http2GoAway(_ goAway: HTTP2GoAway) {
+        let number = number
+        farewell = ProviderAnswer.reason(in: goAway.debugData)?.rawValue ?? "\(goAway.code)"
+        client?.assumeIsolated { $0.dismissed(number) }
+    }
+
+    func http2Closed(_ closure: HTTP2Closure) {
+        let number = number
+        connection = nil
+        client?.assumeIsolated { $0.ended(number, closure) }
+    }
+
+    func http2BatchEnded() {
+        client?.assumeIsolated { $0.roomChanged() }
+    }
+}

@@ -1,0 +1,326 @@
+/// Reads JSON strictly as RFC 8259 writes it, in one pass and without recursion. What it finds it writes down as a flat
+/// list of nodes, or checks only and allocates nothing.
+struct JSONScanner {
+    /// Brackets open at once: one bit for each says whether it is an object.
+    static let maximumDepth = 64
+
+    private let bytes: UnsafeBufferPointer<UInt8>
+    private let keeps: Bool
+    private let depthLimit: Int
+    private var at = 0
+    private(set) var nodes: [JSONDocument.Node] = []
+    private(set) var error: JSONError?
+    private(set) var isObject = false
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>, keeps: Bool, depthLimit: Int) {
+        self.bytes = bytes
+        self.keeps = keeps
+        self.depthLimit = min(depthLimit, Self.maximumDepth)
+    }
+
+    /// False when the bytes are not JSON; `error` tells why.
+    mutating func scan() -> Bool {
+        guard bytes.count < Int(UInt32.max) else { return fail(.tooLong, at: 0) }
+        if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return fail(.byteOrderMark, at: 0) }
+        // A node takes a dozen bytes of text or more in what is usual.
+        if keeps { nodes.reserveCapacity(4 + bytes.count / 10) }
+        skipSpace()
+        guard at < bytes.count else { return fail(.empty, at: at) }
+        isObject = bytes[at] == UInt8(ascii: "{")
+        guard scanValues() else { return false }
+        skipSpace()
+        return at == bytes.count || fail(.trailingBytes, at: at)
+    }
+
+    /// One value with all that is in it.
+    private mutating func scanValues() -> Bool {
+        var objects: UInt64 = 0
+        var depth = 0
+        var container = JSONDocument.none
+        var expectsKey = false
+        while true {
+            if expectsKey {
+                guard scanKey() else { return false }
+                expectsKey = false
+            }
+            guard let byte = peek() else { return fail(.unexpectedEnd, at: at) }
+            if byte == UInt8(ascii: "{") || byte == UInt8(ascii: "[") {
+                guard depth < depthLimit else { return fail(.tooDeep, at: at) }
+                let isObject = byte == UInt8(ascii: "{")
+                let node = open(isObject ? .object : .array, in: container)
+                at += 1
+                skipSpace()
+                if peek() == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) {
+                    at += 1
+                    close(node)
+                } else {
+                    depth += 1
+                    objects = objects << 1 | (isObject ? 1 : 0)
+                    container = node
+                    expectsKey = isObject
+                    continue
+                }
+            } else {
+                guard scanScalar(byte) else { return false }
+            }
+            // A value is complete: brackets may close behind it.
+            while true {
+                if depth == 0 { return true }
+                skipSpace()
+                let isObject = objects & 1 == 1
+                guard let next = peek() else { return fail(.unexpectedEnd, at: at) }
+                if next == UInt8(ascii: ",") {
+                    at += 1
+                    skipSpace()
+                    expectsKey = isObject
+                    break
+                }
+                guard next == (isObject ? UInt8(ascii: "}") : UInt8(ascii: "]")) else {
+                    return fail(.expectedCommaOrEnd, at: at)
+                }
+                at += 1
+                container = close(container)
+                objects >>= 1
+                depth -= 1
+            }
+        }
+    }
+
+    private mutating func scanKey() -> Bool {
+        guard let byte = peek() else { return fail(.unexpectedEnd, at: at) }
+        guard byte == UInt8(ascii: "\"") else { return fail(.expectedKey, at: at) }
+        guard scanString() else { return false }
+        skipSpace()
+        guard let colon = peek() else { return fail(.unexpectedEnd, at: at) }
+        guard colon == UInt8(ascii: ":") else { return fail(.expectedColon, at: at) }
+        at += 1
+        skipSpace()
+        return true
+    }
+
+    private mutating func scanScalar(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""): scanString()
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): scanNumber()
+        case UInt8(ascii: "t"): scanLiteral("true", .true)
+        case UInt8(ascii: "f"): scanLiteral("false", .false)
+        case UInt8(ascii: "n"): scanLiteral("null", .null)
+        default: fail(.unexpectedByte, at: at)
+        }
+    }
+
+    private mutating func scanLiteral(_ word: StaticString, _ kind: JSONKind) -> Bool {
+        let start = at
+        for index in 0..<word.utf8CodeUnitCount {
+            guard at < bytes.count else { return fail(.unexpectedEnd, at: at) }
+            guard bytes[at] == word.utf8Start[index] else { return fail(.badLiteral, at: start) }
+            at += 1
+        }
+        add(kind, from: start)
+        return true
+    }
+
+    private mutating func scanNumber() -> Bool {
+        let start = at
+        var isInteger = true
+        if peek() == UInt8(ascii: "-") { at += 1 }
+        if peek() == UInt8(ascii: "0") {
+            at += 1
+        } else {
+            guard skipDigits() else { return false }
+        }
+        if peek() == UInt8(ascii: ".") {
+            isInteger = false
+            at += 1
+            guard skipDigits() else { return false }
+        }
+        if let byte = peek(), byte | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            at += 1
+            if let sign = peek(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { at += 1 }
+            guard skipDigits() else { return false }
+        }
+        // `01` and `1x` are no number with something behind it.
+        if let next = peek(), Self.isWordByte(next) { return fail(.badNumber, at: start) }
+        add(isInteger ? .integer : .fraction, from: start)
+        return true
+    }
+
+    private mutating func skipDigits() -> Bool {
+        let start = at
+        while let byte = peek(), byte &- UInt8(ascii: "0") < 10 { at += 1 }
+        if at > start { return true }
+        return at == bytes.count ? fail(.unexpectedEnd, at: at) : fail(.badNumber, at: at)
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+            UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "."), UInt8(ascii: "+"), UInt8(ascii: "-"),
+            UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    // MARK: Strings
+
+    private mutating func scanString() -> Bool {
+        let start = at
+        var hasEscapes = false
+        at += 1
+        while true {
+            skipPlain()
+            guard let byte = peek() else { break }
+            switch byte {
+            case UInt8(ascii: "\""):
+                at += 1
+                add(hasEscapes ? .escapedString : .string, from: start)
+                return true
+            case UInt8(ascii: "\\"):
+                hasEscapes = true
+                guard scanEscape() else { return false }
+            case 0..<0x20:
+                return fail(.controlCharacter, at: at)
+            case 0x20..<0x80:
+                at += 1
+            default:
+                guard scanSequence(byte) else { return false }
+            }
+        }
+        return fail(.unexpectedEnd, at: at)
+    }
+
+    /// Passes over letters that mean themselves, eight at a time: most of a payload is that.
+    private mutating func skipPlain() {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let raw = UnsafeRawBufferPointer(bytes)
+        var index = at
+        while index + 8 <= raw.count {
+            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+            let quote = word ^ (ones &* 0x22)
+            let backslash = word ^ (ones &* 0x5c)
+            // The top bit of each byte that is a quotation mark, a backslash, below a space, or not ASCII. A borrow
+            // reaches bytes behind such a one only, and the first is what counts.
+            let special =
+                (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
+                    | word) & (ones &* 0x80)
+            if special != 0 {
+                at = index + special.trailingZeroBitCount / 8
+                return
+            }
+            index += 8
+        }
+        while index < raw.count, raw[index] >= 0x20, raw[index] < 0x80, raw[index] != 0x22, raw[index] != 0x5c {
+            index += 1
+        }
+        at = index
+    }
+
+    private mutating func scanEscape() -> Bool {
+        let start = at
+        guard at + 1 < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
+        switch bytes[at + 1] {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            at += 2
+            return true
+        case UInt8(ascii: "u"):
+            guard let unit = scanUnit() else { return false }
+            guard (0xd800..<0xe000).contains(unit) else { return true }
+            // The grammar allows half a pair, no string that a device could show does.
+            guard unit < 0xdc00 else { return fail(.loneSurrogate, at: start) }
+            guard at < bytes.count else { return fail(.unexpectedEnd, at: at) }
+            guard bytes[at] == UInt8(ascii: "\\") else { return fail(.loneSurrogate, at: start) }
+            guard at + 1 < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
+            guard bytes[at + 1] == UInt8(ascii: "u") else { return fail(.loneSurrogate, at: start) }
+            guard let low = scanUnit() else { return false }
+            return (0xdc00..<0xe000).contains(low) || fail(.loneSurrogate, at: start)
+        default:
+            return fail(.badEscape, at: start)
+        }
+    }
+
+    /// The four digits of a `\u`.
+    private mutating func scanUnit() -> UInt16? {
+        let start = at
+        at += 2
+        var unit: UInt16 = 0
+        for _ in 0..<4 {
+            guard let byte = peek() else {
+                _ = fail(.unexpectedEnd, at: at)
+                return nil
+            }
+            guard let digit = JSONText.hexDigit(byte) else {
+                _ = fail(.badEscape, at: start)
+                return nil
+            }
+            unit = unit << 4 | UInt16(digit)
+            at += 1
+        }
+        return unit
+    }
+
+    /// One character of two to four bytes, well-formed as Unicode's table 3-7 has it.
+    private mutating func scanSequence(_ first: UInt8) -> Bool {
+        let count: Int
+        var second: ClosedRange<UInt8> = 0x80...0xbf
+        switch first {
+        case 0xc2...0xdf: count = 1
+        case 0xe0: (count, second) = (2, 0xa0...0xbf)
+        case 0xed: (count, second) = (2, 0x80...0x9f)
+        case 0xe1...0xef: count = 2
+        case 0xf0: (count, second) = (3, 0x90...0xbf)
+        case 0xf1...0xf3: count = 3
+        case 0xf4: (count, second) = (3, 0x80...0x8f)
+        default: return fail(.badUTF8, at: at)
+        }
+        for offset in 1...count {
+            guard at + offset < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
+            let byte = bytes[at + offset]
+            guard offset == 1 ? second.contains(byte) : byte & 0xc0 == 0x80 else { return fail(.badUTF8, at: at) }
+        }
+        at += count + 1
+        return true
+    }
+
+    // MARK: Nodes
+
+    private mutating func add(_ kind: JSONKind, from start: Int) {
+        guard keeps else { return }
+        nodes.append(.init(kind: kind, start: UInt32(start), end: UInt32(at), next: UInt32(nodes.count + 1)))
+    }
+
+    /// Until it closes, a bracket's `next` is the bracket around it: no stack beside the list.
+    private mutating func open(_ kind: JSONKind, in container: UInt32) -> UInt32 {
+        guard keeps else { return container }
+        nodes.append(.init(kind: kind, start: UInt32(at), end: 0, next: container))
+        return UInt32(nodes.count - 1)
+    }
+
+    @discardableResult
+    private mutating func close(_ node: UInt32) -> UInt32 {
+        guard keeps else { return node }
+        let container = nodes[Int(node)].next
+        nodes[Int(node)].end = UInt32(at)
+        nodes[Int(node)].next = UInt32(nodes.count)
+        return container
+    }
+
+    // MARK: Bytes
+
+    private func peek() -> UInt8? { at < bytes.count ? bytes[at] : nil }
+
+    private mutating func skipSpace() {
+        while at < bytes.count {
+            let byte = bytes[at]
+            guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
+            at += 1
+        }
+    }
+
+    private mutating func fail(_ code: JSONError.Code, at offset: Int) -> Bool {
+        error = JSONError(code, at: offset)
+        return false
+    }
+}

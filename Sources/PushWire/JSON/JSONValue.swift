@@ -1,0 +1,54 @@
+/// A JSON value to be written, or one that was read whole.
+package indirect enum JSONValue: Sendable, Equatable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    /// One that is not finite is written as `null`: JSON has no word for it.
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    /// Written in the order of its keys' bytes, so that equal values give equal bytes.
+    case object([String: JSONValue])
+
+    /// Compact UTF-8.
+    package var bytes: [UInt8] {
+        var writer = JSONWriter()
+        writer.value(self)
+        return writer.bytes
+    }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+    package init(stringLiteral value: String) { self = .string(value) }
+    package init(integerLiteral value: Int64) { self = .integer(value) }
+    package init(floatLiteral value: Double) { self = .number(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(nilLiteral: ()) { self = .null }
+
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self = .object(Dictionary(elements, uniquingKeysWith: { _, last in last }))
+    }
+}
+
+extension JSONDocument {
+    /// The value with all that is in it. Of repeated keys the first counts; integers past 64 bits become doubles, and
+    /// numbers past those `null`.
+    package func value(at place: Place) -> JSONValue {
+        switch kind(place) {
+        case .object:
+            let pairs = members(place).map { (string($0.key) ?? "", value(at: $0.value)) }
+            return .object(Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
+        case .array: return .array(elements(place).map { value(at: $0) })
+        case .string, .escapedString: return .string(string(place) ?? "")
+        case .integer, .fraction:
+            if let integer = integer(place) { return .integer(integer) }
+            return double(place).map { .number($0) } ?? .null
+        case .true: return .bool(true)
+        case .false: return .bool(false)
+        case .null: return .null
+        }
+    }
+}

@@ -1,0 +1,85 @@
+/// The keys of `aps`. What is nil, empty or false is left out.
+package struct Aps: Sendable, Equatable {
+    package var alert: Alert?
+    /// 0 takes the badge away.
+    package var badge: Int64?
+    package var sound: Sound?
+    package var threadID: String?
+    package var category: String?
+    /// `content-available: 1`: the app is woken in the background.
+    package var isContentAvailable = false
+    /// `mutable-content: 1`: the app's service extension may change it before it is shown.
+    package var isMutable = false
+    package var targetContentID: String?
+    package var interruptionLevel: InterruptionLevel?
+    /// 0 to 1; any number for Live Activities.
+    package var relevanceScore: Double?
+    package var filterCriteria: String?
+    /// Widgets and controls: `content-changed: true`.
+    package var hasChangedContent = false
+    /// Safari: what goes into the placeholders of the website's URL.
+    package var urlArguments: [String]?
+    package var liveActivity: LiveActivity?
+
+    package init(alert: Alert? = nil, badge: Int64? = nil, sound: Sound? = nil, liveActivity: LiveActivity? = nil) {
+        self.alert = alert
+        self.badge = badge
+        self.sound = sound
+        self.liveActivity = liveActivity
+    }
+
+    /// What a background notification has: nothing but the wish to wake the app.
+    package static let background: Aps = {
+        var aps = Aps()
+        aps.isContentAvailable = true
+        return aps
+    }()
+
+    package static let contentChanged: Aps = {
+        var aps = Aps()
+        aps.hasChangedContent = true
+        return aps
+    }()
+
+    func write(to writer: inout JSONWriter) {
+        writer.object { writer in
+            writer.member("alert", value: alert?.json)
+            writer.member("badge", badge)
+            writer.member("sound", value: sound?.json)
+            writer.member("thread-id", threadID)
+            writer.member("category", category)
+            if isContentAvailable { writer.member("content-available", Int64(1)) }
+            if isMutable { writer.member("mutable-content", Int64(1)) }
+            writer.member("target-content-id", targetContentID)
+            writer.member("interruption-level", interruptionLevel?.rawValue)
+            writer.member("relevance-score", relevanceScore)
+            writer.member("filter-criteria", filterCriteria)
+            if hasChangedContent { writer.member("content-changed", value: true) }
+            writer.member("url-args", value: urlArguments.map { .array($0.map { .string($0) }) })
+            liveActivity?.write(to: &writer)
+        }
+    }
+}
+
+package enum InterruptionLevel: String, CaseIterable, Sendable {
+    case passive, active
+    case timeSensitive = "time-sensitive"
+    case critical
+}
+
+package enum Sound: Sendable, Equatable {
+    case named(String)
+    /// Sounds even when the device is muted, which needs an entitlement. Volume is 0 to 1.
+    case critical(name: String, volume: Double?)
+
+    var json: JSONValue {
+        switch self {
+        case .named(let name): .string(name)
+        case .critical(let name, let volume):
+            .object(
+                [
+                    "critical": 1, "name": .string(name), "volume": volume.map { .number($0) },
+                ].compactMapValues { $0 })
+        }
+    }
+}

@@ -1,0 +1,64 @@
+/// What a Live Activity is told. Times are seconds since 1970.
+package struct LiveActivity: Sendable, Equatable {
+    package enum Event: Sendable, Equatable {
+        case start(Start)
+        case update
+        /// Without a dismissal date it stays on the lock screen for up to four hours; one that is past ends it at once.
+        case end(dismissalDate: Int64?)
+    }
+
+    /// What an activity is made from. A start shows an alert too.
+    package struct Start: Sendable, Equatable {
+        package var attributesType: String
+        package var attributes: JSONValue
+        package var input: Input?
+
+        package init(attributesType: String, attributes: JSONValue, input: Input? = nil) {
+            self.attributesType = attributesType
+            self.attributes = attributes
+            self.input = input
+        }
+    }
+
+    /// How updates will reach the activity: by a token of its own, or by a broadcast channel (iOS 18).
+    package enum Input: Sendable, Equatable {
+        case token
+        case channel(ChannelID)
+    }
+
+    package var event: Event
+    /// One that is older than what is shown is ignored.
+    package var timestamp: Int64
+    package var contentState: JSONValue
+    package var staleDate: Int64?
+
+    package init(_ event: Event, timestamp: Int64, contentState: JSONValue, staleDate: Int64? = nil) {
+        self.event = event
+        self.timestamp = timestamp
+        self.contentState = contentState
+        self.staleDate = staleDate
+    }
+
+    func write(to writer: inout JSONWriter) {
+        switch event {
+        case .start: writer.member("event", "start")
+        case .update: writer.member("event", "update")
+        case .end: writer.member("event", "end")
+        }
+        writer.member("timestamp", timestamp)
+        writer.member("content-state", value: contentState)
+        writer.member("stale-date", staleDate)
+        switch event {
+        case .start(let start):
+            writer.member("attributes-type", start.attributesType)
+            writer.member("attributes", value: start.attributes)
+            switch start.input {
+            case .token: writer.member("input-push-token", Int64(1))
+            case .channel(let channel): writer.member("input-push-channel", channel.text)
+            case nil: break
+            }
+        case .update: break
+        case .end(let dismissalDate): writer.member("dismissal-date", dismissalDate)
+        }
+    }
+}

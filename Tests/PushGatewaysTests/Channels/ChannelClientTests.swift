@@ -1,0 +1,268 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct ChannelClientTests {
+    private let app = ChannelScene.app
+
+    @Test func `A channel is made, shown, listed, used and deleted`() async throws {
+        try await withChannels { scene in
+            let (client, token) = (scene.client, scene.token)
+            let first = try await scene.create()
+            let second = try await scene.create(.notStored)
+            #expect(first != second)
+            #expect(
+                try await client.read(first, of: app, token: token)
+                    == ChannelDescription(policy: .newestStored, pushType: "LiveActivity"))
+            #expect(try await client.read(second, of: app, token: token).policy == .notStored)
+            #expect(try await client.list(of: app, token: token) == [first, second])
+            #expect(try await client.list(of: BundleID("com.example.other")!, token: token) == [])
+            let soon = WallTime.current().seconds + 3600
+            try await client.send(
+                Broadcast(ChannelScene.update, to: first, expiration: soon, priority: .five), of: app, token: token)
+            try await client.send(Broadcast(ChannelScene.update, to: second), of: app, token: token)
+            try await client.delete(first, of: app, token: token)
+            #expect(try await client.list(of: app, token: token) == [second])
+            #expect(await scene.apple { $0.connectionCount } == 1)
+        }
+    }
+
+    @Test func `A refusal says what happened and what to do`() async throws {
+        try await withChannels { scene in
+            let (client, token) = (scene.client, scene.token)
+            let stranger = ChannelID("AAAA")!
+            let missing = await ChannelScene.error { _ = try await client.read(stranger, of: app, token: token) }
+            guard case .refused(let refusal, let requestID?)? = missing else {
+                Issue.record("\(missing as Any)")
+                return
+            }
+            #expect(refusal == Refusal(status: 400, reason: .channelNotRegistered))
+            #expect(APNSID(requestID) != nil)
+            #expect(
+                missing?.description
+                    == "the provider answered 400 ChannelNotRegistered (request \(requestID)): there is no such channel "
+                    + "in this app and environment; forget the channel, and create another if it is still needed")
+            #expect(missing?.mayHaveBeenCarriedOut == false)
+
+            let channel = try await scene.create(.notStored)
+            let stored = Broadcast(ChannelScene.update, to: channel, expiration: WallTime.current().seconds + 60)
+            let cases: [(ProviderReason, () async throws -> Void)] = [
+                (.badExpirationDate, { try await client.send(stored, of: app, token: token) }),
+                (.payloadEmpty, { try await client.send(Broadcast([], to: channel), of: app, token: token) }),
+                (
+                    .payloadTooLarge,
+                    {
+                        let payload = [UInt8](repeating: 0x20, count: 5121)
+                        try await client.send(Broadcast(payload, to: channel), of: app, token: token)
+                    }
+                ),
+                (
+                    .badRequestParams,
+                    { _ = try await client.create(ChannelPolicy(rawValue: 2), of: app, token: token) }
+                ),
+                (.channelNotRegistered, { try await client.delete(stranger, of: app, token: token) }),
+                (.missingProviderToken, { _ = try await client.list(of: app, token: nil) }),
+                (
+                    .expiredProviderToken,
+                    {
+                        _ = try await client.list(of: app, token: ChannelScene.token(age: 4000))
+                    }
+                ),
+            ]
+            for (reason, call) in cases {
+                let error = await ChannelScene.error(call)
+                guard case .refused(let refusal, _)? = error else {
+                    Issue.record("\(reason): \(error as Any)")
+                    continue
+                }
+                #expect(refusal.reason == reason)
+            }
+        }
+    }
+
+    @Test func `A refusal for now says for how long`() async throws {
+        let script = #"{ rules: [{ answer: { reason: "TooManyRequests", retry_after: 7 } }] }"#
+        try await withChannels(script: script) { scene in
+            let error = await ChannelScene.error { _ = try await scene.create() }
+            guard case .refused(let refusal, _)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(refusal == Refusal(status: 429, reason: .tooManyRequests, retryAfter: 7))
+            #expect(refusal.disposition == .retry)
+        }
+    }
+
+    @Test func `Calls at once wait for the stream limit and all come to their answers`() async throws {
+        try await withChannels({ $0.callLimit = 3000 }) { scene in
+            let ids = try await withThrowingTaskGroup(of: ChannelID.self) { group in
+                for _ in 0..<3000 { group.addTask { try await scene.create() } }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(ids.count == 3000)
+            // More than an answer's usual limit holds.
+            #expect(try await Set(scene.client.list(of: app, token: scene.token)) == ids)
+            #expect(await scene.apple { $0.machine.log.total } == 3001)
+        }
+    }
+
+    @Test func `Over the limit a call is turned away at once`() async throws {
+        try await withChannels(script: #"{ rules: [{ silence: true }] }"#, { $0.callLimit = 2 }) { scene in
+            let calls = [Task { try await scene.create() }, Task { try await scene.create() }]
+            await scene.untilCalls(2)
+            #expect(await ChannelScene.error { _ = try await scene.create() } == .busy(limit: 2))
+            for call in calls { call.cancel() }
+            for call in calls { _ = await call.result }
+            #expect(await scene.client.callCount == 0)
+        }
+    }
+
+    @Test func `An answer that is too large is not taken for the whole`() async throws {
+        try await withChannels({ $0.connection.limits.maximumBodyBytes = 20 }) { scene in
+            _ = try await scene.create()
+            let error = await ChannelScene.error { _ = try await scene.client.list(of: app, token: scene.token) }
+            #expect(error == .unreadable("it is larger than 20 bytes"))
+        }
+    }
+
+    @Test(arguments: ["close: true", "half_frame: true"])
+    func `A connection lost during a call leaves it open what became of it`(fault: String) async throws {
+        try await withChannels(script: "{ rules: [{ match: { request: 2 }, \(fault), times: 1 }] }") { scene in
+            let first = try await scene.create()
+            let error = await ChannelScene.error { _ = try await scene.create() }
+            #expect(error == .unanswered(.connectionLost))
+            #expect(error?.mayHaveBeenCarriedOut == true)
+            // Another connection, by itself: and there it shows what became of the call.
+            let channels = try await scene.client.list(of: app, token: scene.token)
+            #expect(channels.first == first && channels.count <= 2)
+        }
+    }
+
+    @Test func `A request that was reset may have been carried out`() async throws {
+        let script = #"{ rules: [{ match: { request: 1 }, reset: "INTERNAL_ERROR", times: 1 }] }"#
+        try await withChannels(script: script) { scene in
+            #expect(await ChannelScene.error { _ = try await scene.create() } == .unanswered(.reset))
+            _ = try await scene.create()
+        }
+    }
+
+    @Test func `What a GOAWAY leaves out was not sent, and the next call goes out on another connection`() async throws
+    {
+        let script = #"{ rules: [{ match: { request: 2 }, goaway: { back: 1, reason: "Shutdown" }, times: 1 }] }"#
+        try await withChannels(script: script) { scene in
+            let first = try await scene.create()
+            let error = await ChannelScene.error {
+                _ = try await scene.client.read(first, of: app, token: scene.token)
+            }
+            #expect(error == .notSent("the provider ended the connection before it took the request (Shutdown)"))
+            #expect(error?.mayHaveBeenCarriedOut == false)
+            let second = try await scene.create()
+            #expect(try await scene.client.list(of: app, token: scene.token) == [first, second])
+        }
+    }
+
+    @Test(arguments: ["refuse: true", #"tls: "refuse""#, #"goaway: { reason: "BadCertificate", close: true }"#])
+    func `Without a connection nothing is sent, and the next call tries anew`(fault: String) async throws {
+        try await withChannels(script: "{ rules: [{ on: \"connect\", \(fault), times: 1 }] }") { scene in
+            let error = await ChannelScene.error { _ = try await scene.create() }
+            guard case .notSent(let why)? = error else {
+                Issue.record("\(error as Any)")
+                return
+            }
+            #expect(!why.isEmpty)
+            if fault.contains("BadCertificate") { #expect(why.contains("BadCertificate")) }
+            let channel = try await scene.create()
+            #expect(try await scene.client.list(of: app, token: scene.token) == [channel])
+        }
+    }
+
+    @Test func `A call that was sent and not answered in time may have been carried out`() async throws {
+        let script = #"{ rules: [{ match: { connection: 1, request: 1 }, silence: true }] }"#
+        try await withChannels(script: script, clientClock: .manual()) { scene in
+            let call = Task {
+                try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(5))
+            }
+            await scene.until { $0.machine.log.total == 1 }
+            await scene.clientLoop.advance(by: .seconds(5))
+            let error = await ChannelScene.error { _ = try await call.value }
+            #expect(error == .timedOut(after: .seconds(5), wasSent: true))
+            // It asks whether the peer is there, gets no answer, and begins anew.
+            await scene.clientLoop.advance(by: .seconds(10))
+            _ = try await scene.create()
+        }
+    }
+
+    @Test func `A call that could not be sent in time was not`() async throws {
+        let script = #"{ rules: [{ on: "connect", latency: "1h" }] }"#
+        try await withChannels(script: script, clock: .manual(), clientClock: .manual()) { scene in
+            let call = Task {
+                try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(5))
+            }
+            await scene.untilCalls(1)
+            await scene.clientLoop.advance(by: .seconds(5))
+            let error = await ChannelScene.error { _ = try await call.value }
+            #expect(error == .timedOut(after: .seconds(5), wasSent: false))
+            #expect(error?.mayHaveBeenCarriedOut == false)
+        }
+    }
+
+    @Test func `A call makes room when it is given up`() async throws {
+        // The provider allows one request at a time and answers the first never.
+        let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
+        try await withChannels(script: script, clock: .manual(), clientClock: .manual()) { scene in
+            let slow = Task {
+                try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(5))
+            }
+            await scene.until { $0.machine.log.total == 1 }
+            let next = Task {
+                try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(60))
+            }
+            await scene.untilCalls(2)
+            await scene.clientLoop.advance(by: .seconds(5))
+            #expect(
+                await ChannelScene.error { _ = try await slow.value } == .timedOut(after: .seconds(5), wasSent: true))
+            _ = try await next.value
+        }
+    }
+
+    @Test func `A cancelled call ends at once`() async throws {
+        try await withChannels(script: #"{ rules: [{ silence: true }] }"#) { scene in
+            let call = Task { try await scene.create() }
+            await scene.until { $0.machine.log.total == 1 }
+            call.cancel()
+            #expect(await ChannelScene.error { _ = try await call.value } == .cancelled(wasSent: true))
+            let early = Task {
+                while !Task.isCancelled { await Task.yield() }
+                return try await scene.create()
+            }
+            early.cancel()
+            #expect(await ChannelScene.error { _ = try await early.value } == .cancelled(wasSent: false))
+        }
+    }
+
+    @Test func `A closed client ends its calls and takes no more`() async throws {
+        let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
+        try await withChannels(script: script, clock: .manual()) { scene in
+            let call = Task { try await scene.create() }
+            await scene.until { $0.machine.log.total == 1 }
+            let waiting = Task { try await scene.create() }
+            await scene.untilCalls(2)
+            await scene.client.close()
+            #expect(await ChannelScene.error { _ = try await call.value } == .unanswered(.connectionLost))
+            let error = await ChannelScene.error { _ = try await waiting.value }
+            #expect(error == .closed)
+            #expect(await ChannelScene.error { _ = try await scene.create() } == .closed)
+            await scene.until { $0.connectionCount == 0 }
+        }
+    }
+
+    @Test func `Errors show no token`() {
+        var text = ""
+        dump(ChannelScene.token(), to: &text)
+        #expect(!text.contains("eyJ"))
+    }
+}
