@@ -102,6 +102,9 @@ package final class ES256PublicKey: Sendable {
     /// SubjectPublicKeyInfo.
     package var pem: String { String(decoding: key.publicPEM, as: UTF8.self) }
 
+    /// SHA-256 over its SubjectPublicKeyInfo in DER: what tells two keys apart without saying either.
+    package var fingerprint: Digest256 { SHA256.hash(key.publicDER) }
+
     /// False for anything that is not the signature of this message by this key, of whatever length it may be.
     package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
