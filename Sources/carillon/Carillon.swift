@@ -6,7 +6,7 @@ enum Carillon {
     static let version = "0.1.0"
 
     /// Every verb that there is, in the order in which help lists them.
-    static let verbs: [Verb] = [SimulateVerb.verb, VersionVerb.verb]
+    static let verbs: [Verb] = [KeysVerb.verb, SimulateVerb.verb, VersionVerb.verb]
 
     static func main() async {
         // A peer that hangs up is an error to handle, not a signal to die of.
@@ -20,8 +20,10 @@ enum Carillon {
             return .usage
         }
         if ["help", "--help", "-h"].contains(name) {
-            if let topic = arguments.dropFirst().first, let verb = verbs.first(where: { $0.name == topic }) {
-                Terminal.output.write(verb.help)
+            let topic = arguments.dropFirst()
+            if let word = topic.first, let verb = verbs.first(where: { $0.name == word }) {
+                let below = topic.dropFirst().first.flatMap { verb.verb($0) }
+                Terminal.output.write((below ?? verb).help)
             } else {
                 Terminal.output.write(help)
             }

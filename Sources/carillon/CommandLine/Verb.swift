@@ -1,30 +1,60 @@
-/// One verb of the command line: what it takes, how it is explained, what it does.
+/// One verb of the command line: what it takes, how it is explained, what it does. A verb that has verbs of its own
+/// (`carillon keys show`) does nothing but lead to them.
 struct Verb: Sendable {
+    /// Of a verb below another, both words: "keys show".
     let name: String
     let summary: String
+    /// What stands without `--`, in this order, all of it required.
+    let words: [Word]
     let options: [Option]
     /// A command, and what it is for.
     let examples: [(command: String, about: String)]
+    let verbs: [Verb]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     init(
-        name: String, summary: String, options: [Option], examples: [(command: String, about: String)],
-        run: @escaping @Sendable (Arguments) async throws -> ExitCode
+        name: String, summary: String, words: [Word] = [], options: [Option],
+        examples: [(command: String, about: String)], run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
         self.summary = summary
+        self.words = words
         self.options = options
         self.examples = examples
+        verbs = []
         self.run = run
     }
 
+    /// One that leads to others, whose names begin with its own.
+    init(name: String, summary: String, verbs: [Verb]) {
+        self.name = name
+        self.summary = summary
+        self.verbs = verbs
+        words = []
+        options = []
+        examples = verbs.flatMap(\.examples)
+        run = { _ in throw Failure(.usage, "which of its verbs?") }
+    }
+
+    /// The verb of that word below this one.
+    func verb(_ word: String) -> Verb? {
+        verbs.first { $0.name == "\(name) \(word)" }
+    }
+
     func start(_ words: [String]) async -> ExitCode {
+        if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-") {
+            return await startBelow(first, Array(words.dropFirst()))
+        }
         if words.contains("--help") || words.contains("-h") {
             Terminal.output.write(help)
             return .done
         }
+        guard verbs.isEmpty else {
+            Terminal.error.write(help)
+            return .usage
+        }
         do {
-            return try await run(try Arguments(words, options: options, verb: name))
+            return try await run(try Arguments(words, of: self))
         } catch let failure as Failure {
             Terminal.error.write("carillon \(name): \(failure)\n")
             return failure.code
@@ -34,11 +64,26 @@ struct Verb: Sendable {
         }
     }
 
+    private func startBelow(_ word: String, _ rest: [String]) async -> ExitCode {
+        if let verb = verb(word) { return await verb.start(rest) }
+        let nearest = Spelling.nearest(to: word, in: verbs.map { String($0.name.dropFirst(name.count + 1)) })
+        Terminal.error.write(
+            "carillon \(name): there is no verb '\(word)'"
+                + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon \(name) --help' lists them") + "\n")
+        return .usage
+    }
+
     var help: String {
-        let names = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
-        let width = names.map(\.count).max() ?? 0
-        let list = zip(names, options).map { name, option in
-            let lines = option.about.split(separator: "\n", omittingEmptySubsequences: false)
+        let usage =
+            verbs.isEmpty
+            ? words.map { " \($0.name)" }.joined() + (options.isEmpty ? "" : " [OPTION ...]") : " VERB [OPTION ...]"
+        let rows =
+            words.map { ($0.name, $0.about) }
+            + options.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.about) }
+            + verbs.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) }
+        let width = rows.map(\.0.count).max() ?? 0
+        let list = rows.map { name, about in
+            let lines = about.split(separator: "\n", omittingEmptySubsequences: false)
             let indent = String(repeating: " ", count: width + 4)
             return "  \(Terminal.padded(name, to: width))  \(lines.joined(separator: "\n" + indent))"
         }
@@ -46,7 +91,7 @@ struct Verb: Sendable {
         return """
             carillon \(name): \(summary)
 
-            usage: carillon \(name) [OPTION ...]
+            usage: carillon \(name)\(usage)
 
             \(list.joined(separator: "\n"))
 
@@ -54,6 +99,17 @@ struct Verb: Sendable {
             \(samples.joined(separator: "\n"))
 
             """
+    }
+}
+
+/// A word that a verb wants: what stands for it in help.
+struct Word: Sendable {
+    let name: String
+    let about: String
+
+    init(_ name: String, _ about: String) {
+        self.name = name
+        self.about = about
     }
 }
 
@@ -79,12 +135,23 @@ struct Option: Sendable {
 /// The words after a verb, read against its options. What does not fit is an error that says what would.
 struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
+    private var words: [String: String] = [:]
 
-    init(_ words: [String], options: [Option], verb: String) throws {
-        var rest = words[...]
+    init(_ given: [String], of verb: Verb) throws {
+        let (options, verbName) = (verb.options, verb.name)
+        var wanted = verb.words[...]
+        var rest = given[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
-                throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verb) --help' lists them")
+                guard let place = wanted.popFirst() else {
+                    throw Failure(
+                        .usage,
+                        verb.words.isEmpty
+                            ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
+                            : "'\(word)' is one word too many; 'carillon \(verbName) --help' says what it takes")
+                }
+                words[place.name] = word
+                continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = parts.first.map(String.init) ?? ""
@@ -93,7 +160,7 @@ struct Arguments: Sendable {
                 throw Failure(
                     .usage,
                     "there is no option '--\(name)'"
-                        + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verb) --help' lists them"))
+                        + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verbName) --help' lists them"))
             }
             var value = ""
             if let placeholder = option.value {
@@ -109,6 +176,16 @@ struct Arguments: Sendable {
             }
             values[name, default: []].append(value)
         }
+        if let missing = wanted.first {
+            throw Failure(
+                .usage, "it wants \(missing.name): \(missing.about); 'carillon \(verbName) --help' has examples")
+        }
+    }
+
+    /// What was given for a word of the verb.
+    func word(_ name: String) -> String {
+        guard let word = words[name] else { preconditionFailure("this verb takes no word \(name)") }
+        return word
     }
 
     func has(_ name: String) -> Bool { values[name] != nil }
