@@ -191,3 +191,7 @@ package final class TokenSubscription: Sendable {
         }
     }
 }
+
+extension TokenSubscription: CustomReflectable {
+    package var customMirror: Mirror { Mirror(self, children: ["key": key], displayStyle: .class) }
+}

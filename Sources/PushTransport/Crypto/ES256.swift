@@ -113,6 +113,15 @@ package final class ES256PublicKey: Sendable {
     }
 }
 
+extension ES256PrivateKey: CustomReflectable {
+    /// Without children: a key is not shown, and OpenSSL's state in it cannot be reflected.
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
+}
+
+extension ES256PublicKey: CustomReflectable {
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
+}
+
 /// OpenSSL's state for signing or verifying with one key, set up once.
 @safe
 private struct KeyOperation: ~Copyable, @unchecked Sendable {

@@ -9,7 +9,7 @@ package struct PKCS12: Sendable {
     /// The largest file that is read: a key and a chain have some thousand bytes.
     package static let maximumSize = 1 << 20
     /// A file may ask for any amount of work before the password is known to be right; tools ask for 2048 to 1000000.
-    static let maximumIterations = 10_000_000
+    static let maximumIterations = 5_000_000
 
     let name: String
     let key: KeyHandle
@@ -118,7 +118,14 @@ private struct PKCS12Context: ~Copyable {
     }
 
     private func checkPassword(_ password: String?, of archive: OpaquePointer, name: String) throws(CryptoError) {
-        guard unsafe PKCS12_mac_present(archive) == 1 else { return }
+        // Nothing would tell a wrong password from damage, or bound the work that the file asks for. OpenSSL 3.0 does not
+        // parse one with a password either.
+        guard unsafe PKCS12_mac_present(archive) == 1 else {
+            throw CryptoError(
+                .malformedPKCS12,
+                "\(name) has no check value (MAC), so that no password can be checked; export it again, or convert it: "
+                    + "openssl pkcs12 -in FILE -nodes -out push.pem")
+        }
         var iterations: UnsafePointer<ASN1_INTEGER>?
         unsafe PKCS12_get0_mac(nil, nil, nil, &iterations, archive)
         if let iterations = unsafe iterations, unsafe !(0...PKCS12.maximumIterations ~= ASN1_INTEGER_get(iterations)) {
@@ -158,12 +165,6 @@ private struct PKCS12Context: ~Copyable {
         let errors = OpenSSLErrors.drain()
         guard isParsed == 1 else {
             if errors.saysUnsupported { throw unsupported(name, errors) }
-            // With a check value the password is known to be right, without one it is the likelier cause.
-            if unsafe PKCS12_mac_present(archive) == 0 {
-                throw (password ?? "").isEmpty
-                    ? CryptoError(.missingPassword, "\(name) is protected by a password, and none was given")
-                    : CryptoError(.wrongPassword, "\(name): the password does not open it")
-            }
             throw CryptoError(.malformedPKCS12, "\(name) is damaged: \(errors.text)")
         }
         let count = unsafe max(0, OPENSSL_sk_num(others))
