@@ -6,7 +6,9 @@ enum Carillon {
     static let version = "0.1.0"
 
     /// Every verb that there is, in the order in which help lists them.
-    static let verbs: [Verb] = [ScaleVerb.verb, SimulateVerb.verb, VersionVerb.verb]
+    static let verbs: [Verb] = [
+        ScaleVerb.verb, KeysVerb.verb, SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
+    ]
 
     static func main() async {
         // A peer that hangs up is an error to handle, not a signal to die of.
@@ -20,15 +22,14 @@ enum Carillon {
             return .usage
         }
         if ["help", "--help", "-h"].contains(name) {
-            if let topic = arguments.dropFirst().first, let verb = verbs.first(where: { $0.name == topic }) {
-                Terminal.output.write(verb.help)
+            let topic = arguments.dropFirst()
+            if let word = topic.first, let verb = verbs.first(where: { $0.name == word }) {
+                let below = topic.dropFirst().first.flatMap { verb.verb($0) }
+                Terminal.output.write((below ?? verb).help)
             } else {
                 Terminal.output.write(help)
             }
             return .done
-        }
-        if name == "bench", arguments.dropFirst().first == "gateway" {
-            return await BenchVerb.gateway.start(Array(arguments.dropFirst(2)))
         }
         if name == "--version" { return await VersionVerb.verb.start([]) }
         guard let verb = verbs.first(where: { $0.name == name }) else {

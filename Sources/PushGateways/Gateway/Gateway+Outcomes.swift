@@ -20,9 +20,6 @@ extension Gateway {
             run(machine.ended(tally, on: id, now: loop.now))
         }
         if let event = report.event { happened(event, to: id) }
-        if let late = lateEnds.firstIndex(where: { $0.id == id }), machine.given(to: id) == 0 {
-            closed(id, lateEnds.remove(at: late).end)
-        }
         askForFlush()
     }
 
@@ -40,18 +37,8 @@ extension Gateway {
             run(machine.retiring(id, now: now))
         case .closed(let end):
             held.removeAll { $0.id == id }
-            if machine.given(to: id) > 0 {
-                // What it was given while it said so is on its way back, and comes before its end is dealt with.
-                run(machine.retiring(id, now: now))
-                lateEnds.append((id, end))
-            } else {
-                closed(id, end)
-            }
+            run(machine.closed(id, end, disposition: disposition(ofEnd: end.reason), now: now))
         }
-    }
-
-    private func closed(_ id: ConnectionID, _ end: ConnectionEnd) {
-        run(machine.closed(id, end, disposition: disposition(ofEnd: end.reason), now: loop.now))
     }
 
     /// An unknown reason is as good as none: the service wanted the connection to end.

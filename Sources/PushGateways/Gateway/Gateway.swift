@@ -33,8 +33,6 @@ package actor Gateway {
     var machine: GatewayMachine
     var queue = DeliveryQueue()
     var held: [Held] = []
-    /// Connections that have closed and whose last deliveries have not come back yet.
-    var lateEnds: [(id: ConnectionID, end: ConnectionEnd)] = []
     /// By ticket.
     var marks: [UInt64: Mark] = [:]
     /// Go to the front of the queue when the batch is through.

@@ -74,9 +74,6 @@ package struct GatewayMachine: ~Copyable {
     package var minimum: Int { range.minimum }
     package var maximum: Int { range.maximum }
     package var outstanding: Int { slots.reduce(0) { $0 + $1.given } }
-    /// Deliveries that the connection has and that have not come back.
-    package func given(to id: ConnectionID) -> Int { index(of: id).map { slots[$0].given } ?? 0 }
-
     /// Nothing that waits will be sent any more.
     package var isEnding: Bool { mode == .ending }
     package var hasEnded: Bool { mode == .ending && slots.isEmpty }

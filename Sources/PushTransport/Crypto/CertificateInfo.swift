@@ -168,7 +168,7 @@ package struct CertificateInfo: Sendable {
 
 extension WallTime {
     /// `2026-03-01T12:00:00Z`, for error texts.
-    var utcText: String {
+    package var utcText: String {
         var parts = unsafe tm()
         var time = time_t(seconds)
         unsafe gmtime_r(&time, &parts)

@@ -13,7 +13,8 @@ package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case unreadableFile, malformedPEM, malformedCertificate, noCertificate, noPrivateKey
-            case wrongPassword, wrongKeyKind, keyMismatch
+            case malformedPKCS12, unsupportedEncryption
+            case missingPassword, wrongPassword, wrongKeyKind, keyMismatch
             case invalidRequest, failed
         }
 
@@ -30,6 +31,11 @@ package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let malformedCertificate = Code(.malformedCertificate)
         package static let noCertificate = Code(.noCertificate)
         package static let noPrivateKey = Code(.noPrivateKey)
+        package static let malformedPKCS12 = Code(.malformedPKCS12)
+        /// The password fits, but no provider that is installed decrypts what it opens.
+        package static let unsupportedEncryption = Code(.unsupportedEncryption)
+        /// Encrypted, and no password was given.
+        package static let missingPassword = Code(.missingPassword)
         package static let wrongPassword = Code(.wrongPassword)
         /// A key, but not of the kind that is needed here.
         package static let wrongKeyKind = Code(.wrongKeyKind)

@@ -102,12 +102,24 @@ package final class ES256PublicKey: Sendable {
     /// SubjectPublicKeyInfo.
     package var pem: String { String(decoding: key.publicPEM, as: UTF8.self) }
 
+    /// SHA-256 over its SubjectPublicKeyInfo in DER: what tells two keys apart without saying either.
+    package var fingerprint: Digest256 { SHA256.hash(key.publicDER) }
+
     /// False for anything that is not the signature of this message by this key, of whatever length it may be.
     package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let digest = SHA256.hash(message)
         return operation.withLock { $0.verify(digest, signature) }
     }
+}
+
+extension ES256PrivateKey: CustomReflectable {
+    /// Without children: a key is not shown, and OpenSSL's state in it cannot be reflected.
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
+}
+
+extension ES256PublicKey: CustomReflectable {
+    package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
 }
 
 /// OpenSSL's state for signing or verifying with one key, set up once.

@@ -43,6 +43,11 @@ struct OpenSSLErrors {
         entries.contains { $0.library == library && $0.reason == reason }
     }
 
+    /// Something was to be done for which no provider is loaded.
+    var saysUnsupported: Bool {
+        entries.contains { COpenSSL_is_unsupported($0.reason) == 1 }
+    }
+
     /// For people: what failed, the cause first. Peers influence it, hence the bound.
     var text: String {
         var seen: [String] = []

@@ -1,6 +1,4 @@
 private import COpenSSL
-import Glibc
-import PushLoop
 
 /// Where PEM comes from: memory, or a file that errors name.
 package enum PEMSource: Sendable {
@@ -27,35 +25,13 @@ package enum PEMSource: Sendable {
         var bytes: [UInt8]
         switch self {
         case .bytes(let given): bytes = given
-        case .file(let path): bytes = try Self.read(path)
+        case .file(let path): bytes = try BoundedFile.read(path, limit: Self.maximumSize)
         }
         defer { wipe(&bytes) }
         guard bytes.count <= Self.maximumSize else {
             throw CryptoError(.malformedPEM, "\(name) is too large for PEM: \(bytes.count) bytes")
         }
         return try PEMBlock.parse(bytes, name: name)
-    }
-
-    private static func read(_ path: String) throws(CryptoError) -> [UInt8] {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw CryptoError(.unreadableFile, "cannot open \(path): \(SystemError.current)")
-        }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 16 * 1024)
-        defer { wipe(&chunk) }
-        while bytes.count <= maximumSize {
-            let count = unsafe chunk.withUnsafeMutableBytes { unsafe Glibc.read(descriptor, $0.baseAddress, $0.count) }
-            if count == 0 { break }
-            guard count > 0 else {
-                let error = SystemError.current
-                if error.number == EINTR { continue }
-                throw CryptoError(.unreadableFile, "cannot read \(path): \(error)")
-            }
-            bytes.append(contentsOf: chunk[..<count])
-        }
-        return bytes
     }
 }
 

@@ -26,7 +26,7 @@ final class KeyHandle: @unchecked Sendable {
         let errors = OpenSSLErrors.drain()
         guard let key = unsafe key else {
             if asked.wasAsked, password == nil {
-                throw CryptoError(.wrongPassword, "\(name): the private key is encrypted and no password was given")
+                throw CryptoError(.missingPassword, "\(name): the private key is encrypted and no password was given")
             }
             if asked.wasAsked {
                 throw CryptoError(.wrongPassword, "\(name): the password does not open the private key")
@@ -43,7 +43,7 @@ final class KeyHandle: @unchecked Sendable {
 
     /// A file may hold any public key beside the private one; what that signs nobody could verify. For curves only:
     /// with RSA the question takes a good part of a second.
-    private var isConsistent: Bool {
+    var isConsistent: Bool {
         guard unsafe EVP_PKEY_is_a(pointer, "EC") == 1 else { return true }
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
@@ -75,6 +75,17 @@ final class KeyHandle: @unchecked Sendable {
         let bio = MemoryBIO()
         unsafe PEM_write_bio_PKCS8PrivateKey(bio.pointer, pointer, nil, nil, 0, nil, nil)
         return bio.bytes
+    }
+
+    var publicDER: [UInt8] {
+        let length = unsafe i2d_PUBKEY(pointer, nil)
+        guard length > 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: Int(length))
+        unsafe bytes.withUnsafeMutableBufferPointer { bytes in
+            var position = bytes.baseAddress
+            unsafe _ = i2d_PUBKEY(pointer, &position)
+        }
+        return bytes
     }
 
     var publicPEM: [UInt8] {

@@ -15,8 +15,8 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
-            case unreadableFile, malformedPEM, malformedCertificate, noCertificate, noPrivateKey, wrongPassword,
-                keyMismatch, keyTooSmall
+            case unreadableFile, malformedPEM, malformedCertificate, noCertificate, noPrivateKey, missingPassword,
+                wrongPassword, keyMismatch, keyTooSmall
             case unsupportedKey, invalidConfiguration
             case certificateExpired, certificateNotYetValid, untrustedIssuer, selfSignedCertificate, hostNameMismatch
             case certificateRejected, noPeerCertificate
@@ -45,7 +45,8 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let noCertificate = Code(.noCertificate)
         /// Well-formed PEM without a private key in it.
         package static let noPrivateKey = Code(.noPrivateKey)
-        /// The private key is encrypted and the password is missing or wrong.
+        /// The private key is encrypted and no password was given.
+        package static let missingPassword = Code(.missingPassword)
         package static let wrongPassword = Code(.wrongPassword)
         /// The private key belongs to another certificate.
         package static let keyMismatch = Code(.keyMismatch)

@@ -52,6 +52,25 @@ package struct TLSIdentity: Sendable {
         try self.init(certificates: source, key: source, password: password)
     }
 
+    /// What was found in a PKCS#12 file.
+    package init(_ archive: PKCS12) throws(TLSError) {
+        try Self.checkKind(of: archive.key, name: archive.name)
+        chain = archive.chain
+        key = archive.key
+        certificate = CertificateInfo(archive.chain[0])
+    }
+
+    /// Our own certificate first, then the rest of its chain.
+    package var certificatesPEM: String {
+        chain.map { String(decoding: $0.pem, as: UTF8.self) }.joined()
+    }
+
+    /// PKCS#8, not encrypted: to be written where only its owner reads.
+    package var privateKeyPEM: String { key.privatePEMText }
+
+    /// For people: "RSA, 2048 bits".
+    package var keyKind: String { key.kind }
+
     private static func checkKind(of key: KeyHandle, name: String) throws(TLSError) {
         if key.isRSA {
             guard key.bits >= 2048 else {
@@ -70,6 +89,7 @@ extension TLSError {
         let code: Code =
             switch error.code {
             case .unreadableFile: .unreadableFile
+            case .missingPassword: .missingPassword
             case .wrongPassword: .wrongPassword
             case .malformedCertificate: .malformedCertificate
             case .noCertificate: .noCertificate

@@ -10,6 +10,7 @@
 #include <openssl/hmac.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
@@ -92,6 +93,12 @@ static inline unsigned long COpenSSL_name_flags(void)
 static inline EVP_PKEY *COpenSSL_make_p256_key(void)
 {
     return EVP_EC_gen("P-256");
+}
+
+/* Whether a reason says that no provider has the algorithm. */
+static inline int COpenSSL_is_unsupported(int reason)
+{
+    return reason == ERR_R_UNSUPPORTED || reason == EVP_R_UNSUPPORTED_ALGORITHM;
 }
 
 #endif

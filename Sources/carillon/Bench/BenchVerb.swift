@@ -2,7 +2,10 @@ import PushTransport
 
 /// `carillon bench`: what this machine and this build can do.
 enum BenchVerb {
-    static let gateway = Verb(
+    static let verb = Verb(
+        name: "bench", summary: "what this machine and this build can do", verbs: [gateway])
+
+    private static let gateway = Verb(
         name: "bench gateway", summary: "send notifications through gateway connections, and say what each cost",
         options: [
             Option("host", "H", "where they go (127.0.0.1)"),

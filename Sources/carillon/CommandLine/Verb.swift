@@ -1,36 +1,60 @@
-/// One verb of the command line: what it takes, how it is explained, what it does.
+/// One verb of the command line: what it takes, how it is explained, what it does. A verb that has verbs of its own
+/// (`carillon keys show`) does nothing but lead to them.
 struct Verb: Sendable {
+    /// Of a verb below another, both words: "keys show".
     let name: String
     let summary: String
-    /// How many words it takes besides its options, and what stands for them in help.
-    let words: ClosedRange<Int>
-    let placeholder: String
+    /// What stands without `--`, in this order; those that may be left out come last.
+    let words: [Word]
     let options: [Option]
     /// A command, and what it is for.
     let examples: [(command: String, about: String)]
+    let verbs: [Verb]
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     init(
-        name: String, summary: String, words: ClosedRange<Int> = 0...0, placeholder: String = "", options: [Option],
-        examples: [(command: String, about: String)],
-        run: @escaping @Sendable (Arguments) async throws -> ExitCode
+        name: String, summary: String, words: [Word] = [], options: [Option],
+        examples: [(command: String, about: String)], run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
         self.summary = summary
         self.words = words
-        self.placeholder = placeholder
         self.options = options
         self.examples = examples
+        verbs = []
         self.run = run
     }
 
+    /// One that leads to others, whose names begin with its own.
+    init(name: String, summary: String, verbs: [Verb]) {
+        self.name = name
+        self.summary = summary
+        self.verbs = verbs
+        words = []
+        options = []
+        examples = verbs.flatMap(\.examples)
+        run = { _ in throw Failure(.usage, "which of its verbs?") }
+    }
+
+    /// The verb of that word below this one.
+    func verb(_ word: String) -> Verb? {
+        verbs.first { $0.name == "\(name) \(word)" }
+    }
+
     func start(_ words: [String]) async -> ExitCode {
+        if !verbs.isEmpty, let first = words.first, !first.hasPrefix("-") {
+            return await startBelow(first, Array(words.dropFirst()))
+        }
         if words.contains("--help") || words.contains("-h") {
             Terminal.output.write(help)
             return .done
         }
+        guard verbs.isEmpty else {
+            Terminal.error.write(help)
+            return .usage
+        }
         do {
-            return try await run(try Arguments(words, options: options, verb: name, allowed: self.words))
+            return try await run(try Arguments(words, of: self))
         } catch let failure as Failure {
             Terminal.error.write("carillon \(name): \(failure)\n")
             return failure.code
@@ -40,11 +64,26 @@ struct Verb: Sendable {
         }
     }
 
+    private func startBelow(_ word: String, _ rest: [String]) async -> ExitCode {
+        if let verb = verb(word) { return await verb.start(rest) }
+        let nearest = Spelling.nearest(to: word, in: verbs.map { String($0.name.dropFirst(name.count + 1)) })
+        Terminal.error.write(
+            "carillon \(name): there is no verb '\(word)'"
+                + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon \(name) --help' lists them") + "\n")
+        return .usage
+    }
+
     var help: String {
-        let names = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
-        let width = names.map(\.count).max() ?? 0
-        let list = zip(names, options).map { name, option in
-            let lines = option.about.split(separator: "\n", omittingEmptySubsequences: false)
+        let usage =
+            verbs.isEmpty
+            ? words.map { " \($0.usage)" }.joined() + (options.isEmpty ? "" : " [OPTION ...]") : " VERB [OPTION ...]"
+        let rows =
+            words.map { ($0.name, $0.about) }
+            + options.map { ("--\($0.name)" + ($0.value.map { " \($0)" } ?? ""), $0.about) }
+            + verbs.map { (String($0.name.dropFirst(name.count + 1)), $0.summary) }
+        let width = rows.map(\.0.count).max() ?? 0
+        let list = rows.map { name, about in
+            let lines = about.split(separator: "\n", omittingEmptySubsequences: false)
             let indent = String(repeating: " ", count: width + 4)
             return "  \(Terminal.padded(name, to: width))  \(lines.joined(separator: "\n" + indent))"
         }
@@ -52,7 +91,7 @@ struct Verb: Sendable {
         return """
             carillon \(name): \(summary)
 
-            usage: carillon \(name)\(placeholder.isEmpty ? "" : " \(placeholder)") [OPTION ...]
+            usage: carillon \(name)\(usage)
 
             \(list.joined(separator: "\n"))
 
@@ -61,6 +100,21 @@ struct Verb: Sendable {
 
             """
     }
+}
+
+/// A word that a verb wants: what stands for it in help.
+struct Word: Sendable {
+    let name: String
+    let about: String
+    let mayBeLeftOut: Bool
+
+    init(_ name: String, _ about: String, mayBeLeftOut: Bool = false) {
+        self.name = name
+        self.about = about
+        self.mayBeLeftOut = mayBeLeftOut
+    }
+
+    var usage: String { mayBeLeftOut ? "[\(name)]" : name }
 }
 
 struct Option: Sendable {
@@ -85,19 +139,25 @@ struct Option: Sendable {
 /// The words after a verb, read against its options. What does not fit is an error that says what would.
 struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
-    /// What was said besides options.
-    private(set) var words: [String] = []
+    private var words: [String: String] = [:]
 
-    init(_ words: [String], options: [Option], verb: String, allowed: ClosedRange<Int> = 0...0) throws {
-        var rest = words[...]
+    init(_ given: [String], of verb: Verb) throws {
+        let (options, verbName) = (verb.options, verb.name)
+        var wanted = verb.words[...]
+        var rest = given[...]
         while let word = rest.popFirst() {
             guard word.hasPrefix("--") else {
-                guard !word.hasPrefix("-"), self.words.count < allowed.upperBound else {
-                    let what =
-                        allowed.upperBound == 0 || word.hasPrefix("-") ? "is not an option" : "is one word too many"
-                    throw Failure(.usage, "'\(word)' \(what); 'carillon \(verb) --help' says what there is")
+                guard !word.hasPrefix("-") || word == "-" else {
+                    throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verbName) --help' lists them")
                 }
-                self.words.append(word)
+                guard let place = wanted.popFirst() else {
+                    throw Failure(
+                        .usage,
+                        verb.words.isEmpty
+                            ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
+                            : "'\(word)' is one word too many; 'carillon \(verbName) --help' says what it takes")
+                }
+                words[place.name] = word
                 continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -107,7 +167,7 @@ struct Arguments: Sendable {
                 throw Failure(
                     .usage,
                     "there is no option '--\(name)'"
-                        + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verb) --help' lists them"))
+                        + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verbName) --help' lists them"))
             }
             var value = ""
             if let placeholder = option.value {
@@ -123,10 +183,19 @@ struct Arguments: Sendable {
             }
             values[name, default: []].append(value)
         }
-        guard self.words.count >= allowed.lowerBound else {
-            throw Failure(.usage, "a word is missing; 'carillon \(verb) --help' says which")
+        if let missing = wanted.first, !missing.mayBeLeftOut {
+            throw Failure(
+                .usage, "it wants \(missing.name): \(missing.about); 'carillon \(verbName) --help' has examples")
         }
     }
+
+    /// What was given for a word of the verb.
+    func word(_ name: String) -> String {
+        guard let word = words[name] else { preconditionFailure("this verb takes no word \(name)") }
+        return word
+    }
+
+    func wordIfGiven(_ name: String) -> String? { words[name] }
 
     func has(_ name: String) -> Bool { values[name] != nil }
 

@@ -10,7 +10,7 @@ struct GatewayTable {
         "id", "state", "address", "age", "streams", "in flight", "waiting", "answered", "oldest", "ping", "goaway",
     ]
 
-    func text(_ gateways: [GatewayStatus], wereScaled: Bool = false) -> String {
+    func text(_ gateways: [GatewayAnswer], wereScaled: Bool = false) -> String {
         guard !gateways.isEmpty else { return "There are no gateways.\n" }
         return gateways.map { gateway in
             let scale =
@@ -28,7 +28,7 @@ struct GatewayTable {
         }.joined(separator: "\n")
     }
 
-    private static func row(_ connection: GatewayStatus.Connection) -> [String] {
+    private static func row(_ connection: GatewayAnswer.Connection) -> [String] {
         [
             "\(connection.id)", plain(connection.state), plain(connection.address ?? "-"),
             age(connection.ageSeconds), connection.streamLimit.map { "\($0)" } ?? "-", "\(connection.inFlight)",

@@ -5,7 +5,7 @@ import PushModel
 enum ScaleVerb {
     static let verb = Verb(
         name: "scale", summary: "see the connections of the gateways, and say how many there may be",
-        words: 0...1, placeholder: "[APP]",
+        words: [Word("APP", "an app of the configuration; without it all are shown", mayBeLeftOut: true)],
         options: [
             Option("connections", "MIN..MAX", "how many the app's gateway may have from now on; 4 means 4..4"),
             Option("data", "DIR", "the data directory of the running Carillon"),
@@ -18,7 +18,7 @@ enum ScaleVerb {
             ("carillon scale shop --connections 2..8", "from now on at least 2 and at most 8, without a restart"),
         ]
     ) { arguments in
-        let app = try arguments.words.first.map { name throws(Failure) in
+        let app = try arguments.wordIfGiven("APP").map { name throws(Failure) in
             guard let app = AppID(name) else {
                 throw Failure(.usage, "'\(name)' is no app id: 1 to 64 of letters, digits, '.', '_' and '-'")
             }
@@ -31,7 +31,7 @@ enum ScaleVerb {
         let client = ControlClient(
             dataDirectory: try Configuration.dataDirectory(
                 flag: arguments.text("data"), file: arguments.text("config")))
-        let gateways: [GatewayStatus]
+        let gateways: [GatewayAnswer]
         switch (app, wanted) {
         case (let app?, let wanted?):
             let body = "{\"min\":\(wanted.lowerBound),\"max\":\(wanted.upperBound)}"

@@ -13,7 +13,7 @@ import Testing
         try await withControl { control in
             let list = try await control.client.ask("GET", "/v1/gateways", for: GatewayList.self)
             #expect(list.gateways == ScriptedGateways.two)
-            let shop = try await control.client.ask("GET", "/v1/gateways/shop", for: GatewayStatus.self)
+            let shop = try await control.client.ask("GET", "/v1/gateways/shop", for: GatewayAnswer.self)
             #expect(shop == ScriptedGateways.two[1])
         }
     }
@@ -37,7 +37,7 @@ import Testing
         try await withControl { control in
             let body = Array(#"{"min":2,"max":8}"#.utf8)
             let path = "/v1/gateways/shop/connections"
-            let now = try await control.client.ask("PUT", path, body: body, for: GatewayStatus.self)
+            let now = try await control.client.ask("PUT", path, body: body, for: GatewayAnswer.self)
             #expect(now.scale == .init(2...8))
             #expect(control.gateways.scaled == ["shop 2...8"])
         }
@@ -88,7 +88,7 @@ import Testing
             let body = Array(#"{"min":1,"max":1}"#.utf8)
             let failure = await #expect(throws: Failure.self) {
                 _ = try await control.client.ask(
-                    "PUT", "/v1/gateways/shop/connections", body: body, for: GatewayStatus.self)
+                    "PUT", "/v1/gateways/shop/connections", body: body, for: GatewayAnswer.self)
             }
             #expect(failure?.code == .tryAgain && failure?.description == "shop is being removed")
             control.gateways.state.withLock { $0.refusal = Failure(.failed, "no luck") }

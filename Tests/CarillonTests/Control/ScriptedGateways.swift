@@ -8,7 +8,7 @@ import TestSupport
 /// Gateways that answer what a test tells them to, and note how they were scaled.
 final class ScriptedGateways: GatewayControl {
     struct State {
-        var gateways: [GatewayStatus]
+        var gateways: [GatewayAnswer]
         var scaled: [String] = []
         /// Thrown by the next call of `scale`.
         var refusal: (any Error)?
@@ -16,15 +16,15 @@ final class ScriptedGateways: GatewayControl {
 
     let state: Locked<State>
 
-    init(_ gateways: [GatewayStatus] = ScriptedGateways.two) {
+    init(_ gateways: [GatewayAnswer] = ScriptedGateways.two) {
         state = Locked(State(gateways: gateways))
     }
 
-    static let two: [GatewayStatus] = [
-        GatewayStatus(
+    static let two: [GatewayAnswer] = [
+        GatewayAnswer(
             app: "news", environment: "sandbox", state: "connecting", scale: .init(1...1), queue: 0, credit: 0,
             connections: []),
-        GatewayStatus(
+        GatewayAnswer(
             app: "shop", environment: "production", state: "up", scale: .init(1...4), queue: 17, credit: 983,
             connections: [.init(open), .init(ending)]),
     ]
@@ -49,14 +49,14 @@ final class ScriptedGateways: GatewayControl {
 
     var scaled: [String] { state.withLock { $0.scaled } }
 
-    func gateways() async -> [GatewayStatus] { state.withLock { $0.gateways } }
+    func gateways() async -> [GatewayAnswer] { state.withLock { $0.gateways } }
 
-    func gateway(_ app: AppID) async -> GatewayStatus? {
+    func gateway(_ app: AppID) async -> GatewayAnswer? {
         state.withLock { $0.gateways.first { $0.app == app.name } }
     }
 
-    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayStatus? {
-        try state.withLock { state throws -> GatewayStatus? in
+    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer? {
+        try state.withLock { state throws -> GatewayAnswer? in
             if let refusal = state.refusal.take() { throw refusal }
             guard let index = state.gateways.firstIndex(where: { $0.app == app.name }) else { return nil }
             state.scaled.append("\(app) \(connections)")

@@ -157,7 +157,7 @@ import Testing
     @Test func passwords() throws {
         let encrypted = PEMSource.text(KeyFixtures.p256KeyEncrypted)
         let missing = try #require(failure { _ = try ES256PrivateKey(pem: encrypted) })
-        #expect(missing.code == .wrongPassword)
+        #expect(missing.code == .missingPassword)
         #expect(missing.message.contains("no password was given"))
         for wrong in ["", "guess", String(repeating: "x", count: 5_000)] {
             let error = try #require(failure { _ = try ES256PrivateKey(pem: encrypted, password: wrong) })

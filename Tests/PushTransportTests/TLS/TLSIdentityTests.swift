@@ -85,7 +85,7 @@ import Testing
                 certificates: certificate, key: .text(key), password: KeyFixtures.password)
             #expect(try connects(as: identity, trusting: KeyFixtures.p256Certificate))
             #expect(
-                tlsError { _ = try TLSIdentity(certificates: certificate, key: .text(key)) }?.code == .wrongPassword)
+                tlsError { _ = try TLSIdentity(certificates: certificate, key: .text(key)) }?.code == .missingPassword)
             let wrong = tlsError {
                 _ = try TLSIdentity(certificates: certificate, key: .text(key), password: "open")
             }

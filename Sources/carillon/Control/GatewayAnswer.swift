@@ -3,16 +3,16 @@ import PushModel
 /// What an operator may see of gateways and tell them. Given to the control server; called from any task.
 protocol GatewayControl: Sendable {
     /// All of them, in the order of their app ids.
-    func gateways() async -> [GatewayStatus]
+    func gateways() async -> [GatewayAnswer]
     /// Nil if there is no such app.
-    func gateway(_ app: AppID) async -> GatewayStatus?
+    func gateway(_ app: AppID) async -> GatewayAnswer?
     /// Sets how many connections there may be, until a reload or another call changes it, and says what is in force
     /// then; connections come and go in their own time. Nil if there is no such app.
-    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayStatus?
+    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer?
 }
 
 /// One gateway for people and tools. What is not known is left out of the JSON.
-struct GatewayStatus: Codable, Sendable, Equatable {
+struct GatewayAnswer: Codable, Sendable, Equatable {
     struct Scale: Codable, Sendable, Equatable {
         var min: Int
         var max: Int
@@ -61,7 +61,7 @@ struct GatewayStatus: Codable, Sendable, Equatable {
     }
 }
 
-extension GatewayStatus.Connection {
+extension GatewayAnswer.Connection {
     init(_ status: ConnectionStatus) {
         self.init(
             id: status.id.number, state: status.state.rawValue, address: status.address,
@@ -79,5 +79,5 @@ extension GatewayStatus.Connection {
 }
 
 struct GatewayList: Codable, Sendable, Equatable {
-    var gateways: [GatewayStatus]
+    var gateways: [GatewayAnswer]
 }

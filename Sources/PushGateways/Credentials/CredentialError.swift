@@ -1,0 +1,148 @@
+import PushTransport
+
+/// Why a credential cannot be used: what is wrong, where, and what to do.
+package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let code: Code
+    package let message: String
+
+    package init(_ code: Code, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+
+    package struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case unreadableFile = "unreadable_file"
+            case missingPassword = "missing_password"
+            case wrongPassword = "wrong_password"
+            case badPasswordFile = "bad_password_file"
+            case wrongKeyKind = "wrong_key_kind"
+            case noPrivateKey = "no_private_key"
+            case noCertificate = "no_certificate"
+            case malformed
+            case unsupportedEncryption = "unsupported_encryption"
+            case keyMismatch = "key_mismatch"
+            case weakKey = "weak_key"
+            case expired
+            case notYetValid = "not_yet_valid"
+            case badKeyID = "bad_key_id"
+            case badTeamID = "bad_team_id"
+            case wrongTopic = "wrong_topic"
+            case wrongEnvironment = "wrong_environment"
+            case needsProviderToken = "needs_provider_token"
+            case failed
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) {
+            self.value = value
+        }
+
+        package var description: String { value.rawValue }
+
+        package static let unreadableFile = Code(.unreadableFile)
+        package static let missingPassword = Code(.missingPassword)
+        package static let wrongPassword = Code(.wrongPassword)
+        /// The file that should hold the password holds something else.
+        package static let badPasswordFile = Code(.badPasswordFile)
+        /// A key, but not on P-256, where nothing else will do.
+        package static let wrongKeyKind = Code(.wrongKeyKind)
+        /// Well-formed, but there is no private key in it.
+        package static let noPrivateKey = Code(.noPrivateKey)
+        package static let noCertificate = Code(.noCertificate)
+        /// Neither PEM nor PKCS#12, or damaged.
+        package static let malformed = Code(.malformed)
+        package static let unsupportedEncryption = Code(.unsupportedEncryption)
+        /// The key does not belong to the certificate.
+        package static let keyMismatch = Code(.keyMismatch)
+        /// Of a kind or size that TLS does not take.
+        package static let weakKey = Code(.weakKey)
+        package static let expired = Code(.expired)
+        package static let notYetValid = Code(.notYetValid)
+        package static let badKeyID = Code(.badKeyID)
+        package static let badTeamID = Code(.badTeamID)
+        /// The certificate does not cover the topic.
+        package static let wrongTopic = Code(.wrongTopic)
+        /// The certificate is for the other environment.
+        package static let wrongEnvironment = Code(.wrongEnvironment)
+        /// A push type that certificates cannot send.
+        package static let needsProviderToken = Code(.needsProviderToken)
+        /// OpenSSL failed where it should not.
+        package static let failed = Code(.failed)
+    }
+}
+
+extension CredentialError {
+    init(_ error: CryptoError) {
+        let code: Code =
+            switch error.code {
+            case .unreadableFile: .unreadableFile
+            case .missingPassword: .missingPassword
+            case .wrongPassword: .wrongPassword
+            case .wrongKeyKind: .wrongKeyKind
+            case .noPrivateKey: .noPrivateKey
+            case .noCertificate: .noCertificate
+            case .malformedPEM, .malformedCertificate, .malformedPKCS12: .malformed
+            case .unsupportedEncryption: .unsupportedEncryption
+            case .keyMismatch: .keyMismatch
+            default: .failed
+            }
+        self.init(code, error.message, advice: code)
+    }
+
+    init(_ error: TLSError) {
+        let code: Code =
+            switch error.code {
+            case .unreadableFile: .unreadableFile
+            case .missingPassword: .missingPassword
+            case .wrongPassword: .wrongPassword
+            case .noPrivateKey: .noPrivateKey
+            case .noCertificate: .noCertificate
+            case .malformedPEM, .malformedCertificate: .malformed
+            case .keyMismatch: .keyMismatch
+            case .keyTooSmall: .weakKey
+            default: .failed
+            }
+        self.init(code, error.message, advice: code)
+    }
+
+    /// Whatever reading keys and certificates threw.
+    init(reading error: any Error) {
+        switch error {
+        case let error as CredentialError: self = error
+        case let error as CryptoError: self.init(error)
+        case let error as TLSError: self.init(error)
+        default: self.init(.failed, "\(error)")
+        }
+    }
+
+    private init(_ code: Code, _ message: String, advice: Code) {
+        let advice: String? =
+            switch advice {
+            case .unreadableFile: "check the path and who may read it"
+            case .missingPassword: "write it into a file and name that as password file"
+            case .wrongPassword: "check the password"
+            case .wrongKeyKind: "use the .p8 file that Apple's developer site gave you for this key"
+            case .noPrivateKey: "name the file that the private key is in"
+            case .noCertificate: "name the file that the certificate is in"
+            case .malformed: "'carillon keys show' says what a file holds"
+            case .keyMismatch: "give the key that the certificate was requested with"
+            case .weakKey: "request a new certificate with a stronger key"
+            default: nil
+            }
+        self.init(code, advice.map { "\(message); \($0)" } ?? message)
+    }
+}
+
+/// Text that somebody else chose, fit for one line: no control characters, no endless length.
+func shown(_ text: some StringProtocol, limit: Int = 120) -> String {
+    var result = ""
+    for scalar in text.unicodeScalars.prefix(limit) {
+        let isControl = scalar.properties.generalCategory == .control || scalar.properties.generalCategory == .format
+        result.unicodeScalars.append(isControl ? "?" : scalar)
+    }
+    return text.unicodeScalars.count > limit ? result + "…" : result
+}

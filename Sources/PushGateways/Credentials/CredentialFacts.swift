@@ -1,0 +1,81 @@
+package import PushLoop
+package import PushTransport
+
+/// What a credential is, for people and machines. Nothing in it is secret.
+package struct CredentialFacts: Sendable, Equatable, Encodable {
+    package enum Kind: String, Sendable, Encodable {
+        case providerKey = "provider_key"
+        case certificate
+    }
+
+    package let kind: Kind
+    package var keyID: String?
+    package var teamID: String?
+    package var subject: String?
+    package var issuer: String?
+    /// Of a certificate; a provider key does not say what it is for.
+    package var topics: [CertificateTopic]?
+    package var environments: [PushEnvironment]?
+    package var notBefore: WallTime?
+    /// Nil for what does not expire.
+    package var notAfter: WallTime?
+    /// "RSA, 2048 bits".
+    package var keyKind: String?
+    /// SHA-256 in hexadecimal: over the certificate, or over the public key.
+    package let fingerprint: String
+
+    package init(_ key: ProviderKey) {
+        self.init(key.key.publicKey)
+        keyID = key.keyID
+        teamID = key.teamID
+    }
+
+    /// Of a key whose names are not known.
+    package init(_ key: ES256PublicKey) {
+        kind = .providerKey
+        keyKind = "EC, 256 bits"
+        fingerprint = key.fingerprint.hex
+    }
+
+    package init(_ credential: CertificateCredential) {
+        self.init(credential.certificate)
+        keyKind = credential.identity.keyKind
+    }
+
+    /// Of a certificate without its key.
+    package init(_ certificate: PushCertificate) {
+        kind = .certificate
+        subject = certificate.info.subject
+        issuer = certificate.info.issuer
+        topics = certificate.topics
+        environments = certificate.environments
+        notBefore = certificate.info.notBefore
+        notAfter = certificate.info.notAfter
+        fingerprint = certificate.info.fingerprint.hex
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case kind, subject, issuer, topics, environments, fingerprint
+        case keyID = "key_id"
+        case teamID = "team_id"
+        case notBefore = "not_before"
+        case notAfter = "not_after"
+        case keyKind = "key_kind"
+    }
+
+    /// Times are in UTC, as `2026-03-01T12:00:00Z`.
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(kind, forKey: .kind)
+        try fields.encodeIfPresent(keyID, forKey: .keyID)
+        try fields.encodeIfPresent(teamID, forKey: .teamID)
+        try fields.encodeIfPresent(subject, forKey: .subject)
+        try fields.encodeIfPresent(issuer, forKey: .issuer)
+        try fields.encodeIfPresent(topics, forKey: .topics)
+        try fields.encodeIfPresent(environments, forKey: .environments)
+        try fields.encodeIfPresent(notBefore?.utcText, forKey: .notBefore)
+        try fields.encodeIfPresent(notAfter?.utcText, forKey: .notAfter)
+        try fields.encodeIfPresent(keyKind, forKey: .keyKind)
+        try fields.encode(fingerprint, forKey: .fingerprint)
+    }
+}

@@ -1,0 +1,69 @@
+import PushLoop
+package import PushTransport
+
+/// What a file with keys or certificates holds, whatever it is called: for people who want to know.
+package enum KeyFile: Sendable {
+    /// A private key on P-256, as provider keys are, with the key id that the file's name says.
+    case providerKey(ES256PrivateKey, keyID: String?)
+    case certificate(CertificateCredential, Format)
+    /// Only half of what it takes.
+    case certificateAlone(PushCertificate, Format)
+    case keyAlone(kind: String)
+
+    package enum Format: String, Sendable {
+        case pem = "PEM"
+        case pkcs12 = "PKCS#12"
+        case der = "DER"
+    }
+
+    /// Tells by the bytes. Dates are not looked at. Blocks; never prompts.
+    package static func read(_ path: String, password: String?) throws(CredentialError) -> KeyFile {
+        do {
+            return try sort(path, password)
+        } catch {
+            throw CredentialError(reading: error)
+        }
+    }
+
+    private static func sort(_ path: String, _ password: String?) throws -> KeyFile {
+        let bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
+        guard bytes.count <= PKCS12.maximumSize else {
+            throw CredentialError(
+                .malformed, "\(path) is too large for keys and certificates: over \(PKCS12.maximumSize) bytes")
+        }
+        // DER begins with a SEQUENCE; PEM is text.
+        guard bytes.first == 0x30 else { return try sortPEM(path, password) }
+        if let certificate = try? CertificateInfo(der: bytes) {
+            return .certificateAlone(PushCertificate(certificate), .der)
+        }
+        let archive = try PKCS12(bytes: bytes, password: password, name: path)
+        return .certificate(CertificateCredential(try TLSIdentity(archive)), .pkcs12)
+    }
+
+    private static func sortPEM(_ path: String, _ password: String?) throws -> KeyFile {
+        let source = PEMSource.file(path)
+        let certificate = try unless(.noCertificate) { try CertificateInfo(pem: source) }
+        let key = try unless(.noPrivateKey) { try PrivateKeyInfo(pem: source, password: password) }
+        switch (certificate, key) {
+        case (nil, nil):
+            throw CredentialError(.noPrivateKey, "\(path) has neither a private key nor a certificate in it")
+        case (let certificate?, nil):
+            return .certificateAlone(PushCertificate(certificate), .pem)
+        case (_?, _?):
+            return .certificate(CertificateCredential(try TLSIdentity(combined: source, password: password)), .pem)
+        case (nil, let key?):
+            guard key.isP256 else { return .keyAlone(kind: key.kind) }
+            return .providerKey(
+                try ES256PrivateKey(pem: source, password: password), keyID: ProviderKeyName.keyID(in: path))
+        }
+    }
+
+    /// Nil if that is what is missing.
+    private static func unless<Value>(_ missing: CryptoError.Code, _ read: () throws -> Value) throws -> Value? {
+        do {
+            return try read()
+        } catch let error as CryptoError where error.code == missing {
+            return nil
+        }
+    }
+}

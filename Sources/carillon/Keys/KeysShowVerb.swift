@@ -1,0 +1,173 @@
+import FoundationEssentials
+import PushGateways
+import PushLoop
+
+/// `carillon keys show`: what is in a file, and what to do with it.
+struct KeysShowVerb {
+    static let verb = Verb(
+        name: "keys show", summary: "say what a file of keys or certificates holds",
+        words: [Word("FILE", "a .p8, .p12 or .pem file, or a certificate by itself")],
+        options: [KeysVerb.passwordOption, Option("json", "for machines")],
+        examples: [
+            ("carillon keys show AuthKey_ABC123DEFG.p8", "a provider key: is it one, and which?"),
+            (
+                "carillon keys show push.p12 --password-file password.txt",
+                "a certificate: for which topics, and until when?"
+            ),
+        ]
+    ) { arguments in
+        let path = arguments.word("FILE")
+        let verb = KeysShowVerb(path: path, file: try KeysVerb.read(path, arguments), now: .current())
+        Terminal.output.write(arguments.has("json") ? try verb.json() : verb.text())
+        return .done
+    }
+
+    let path: String
+    let file: KeyFile
+    let now: WallTime
+
+    private var facts: CredentialFacts? {
+        switch file {
+        case .providerKey(let key, let keyID):
+            var facts = CredentialFacts(key.publicKey)
+            facts.keyID = keyID
+            return facts
+        case .certificate(let credential, _): return CredentialFacts(credential)
+        case .certificateAlone(let certificate, _): return CredentialFacts(certificate)
+        case .keyAlone: return nil
+        }
+    }
+
+    private var holds: String {
+        switch file {
+        case .providerKey: "a key for provider tokens (PEM)"
+        case .certificate(_, let format): "a certificate with its private key (\(format.rawValue))"
+        case .certificateAlone(_, let format): "a certificate without a private key (\(format.rawValue))"
+        case .keyAlone: "a private key without a certificate (PEM)"
+        }
+    }
+
+    // MARK: For machines
+
+    private struct Description: Encodable {
+        let file: String
+        let holds: String
+        let format: String
+        let keyKind: String?
+        let secondsLeft: Int64?
+        let credential: CredentialFacts?
+
+        enum CodingKeys: String, CodingKey {
+            case file, holds, format, credential
+            case keyKind = "key_kind"
+            case secondsLeft = "seconds_left"
+        }
+    }
+
+    func json() throws -> String {
+        let (holds, format, kind): (String, KeyFile.Format, String?) =
+            switch file {
+            case .providerKey: ("provider_key", .pem, facts?.keyKind)
+            case .certificate(_, let format): ("certificate_and_key", format, facts?.keyKind)
+            case .certificateAlone(_, let format): ("certificate", format, nil)
+            case .keyAlone(let kind): ("key", .pem, kind)
+            }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let data = try encoder.encode(
+            Description(
+                file: path, holds: holds, format: format.rawValue, keyKind: kind,
+                secondsLeft: facts?.notAfter.map { $0.seconds - now.seconds }, credential: facts))
+        return String(decoding: data, as: UTF8.self) + "\n"
+    }
+
+    // MARK: For people
+
+    func text() -> String {
+        let output = Terminal.output
+        var rows: [(String, String)] = []
+        if let facts {
+            if let subject = facts.subject { rows.append(("subject", subject)) }
+            if let issuer = facts.issuer, issuer != facts.subject { rows.append(("issuer", issuer)) }
+            if let topics = facts.topics {
+                rows.append(("topics", topics.isEmpty ? "none: not a push certificate" : Self.list(topics)))
+            }
+            if let environments = facts.environments {
+                rows.append(("environments", environments.map(\.rawValue).joined(separator: ", ")))
+            }
+            if let notBefore = facts.notBefore, notBefore > now {
+                rows.append(("valid from", output.coloured(notBefore.utcText + ", not yet", .red)))
+            }
+            if let notAfter = facts.notAfter { rows.append(("expires", expiry(notAfter))) }
+            if facts.kind == .providerKey {
+                rows.append(("key id", facts.keyID ?? "unknown: the name of the file does not say it"))
+                rows.append(("expires", "never, unless it is revoked"))
+            }
+            if let kind = facts.keyKind { rows.append(("key", kind)) }
+            rows.append(("fingerprint", "SHA-256 \(facts.fingerprint)"))
+        } else if case .keyAlone(let kind) = file {
+            rows.append(("key", kind))
+        }
+        let width = rows.map(\.0.count).max() ?? 0
+        let lines = rows.map { "  \(output.coloured(Terminal.padded($0.0, to: width), .dim))  \($0.1)\n" }
+        return output.coloured(path, .bold) + " holds \(holds).\n\n" + lines.joined() + "\nNext: " + next + "\n"
+    }
+
+    private static func list(_ topics: [CertificateTopic]) -> String {
+        topics.map { topic in
+            let kinds = topic.kinds.map(\.rawValue).joined(separator: ", ")
+            return kinds.isEmpty ? topic.name : "\(topic.name) (\(kinds))"
+        }.joined(separator: ", ")
+    }
+
+    private func expiry(_ end: WallTime) -> String {
+        let left = end.seconds - now.seconds
+        let text = "\(Self.distance(left)), at \(end.utcText)"
+        let colour: Terminal.Colour = left <= 0 ? .red : left < 30 * 86_400 ? .yellow : .green
+        return Terminal.output.coloured(text, colour)
+    }
+
+    /// "in 12 days", "3 hours ago".
+    static func distance(_ seconds: Int64) -> String {
+        let units: [(Int64, String)] = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
+        let length = seconds.magnitude
+        let (size, name) = units.first { length >= UInt64(2 * $0.0) } ?? (1, "second")
+        let count = length / UInt64(size)
+        let words = "\(count) \(name)\(count == 1 ? "" : "s")"
+        return seconds > 0 ? "in \(words)" : "\(words) ago"
+    }
+
+    private var next: String {
+        let name = KeysVerb.quoted(path)
+        switch file {
+        case .providerKey(_, let keyID):
+            return """
+                name it in the configuration of an app:
+                  credential: { key: \(name), key_id: "\(keyID ?? "…")", team_id: "…" }
+                The team id is on the membership page of Apple's developer site\(keyID == nil ? ", the key id beside the key" : "").
+                """
+        case .certificate(let credential, let format):
+            if now >= credential.certificate.info.notAfter {
+                return "make a new certificate on Apple's developer site; this one is refused everywhere."
+            }
+            let password = format == .pkcs12 ? ", password_file: \"…\"" : ""
+            return """
+                name it in the configuration of an app:
+                  credential: { certificate: \(name)\(password) }
+                """
+        case .certificateAlone(_, .der):
+            return "the private key is missing. Export certificate and key together from the keychain, as .p12."
+        case .certificateAlone:
+            return """
+                the private key is missing. If you have it in a file of its own:
+                  credential: { certificate: \(name), key: "…" }
+                Otherwise export certificate and key together from the keychain, as .p12.
+                """
+        case .keyAlone:
+            return """
+                it signs no provider tokens, for those take a key on P-256. If it belongs to a certificate:
+                  credential: { certificate: "…", key: \(name) }
+                """
+        }
+    }
+}
