@@ -53,7 +53,7 @@ package actor LegacyConnection: PushConnection {
     private let place: HostPort
     private let settings: Settings
     private let outlet: ConnectionOutlet
-    private let begunAt = MonotonicTime.current()
+    private var begunAt: MonotonicTime?
     private var machine: LegacyMachine
     private var decoder = LegacyErrorDecoder()
     private var connector: TCPConnector?
@@ -102,7 +102,7 @@ package actor LegacyConnection: PushConnection {
     package nonisolated func ping() {}
 
     package func status() -> ConnectionStatus {
-        var status = ConnectionStatus(id: id, state: machine.status, age: loop.now - begunAt)
+        var status = ConnectionStatus(id: id, state: machine.status, age: begunAt.map { loop.now - $0 } ?? .zero)
         status.address = address
         status.streamLimit = machine.status == .open ? settings.ringSize : nil
         status.inFlight = machine.inFlight
@@ -115,7 +115,7 @@ package actor LegacyConnection: PushConnection {
     // MARK: Connecting
 
     private func begin() {
-        guard !isEnded else { return }
+        begunAt = loop.now
         let deadline = loop.now + settings.connectTimeout
         connector = TCPConnector(on: loop, to: place, resolver: settings.resolver, deadline: deadline) { result in
             self.connected(result)

@@ -5,6 +5,10 @@ package struct FeedbackTruncation: Error, Equatable, CustomStringConvertible {
     /// Of the tuple that is not complete.
     package let bytes: Int
 
+    package init(bytes: Int) {
+        self.bytes = bytes
+    }
+
     package var description: String {
         "the feedback list ends within a tuple, \(bytes) bytes into it: at least one device that is gone is not known"
     }

@@ -14,6 +14,10 @@ package struct LegacyErrorPacket: Equatable, Sendable {
 package struct LegacyPacketError: Error, Equatable, CustomStringConvertible {
     package let firstByte: UInt8
 
+    package init(firstByte: UInt8) {
+        self.firstByte = firstByte
+    }
+
     package var description: String {
         "the peer's answer begins with byte \(firstByte) instead of 8: it is no legacy push gateway"
     }
