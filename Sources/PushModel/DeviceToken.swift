@@ -64,11 +64,27 @@ package struct DeviceToken: Hashable, Sendable {
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(byteCount)
-        for index in 0..<min(32, byteCount) {
-            let word = [word0, word1, word2, word3][index >> 3]
-            bytes.append(UInt8(truncatingIfNeeded: word >> UInt64(56 - 8 * (index & 7))))
+        append(to: &bytes)
+        return bytes
+    }
+
+    /// Adds the token to what is on its way to a wire or a file.
+    package func append(to bytes: inout [UInt8]) {
+        let start = bytes.count
+        Self.append(word0, to: &bytes)
+        Self.append(word1, to: &bytes)
+        Self.append(word2, to: &bytes)
+        Self.append(word3, to: &bytes)
+        bytes.removeLast(max(0, bytes.count - start - byteCount))
+        if let rest { bytes += rest }
+    }
+
+    private static func append(_ word: UInt64, to bytes: inout [UInt8]) {
+        var shift: UInt64 = 64
+        while shift > 0 {
+            shift -= 8
+            bytes.append(UInt8(truncatingIfNeeded: word >> shift))
         }
-        return bytes + (rest ?? [])
     }
 
     /// Writes the token in lower-case digits and returns how many: `hexLength`.

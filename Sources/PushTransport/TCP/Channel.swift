@@ -86,6 +86,11 @@ package final class Channel {
     package private(set) var readCount: UInt64 = 0
     package private(set) var bytesReceived: UInt64 = 0
     package private(set) var bytesSent: UInt64 = 0
+    /// Of `bytesSent`, what the peer's TCP has. The peer itself may not have read it yet. A system call.
+    package var bytesAcknowledged: UInt64 {
+        let waiting = UInt64(socket.unacknowledged)
+        return waiting < bytesSent ? bytesSent - waiting : 0
+    }
     /// When bytes last came in: what a keep-alive looks at.
     package private(set) var lastReceived: MonotonicTime
 

@@ -75,6 +75,9 @@ package struct Socket: ~Copyable {
         }
     }
 
+    /// How much of what was sent waits for the peer's TCP to say that it has it. None if the system does not say.
+    var unacknowledged: Int { max(0, Int(CLinux_unacknowledged(descriptor))) }
+
     enum Transfer: Equatable {
         case bytes(Int)
         case wouldBlock

@@ -14,8 +14,9 @@ extern int setsockopt(int, int, int, const void *, unsigned int);
 extern unsigned long pthread_self(void);
 extern int pthread_setname_np(unsigned long, const char *);
 extern int sched_getaffinity(int, unsigned long, void *);
+extern int ioctl(int, unsigned long, ...);
 
-enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1 };
+enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_SIOCOUTQ = 0x5411 };
 
 static inline int CLinux_eventfd(void)
 {
@@ -31,6 +32,13 @@ static inline int CLinux_send_without_delay(int descriptor)
 {
     int on = 1;
     return setsockopt(descriptor, CLINUX_IPPROTO_TCP, CLINUX_TCP_NODELAY, &on, sizeof on);
+}
+
+/* Bytes that were sent and that the peer has not acknowledged; below 0 if the system does not say. */
+static inline int CLinux_unacknowledged(int descriptor)
+{
+    int count = 0;
+    return ioctl(descriptor, CLINUX_SIOCOUTQ, &count) < 0 ? -1 : count;
 }
 
 static inline int CLinux_name_thread(const char *name)

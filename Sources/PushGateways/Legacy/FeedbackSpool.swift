@@ -1,0 +1,145 @@
+import Glibc
+package import PushLoop
+package import PushModel
+import PushWire
+
+/// What the feedback service said and the sink has not taken yet, in a file of its own: reading clears the list on the
+/// server, so from then on this is the only copy.
+///
+/// Records are appended and synced before anything is done with them; the file goes when the sink has taken them all. A
+/// last record that a crash tore is left out, and cut off before anything is appended. One caller at a time.
+package final class FeedbackSpool: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let message: String
+
+        package var description: String { message }
+    }
+
+    /// Read at once.
+    private static let pieceSize = 256 * 1024
+
+    package let path: String
+    private let directory: String
+    private let pool: BlockingPool
+    private let limit: Int
+    /// Bytes of whole records in the file; nil until the file was looked at.
+    private let size = Locked<Int?>(nil)
+
+    /// - Parameter limit: in bytes; an append beyond it throws. Default 64 MiB, more than a million tuples.
+    package init(directory: String, app: AppID, pool: BlockingPool, limit: Int = 64 << 20) {
+        self.directory = directory
+        path = "\(directory)/feedback-\(app.name).spool"
+        self.pool = pool
+        self.limit = limit
+    }
+
+    /// A piece of what is left: the tuples, where the next piece begins (nil at the end), and what was lost.
+    package struct Piece: Sendable, Equatable {
+        package var tuples: [FeedbackTuple]
+        package var next: Int?
+        /// Bytes behind the last whole record, at the end. More than one record's worth means a damaged file.
+        package var torn: Int
+    }
+
+    /// Reads records from a place, 0 or the `next` of the piece before.
+    package func read(from place: Int, limit: Int) async throws -> Piece {
+        try await pool.run { try self.readNow(from: place, limit: limit) }
+    }
+
+    /// Returns when the tuples are on disk.
+    package func append(_ tuples: [FeedbackTuple]) async throws {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(tuples.count * 41)
+        for tuple in tuples { FeedbackRecord.append(tuple, into: &bytes) }
+        let record = bytes
+        try await pool.run { try self.appendNow(record) }
+    }
+
+    /// The sink has taken everything.
+    package func clear() async throws {
+        try await pool.run {
+            guard unsafe unlink(self.path) == 0 || errno == ENOENT else { throw self.failure("cannot remove") }
+            self.size.withLock { $0 = 0 }
+        }
+    }
+
+    // MARK: On the pool
+
+    private func readNow(from place: Int, limit: Int) throws -> Piece {
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw failure("cannot read") }
+            size.withLock { $0 = 0 }
+            return Piece(tuples: [], next: nil, torn: 0)
+        }
+        defer { Glibc.close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: Self.pieceSize)
+        var count = 0
+        while count < bytes.count {
+            let read = unsafe bytes.withUnsafeMutableBytes {
+                unsafe pread(descriptor, $0.baseAddress! + count, $0.count - count, place + count)
+            }
+            if read < 0, errno == EINTR { continue }
+            guard read >= 0 else { throw failure("cannot read") }
+            if read == 0 { break }
+            count += read
+        }
+        let reading = FeedbackRecord.read(bytes[..<count], limit: limit)
+        let end = place + reading.used
+        if reading.tuples.count == limit || (!reading.isDamaged && count == Self.pieceSize) {
+            return Piece(tuples: reading.tuples, next: end, torn: 0)
+        }
+        size.withLock { $0 = end }
+        let whole = lseek(descriptor, 0, SEEK_END)
+        return Piece(tuples: reading.tuples, next: nil, torn: max(0, whole - end))
+    }
+
+    private func appendNow(_ bytes: [UInt8]) throws {
+        let start = try wholeSize()
+        guard start + bytes.count <= limit else {
+            throw Failure(message: "\(path) holds \(start) bytes and may hold \(limit): see why the sink takes nothing")
+        }
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw failure("cannot write") }
+        defer { Glibc.close(descriptor) }
+        do {
+            // What a crash left behind the last whole record would make what follows unreadable.
+            guard ftruncate(descriptor, start) == 0 else { throw failure("cannot cut") }
+            var written = 0
+            while written < bytes.count {
+                let count = unsafe bytes.withUnsafeBytes {
+                    unsafe pwrite(descriptor, $0.baseAddress! + written, $0.count - written, start + written)
+                }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw failure("cannot write") }
+                written += count
+            }
+            guard fdatasync(descriptor) == 0 else { throw failure("cannot sync") }
+            if start == 0 { try syncDirectory() }
+        } catch {
+            ftruncate(descriptor, start)
+            throw error
+        }
+        size.withLock { $0 = start + bytes.count }
+    }
+
+    /// Where the last whole record ends.
+    private func wholeSize() throws -> Int {
+        if let known = size.withLock({ $0 }) { return known }
+        var place: Int? = 0
+        while let next = place { place = try readNow(from: next, limit: .max).next }
+        return size.withLock { $0 ?? 0 }
+    }
+
+    /// A new file is only there after a crash when its directory was synced.
+    private func syncDirectory() throws {
+        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw failure("cannot open the directory of") }
+        defer { Glibc.close(descriptor) }
+        guard fsync(descriptor) == 0 else { throw failure("cannot sync the directory of") }
+    }
+
+    private func failure(_ what: String) -> Failure {
+        Failure(message: "\(what) \(path): \(SystemError.current)")
+    }
+}

@@ -1,0 +1,65 @@
+package import PushModel
+
+/// The status of an error packet (PROTOCOLS B2). The set is open: what is not known is taken for `unknown`.
+package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    package static let noError = LegacyStatus(rawValue: 0)
+    package static let processingError = LegacyStatus(rawValue: 1)
+    package static let missingToken = LegacyStatus(rawValue: 2)
+    package static let missingTopic = LegacyStatus(rawValue: 3)
+    package static let missingPayload = LegacyStatus(rawValue: 4)
+    package static let invalidTokenSize = LegacyStatus(rawValue: 5)
+    package static let invalidTopicSize = LegacyStatus(rawValue: 6)
+    package static let invalidPayloadSize = LegacyStatus(rawValue: 7)
+    package static let invalidToken = LegacyStatus(rawValue: 8)
+    /// The one that names no failure: its identifier is the last that was accepted.
+    package static let shutdown = LegacyStatus(rawValue: 10)
+    package static let protocolError = LegacyStatus(rawValue: 128)
+    package static let unknown = LegacyStatus(rawValue: 255)
+
+    /// How the delivery ends that the packet names.
+    ///
+    /// Only 8 is Apple's word for a bad token; 5 says that it is malformed, which must not deactivate a device. What
+    /// says nothing of the notification (128, 255 and what is not known) has it sent once more, and then drops it: it
+    /// would end one connection after the other.
+    package func ending(attempt: UInt16) -> DeliveryEnding {
+        switch self {
+        case .processingError: refusal(500, "InternalServerError")
+        case .missingToken: refusal(400, "MissingDeviceToken")
+        case .missingTopic: refusal(400, "MissingTopic")
+        case .missingPayload: refusal(400, "PayloadEmpty")
+        case .invalidTokenSize: refusal(400, "InvalidTokenSize")
+        case .invalidTopicSize: refusal(400, "BadTopic")
+        case .invalidPayloadSize: refusal(413, "PayloadTooLarge")
+        case .invalidToken: refusal(400, "BadDeviceToken")
+        default: attempt <= 1 ? .notProcessed : refusal(400, self == .protocolError ? "ProtocolError" : "UnknownError")
+        }
+    }
+
+    private func refusal(_ status: Int, _ reason: String) -> DeliveryEnding {
+        .refused(Refusal(status: status, reason: ProviderReason(rawValue: reason)))
+    }
+
+    package var description: String {
+        switch self {
+        case .noError: "no error (0)"
+        case .processingError: "processing error (1)"
+        case .missingToken: "missing token (2)"
+        case .missingTopic: "missing topic (3)"
+        case .missingPayload: "missing payload (4)"
+        case .invalidTokenSize: "invalid token size (5)"
+        case .invalidTopicSize: "invalid topic size (6)"
+        case .invalidPayloadSize: "invalid payload size (7)"
+        case .invalidToken: "invalid token (8)"
+        case .shutdown: "shutdown (10)"
+        case .protocolError: "protocol error (128)"
+        case .unknown: "unknown error (255)"
+        default: "status \(rawValue)"
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import PushSimulator
+
+/// The simulated legacy gateway and feedback service on a loop of their own.
+struct LegacyApple: Sendable {
+    let loop: EventLoop
+    let clientLoop: EventLoop
+    let pool: BlockingPool
+    let resolver: NameResolver
+    let binary: HostPort
+    let feedback: HostPort
+    fileprivate let holder: LoopBound<Holder>
+
+    fileprivate final class Holder {
+        var service: SimulatorService?
+
+        init(_ service: SimulatorService) {
+            self.service = service
+        }
+    }
+
+    struct Seen: Sendable, Equatable {
+        var token: UInt64
+        var identifier: UInt32
+        var status: Int
+        var connection: UInt32
+        var priority: Int
+    }
+
+    func with<Result: Sendable>(_ work: @escaping @Sendable (SimulatorService) -> Result) async -> Result {
+        await holder.with { work($0.service!) }
+    }
+
+    /// Waits, without sleeping, for what the simulator is about to notice.
+    func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
+        while await !with(condition) { await Task.yield() }
+    }
+
+    /// What the legacy gateway has read, in order.
+    func seen() async -> [Seen] {
+        await with { service in
+            let newest = service.machine.log.total
+            return newest == 0
+                ? []
+                : (1...newest).map { number in
+                    let record = service.machine.log.ring[number]
+                    return Seen(
+                        token: UInt64(bigEndian: record.token.0), identifier: record.stream, status: Int(record.status),
+                        connection: record.connection, priority: Int(record.priority))
+                }
+        }
+    }
+
+    func untilSeen(_ count: UInt64) async {
+        await until { $0.machine.log.total >= count }
+    }
+
+    func forbid(_ token: [UInt8]) async {
+        let text = PushTransport.Hex.encode(token)
+        await with { service in
+            let isSet = service.machine.devices.set(DeviceBook.Device(state: .bad), for: DeviceBook.Pattern(text)!)
+            #expect(isSet)
+        }
+    }
+
+    /// So many devices are gone, with the number as the beginning of the token.
+    func fillFeedback(_ numbers: Range<UInt64>) async {
+        await with { service in
+            for number in numbers { service.machine.addGone(number) }
+        }
+    }
+
+    static func clientTLS() throws -> TLSContext {
+        let certificates = TestCertificates.shared
+        return try .client(
+            TLSClientConfiguration(trust: certificates.trust, identity: certificates.clientIdentity))
+    }
+}
+
+extension SimulatorMachine {
+    fileprivate mutating func addGone(_ number: UInt64) {
+        var token = [UInt8](repeating: 0x0a, count: 32)
+        for index in 0..<8 { token[index] = UInt8(truncatingIfNeeded: number >> UInt64(56 - 8 * index)) }
+        feedback.add(token, at: WallTime(milliseconds: Int64(1_700_000_000 + number) * 1000))
+    }
+}
+
+func withLegacyApple(
+    script: String = "{}", clientClock: LoopClock = .monotonic, _ body: (LegacyApple) async throws -> Void
+) async throws {
+    let loop = EventLoop(name: "apple")
+    let clientLoop = EventLoop(name: "gateways", clock: clientClock)
+    let pool = BlockingPool(name: "blocking", threadCount: 2, queueLimit: 64)
+    let (holder, binary, feedback) = try await loop.run {
+        let certificates = TestCertificates.shared
+        var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
+        options.providerPort = nil
+        options.controlPort = nil
+        options.settings.records = 50_000
+        options.settings.retainedBytes = 1 << 20
+        let service = try SimulatorService(on: loop, options, script: try FaultScript(Array(script.utf8)))
+        return (
+            LoopBound(LegacyApple.Holder(service), on: loop), service.binaryAddress!.port,
+            service.feedbackAddress!.port
+        )
+    }
+    let apple = LegacyApple(
+        loop: loop, clientLoop: clientLoop, pool: pool, resolver: NameResolver(pool: pool),
+        binary: HostPort(host: "127.0.0.1", port: binary), feedback: HostPort(host: "127.0.0.1", port: feedback),
+        holder: holder)
+    let outcome: Result<Void, any Error>
+    do {
+        outcome = .success(try await body(apple))
+    } catch {
+        outcome = .failure(error)
+    }
+    let done = EventRecorder<Bool>()
+    await loop.run { holder.wrapped.service?.stop { done.record(true) } }
+    await done.wait(count: 1)
+    await holder.with { $0.service = nil }
+    await clientLoop.shutDown()
+    await loop.shutDown()
+    await pool.shutDown()
+    try outcome.get()
+}
+
+/// A server that speaks TLS and then says what it is told to, whatever comes in.
+final class TalkingPeer: ChannelHandler {
+    private let loop: EventLoop
+    private let words: [UInt8]
+    private let isEndless: Bool
+    private let closes: Bool
+    private let tls: TLSContext
+    private var listener: TCPListener?
+    private var channels: [Channel] = []
+
+    /// On the loop.
+    init(on loop: EventLoop, says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true) throws {
+        self.loop = loop
+        self.words = words
+        self.isEndless = isEndless
+        self.closes = closes
+        tls = try TestCertificates.shared.serverContext()
+        listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { [unowned self] socket in
+            guard let engine = try? TLSEngine(context: tls, role: .server) else { return }
+            let channel = Channel(socket, on: loop, tls: engine, handler: self)
+            channels.append(channel)
+            channel.start()
+        }
+    }
+
+    var place: HostPort { HostPort(host: "127.0.0.1", port: listener?.address.port ?? 0) }
+
+    func stop() {
+        listener?.close()
+        for channel in channels { channel.abort() }
+        channels = []
+    }
+
+    func channelOpened(_ channel: Channel) {
+        channel.write(words)
+        if closes, !isEndless { channel.close() }
+    }
+
+    func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {}
+
+    func channelWantsOutput(_ channel: Channel) {
+        if isEndless { channel.write(words) }
+    }
+
+    func channel(_ channel: Channel, closed reason: ChannelClosure) {}
+
+    /// Runs a test against one.
+    static func run(
+        says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true,
+        _ body: (LegacyApple, HostPort) async throws -> Void
+    ) async throws {
+        try await withLegacyApple { apple in
+            let loop = apple.loop
+            let (peer, place) = try await loop.run {
+                let peer = try TalkingPeer(on: loop, says: words, endlessly: isEndless, closes: closes)
+                return (LoopBound(peer, on: loop), peer.place)
+            }
+            let outcome: Result<Void, any Error>
+            do {
+                outcome = .success(try await body(apple, place))
+            } catch {
+                outcome = .failure(error)
+            }
+            await peer.with { $0.stop() }
+            try outcome.get()
+        }
+    }
+}

@@ -1,0 +1,282 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+import TestSupport
+import Testing
+
+/// The connection against the simulated legacy gateway, over real TLS.
+@Suite(.timeLimit(.minutes(5))) struct LegacyConnectionTests {
+    private static let message = Message(
+        id: MessageID("m")!, app: AppID("shop")!, expiresAt: 0, payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
+
+    private static func token(_ number: UInt64) -> DeviceToken { DeviceToken(words: (number, 1, 2, 3)) }
+
+    private static func deliveries(_ numbers: ClosedRange<UInt64>) -> [Delivery] {
+        numbers.map {
+            Delivery(ticket: $0, message: message, token: token($0), apnsID: APNSID(high: 1, low: $0), attempt: 1)
+        }
+    }
+
+    private struct Line: Sendable {
+        let connection: LegacyConnection
+        let reports = EventRecorder<ConnectionReport>()
+
+        init(
+            _ apple: LegacyApple, to place: HostPort? = nil, number: UInt32 = 1,
+            _ change: (inout LegacyConnection.Settings) -> Void = { _ in }
+        ) throws {
+            var settings = LegacyConnection.Settings(
+                tls: try LegacyApple.clientTLS(), serverName: "127.0.0.1", resolver: apple.resolver)
+            // A machine under load must not settle by itself what a test is about.
+            settings.settleAfter = .seconds(600)
+            settings.drainFor = .seconds(600)
+            settings.connectTimeout = .seconds(300)
+            change(&settings)
+            connection = LegacyConnection(
+                id: ConnectionID(number), on: apple.clientLoop, to: place ?? apple.binary, settings: settings,
+                outlet: ConnectionOutlet(on: apple.clientLoop) { [reports] in reports.record($0) })
+        }
+
+        /// The deliveries are with the connection before anything can happen on it.
+        static func delivering(
+            _ numbers: ClosedRange<UInt64>, _ apple: LegacyApple, to place: HostPort? = nil
+        ) async throws -> Line {
+            try await apple.clientLoop.run {
+                let line = try Line(apple, to: place)
+                line.connection.deliver(LegacyConnectionTests.deliveries(numbers))
+                return line
+            }
+        }
+
+        /// All of them are on their way, or it has ended.
+        func untilSent() async {
+            while await connection.status().waiting > 0 { await Task.yield() }
+        }
+
+        func untilReady() async {
+            await reports.wait { $0.contains { $0.event != nil } }
+        }
+
+        func untilClosed() async -> (end: ConnectionEnd, ended: [EndedDelivery]) {
+            let all = await reports.wait { $0.contains { if case .closed? = $0.event { true } else { false } } }
+            for (index, report) in all.enumerated() {
+                if case .closed(let end)? = report.event { return (end, all[..<index].flatMap(\.ended)) }
+            }
+            fatalError("waited for an end that is not there")
+        }
+
+        var ended: [UInt64: DeliveryEnding] {
+            Dictionary(uniqueKeysWithValues: reports.events.flatMap(\.ended).map { ($0.delivery.ticket, $0.ending) })
+        }
+    }
+
+    @Test(arguments: LegacyCommand.allCases)
+    func `A drain is exact with every command`(command: LegacyCommand) async throws {
+        try await withLegacyApple { apple in
+            let line = try Line(apple) { $0.command = command }
+            line.connection.deliver(Self.deliveries(1...1000))
+            await line.untilSent()
+            let status = await line.connection.status()
+            #expect(status.state == .open && status.streamLimit == 8192 && status.inFlight == 1000)
+            #expect(status.address == "\(apple.binary)")
+            line.connection.drain()
+            let (end, ended) = await line.untilClosed()
+            #expect(end.kind == .byUs)
+            #expect(ended.map(\.delivery.ticket) == Array(1...1000))
+            #expect(ended.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            let seen = await apple.seen()
+            #expect(seen.count == 1001 && seen.last?.status == 2)
+            #expect(seen.dropLast().map(\.token) == Array(1...1000))
+            #expect(seen.dropLast().allSatisfy { $0.status == 200 && $0.priority == 10 })
+            let expected: [UInt32] = command == .simple ? Array(repeating: 0, count: 1000) : Array(1...1000)
+            #expect(seen.dropLast().map(\.identifier) == expected)
+            let last = await line.connection.status()
+            #expect(last.state == .closed && last.answered == 1000)
+        }
+    }
+
+    @Test func `What nobody complains of in the settle time is taken for accepted`() async throws {
+        try await withLegacyApple(clientClock: .manual()) { apple in
+            let line = try Line(apple) { $0.settleAfter = .seconds(2) }
+            line.connection.deliver(Self.deliveries(1...10))
+            await apple.untilSeen(10)
+            #expect(line.ended.isEmpty)
+            await apple.clientLoop.advance(by: .milliseconds(1999))
+            #expect(line.ended.isEmpty)
+            // The acknowledgement of TCP may take a moment of real time.
+            while line.ended.isEmpty { await apple.clientLoop.advance(by: .milliseconds(500)) }
+            #expect(line.ended.count == 10 && line.ended.values.allSatisfy { $0 == .accepted(uniqueID: nil) })
+            #expect(await line.connection.status().inFlight == 0)
+            line.connection.close()
+            let (end, _) = await line.untilClosed()
+            #expect(end.kind == .byUs)
+        }
+    }
+
+    @Test func `Bad tokens in the middle lose nothing and double nothing`() async throws {
+        try await withLegacyApple { apple in
+            let bad = Set((1...5000).filter { $0 % 263 == 7 }.map { UInt64($0) })
+            for number in bad { await apple.forbid(Self.token(number).bytes) }
+            let endings = EventRecorder<(UInt64, DeliveryEnding)>()
+            let connections = EventRecorder<Int>()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for lane in 0..<4 {
+                    group.addTask {
+                        var left = Self.deliveries(UInt64(lane) * 1250 + 1...UInt64(lane + 1) * 1250)
+                        while !left.isEmpty {
+                            let line = try Line(apple)
+                            line.connection.deliver(left)
+                            await line.untilSent()
+                            line.connection.drain()
+                            let ended = await line.untilClosed().ended
+                            #expect(ended.map(\.delivery.ticket) == left.map(\.ticket))
+                            left = []
+                            for end in ended {
+                                if end.ending == .notProcessed {
+                                    left.append(end.delivery)
+                                } else {
+                                    endings.record((end.delivery.ticket, end.ending))
+                                }
+                            }
+                            connections.record(lane)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let outcome = Dictionary(uniqueKeysWithValues: endings.events)
+            #expect(outcome.count == 5000)
+            for (ticket, ending) in outcome {
+                guard bad.contains(ticket) else {
+                    #expect(ending == .accepted(uniqueID: nil))
+                    continue
+                }
+                #expect(ending == .refused(Refusal(status: 400, reason: ProviderReason(rawValue: "BadDeviceToken"))))
+            }
+            #expect(connections.events.count == bad.count + 4)
+            let seen = await apple.seen()
+            let accepted = seen.filter { $0.status == 200 }.map(\.token)
+            #expect(accepted.count == 5000 - bad.count && Set(accepted).count == accepted.count, "some were doubled")
+            #expect(Set(accepted).isDisjoint(with: bad))
+            #expect(Set(seen.filter { $0.status == 8 }.map(\.token)) == bad)
+        }
+    }
+
+    @Test func `Shutdown names the last that was accepted, and the rest goes to the next connection`() async throws {
+        let script = #"{ rules: [{ on: "binary", match: { connection: 1, request: 70 }, packet: 10 }] }"#
+        try await withLegacyApple(script: script) { apple in
+            let first = try Line(apple)
+            first.connection.deliver(Self.deliveries(1...200))
+            let (end, ended) = await first.untilClosed()
+            #expect(end.kind == .goAway && end.reason?.rawValue == "Shutdown")
+            #expect(ended.prefix(70).allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(ended.count == 200 && ended.dropFirst(70).allSatisfy { $0.ending == .notProcessed })
+            let second = try Line(apple, number: 2)
+            second.connection.deliver(ended.dropFirst(70).map(\.delivery))
+            await second.untilSent()
+            second.connection.drain()
+            #expect(await second.untilClosed().ended.allSatisfy { $0.ending == .accepted(uniqueID: nil) })
+            #expect(await apple.seen().filter { $0.status == 200 }.map(\.token) == Array(1...200))
+        }
+    }
+
+    @Test(arguments: [
+        #"close: true"#, #"half_frame: true"#,
+    ])
+    func `An end without a whole packet leaves what was sent unknown`(fault: String) async throws {
+        try await withLegacyApple(script: "{ rules: [{ on: \"binary\", match: { request: 5 }, \(fault) }] }") { apple in
+            let line = try await Line.delivering(1...10, apple)
+            let (end, ended) = await line.untilClosed()
+            // Nothing was accepted before, and half a packet is a word.
+            #expect(end.kind == (fault.hasPrefix("half") ? .lost : .credential))
+            #expect(ended.count == 10 && ended.allSatisfy { $0.ending == .unknown(.connectionLost) })
+            #expect(end.message.contains("of an error packet came") == fault.hasPrefix("half"))
+        }
+    }
+
+    @Test func `A peer that closes at once points to the certificate`() async throws {
+        try await withLegacyApple(script: #"{ rules: [{ on: "binary_connect", close: true }] }"#) { apple in
+            let line = try await Line.delivering(1...3, apple)
+            let (end, ended) = await line.untilClosed()
+            #expect(end.kind == .credential && end.message.contains("certificate"))
+            #expect(ended.count == 3 && ended.allSatisfy { $0.ending != .accepted(uniqueID: nil) })
+        }
+    }
+
+    @Test func `A refused handshake and a port where nobody listens`() async throws {
+        try await withLegacyApple(script: #"{ rules: [{ on: "binary_connect", tls: "refuse" }] }"#) { apple in
+            let refused = try await Line.delivering(1...3, apple)
+            let first = await refused.untilClosed()
+            #expect(first.end.kind == .credential && first.ended.allSatisfy { $0.ending == .notProcessed })
+            #expect(first.ended.count == 3)
+            let nobody = try await Line.delivering(1...3, apple, to: HostPort(host: "127.0.0.1", port: 1))
+            let second = await nobody.untilClosed()
+            #expect(second.end.kind == .unreachable && second.ended.allSatisfy { $0.ending == .notProcessed })
+            nobody.connection.deliver(Self.deliveries(4...4))
+            await nobody.reports.wait { $0.flatMap(\.ended).count == 4 }
+            #expect(nobody.ended[4] == .notProcessed)
+        }
+    }
+
+    @Test func `A TLS handshake that does not end is given up`() async throws {
+        try await withLegacyApple(
+            script: #"{ rules: [{ on: "binary_connect", latency: "1h" }] }"#, clientClock: .manual()
+        ) { apple in
+            let line = try Line(apple) { $0.connectTimeout = .seconds(10) }
+            line.connection.deliver(Self.deliveries(1...3))
+            await apple.until { $0.connectionCount == 1 }
+            await apple.clientLoop.advance(by: .seconds(10))
+            let (end, ended) = await line.untilClosed()
+            #expect(end.kind == .unreachable && ended.allSatisfy { $0.ending == .notProcessed })
+        }
+    }
+
+    @Test func `A peer that does not answer the probe is left, and what it was sent is unknown`() async throws {
+        let script = #"{ rules: [{ on: "binary", match: { request: 2 }, silence: true }] }"#
+        try await withLegacyApple(script: script, clientClock: .manual()) { apple in
+            let line = try Line(apple) { $0.drainFor = .seconds(10) }
+            line.connection.deliver(Self.deliveries(1...5))
+            await apple.untilSeen(2)
+            await line.untilSent()
+            line.connection.drain()
+            #expect(await line.connection.status().state == .draining)
+            await apple.clientLoop.advance(by: .seconds(10))
+            let (end, ended) = await line.untilClosed()
+            #expect(end.kind == .silent && ended.count == 5)
+            #expect(ended.allSatisfy { $0.ending == .unknown(.timeout) })
+        }
+    }
+
+    @Test func `Closing makes what is in flight unknown, and drains of idle connections are quick`() async throws {
+        try await withLegacyApple { apple in
+            let line = try Line(apple)
+            line.connection.deliver(Self.deliveries(1...5))
+            await line.untilSent()
+            line.connection.close()
+            let (end, ended) = await line.untilClosed()
+            #expect(end.kind == .byUs && ended.count == 5)
+            #expect(ended.allSatisfy { $0.ending == .unknown(.connectionLost) })
+            let idle = try Line(apple)
+            await idle.untilReady()
+            idle.connection.drain()
+            #expect(await idle.untilClosed().end.kind == .byUs)
+            let unborn = try Line(apple)
+            unborn.connection.deliver(Self.deliveries(6...6))
+            unborn.connection.close()
+            #expect(await unborn.untilClosed().ended.map(\.ending) == [.notProcessed])
+        }
+    }
+
+    @Test(arguments: [Array("HTTP/1.1 400 Bad Request\r\n".utf8), [8, 8, 0, 0], [8, 200, 9, 9, 9, 9, 1, 2, 3], [0]])
+    func `Whatever a peer says, everything ends once`(words: [UInt8]) async throws {
+        try await TalkingPeer.run(says: words) { apple, place in
+            let line = try await Line.delivering(1...50, apple, to: place)
+            let (end, ended) = await line.untilClosed()
+            #expect(ended.map(\.delivery.ticket) == Array(1...50))
+            #expect(ended.allSatisfy { $0.ending == .unknown(.connectionLost) || $0.ending == .notProcessed })
+            #expect([.broken, .lost, .goAway].contains(end.kind))
+        }
+    }
+}
