@@ -70,7 +70,7 @@ package struct ConnectionMachine: ~Copyable {
     package mutating func deliver(_ deliveries: [Delivery]) {
         switch phase {
         case .connecting, .open:
-            waiting.append(contentsOf: deliveries)
+            waiting.append(deliveries[...])
         case .draining, .closed:
             for delivery in deliveries { end(delivery, .notProcessed) }
         }

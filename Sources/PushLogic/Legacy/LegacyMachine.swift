@@ -168,7 +168,8 @@ package struct LegacyMachine: ~Copyable {
     package mutating func nextFrame(now: MonotonicTime) -> Frame? {
         switch state {
         case .open:
-            guard ring.count < options.ringSize, let delivery = waiting.popFirst() else { return nil }
+            guard ring.count < options.ringSize, var delivery = waiting.popFirst() else { return nil }
+            delivery.attempt &+= 1
             ring.append(delivery)
             if unmarkedSince == nil { unmarkedSince = now }
             return .notification(delivery, identifier: LegacyIdentifiers.identifier(of: identifiers.next()))

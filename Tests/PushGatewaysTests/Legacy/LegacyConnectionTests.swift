@@ -15,7 +15,7 @@ import Testing
 
     private static func deliveries(_ numbers: ClosedRange<UInt64>) -> [Delivery] {
         numbers.map {
-            Delivery(ticket: $0, message: message, token: token($0), apnsID: APNSID(high: 1, low: $0), attempt: 1)
+            Delivery(ticket: $0, message: message, token: token($0), apnsID: APNSID(high: 1, low: $0))
         }
     }
 

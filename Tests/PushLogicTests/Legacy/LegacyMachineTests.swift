@@ -323,7 +323,7 @@ struct LegacyScene: ~Copyable {
         let deliveries = tickets.map { ticket in
             Delivery(
                 ticket: ticket, message: message, token: DeviceToken(words: (ticket, 0, 0, 1)),
-                apnsID: APNSID(high: 0, low: ticket), attempt: attempt)
+                apnsID: APNSID(high: 0, low: ticket), attempt: attempt - 1)
         }
         take(machine.deliver(deliveries))
     }
