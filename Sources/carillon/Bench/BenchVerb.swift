@@ -6,7 +6,7 @@ enum BenchVerb {
         name: "bench", summary: "what this machine and this build can do", verbs: [gateway])
 
     private static let gateway = Verb(
-        name: "bench gateway", summary: "send notifications through gateway connections, and say what each cost",
+        name: "bench gateway", summary: "send notifications through a gateway, and say what each cost",
         options: [
             Option("host", "H", "where they go (127.0.0.1)"),
             Option("port", "P", "(2197)"),
@@ -32,7 +32,7 @@ enum BenchVerb {
             connections: try arguments.number("connections", in: 1...64) ?? 2)
         let result = try await bench.run()
         Terminal.output.write(arguments.has("json") ? result.json : result.text)
-        for fault in result.faults { Terminal.error.write("a connection ended early: \(fault)\n") }
+        for fault in result.faults { Terminal.error.write("\(fault)\n") }
         return result.ok == result.count ? .done : .failed
     }
 }
@@ -46,7 +46,7 @@ extension GatewayBench.Result {
     fileprivate var text: String {
         let rate = Int((Double(count) / seconds).rounded())
         return """
-            \(ok) of \(count) accepted in \(rounded(seconds, 2)) s: \(rate) a second
+            \(ok) of \(count) accepted\(resent > 0 ? ", \(resent) of them sent again," : "") in \(rounded(seconds, 2)) s: \(rate) a second
             CPU \(rounded(microsecondsEach, 2)) us each, peak memory \(rounded(peakMegabytes, 1)) MB
 
             """

@@ -5,7 +5,7 @@ import PushLoop
 import PushModel
 import PushTransport
 
-/// Sends so many notifications, each to a token of its own, through real gateway connections, and measures what this
+/// Sends so many notifications, each to a token of its own, through a real gateway and its connections, and measures what this
 /// process spent on them.
 struct GatewayBench: Sendable {
     var place: HostPort
@@ -19,19 +19,28 @@ struct GatewayBench: Sendable {
         var seconds: Double
         var microsecondsEach: Double
         var peakMegabytes: Double
-        /// Why a connection ended before the work was done.
+        /// Given again, since their answers were lost or "not now".
+        var resent: Int
+        /// Why connections ended that should not have.
         var faults: [String]
     }
 
     func run() async throws -> Result {
         let tls = try TLSContext.client(TLSClientConfiguration(trust: .only([.file(trust)]), alpn: ["h2"]))
         let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
-        let settings = GatewayConnection.Settings(
-            topic: "com.example.shop", authority: place.description, tls: tls, resolver: NameResolver(pool: pool))
+        let resolver = NameResolver(pool: pool)
+        let connection = GatewayConnection.Settings(
+            topic: "com.example.shop", authority: place.description, tls: tls, resolver: resolver)
+        var settings = GatewaySettings(
+            app: AppID("bench")!, place: place, resolver: resolver,
+            connect: { GatewayConnection($0, settings: connection) })
+        settings.policy.minimum = connections
+        settings.policy.maximum = connections
+        settings.policy.connects = .unlimited
         let token = try Self.providerToken()
         let loop = EventLoop(name: "gateway")
         let result = await withCheckedContinuation { continuation in
-            loop.execute {
+            loop.execute { [settings] in
                 let load = Load(self, on: loop) { continuation.resume(returning: $0) }
                 load.start(settings, token)
             }
@@ -51,20 +60,23 @@ struct GatewayBench: Sendable {
             teamID: "DEF123GHIJ", generation: 1, mintedAt: .current())
     }
 
-    /// Keeps every connection full and counts what comes back. On the loop only.
+    /// Gives the gateway as much as it asks for, and counts what comes back. On the loop only.
     private final class Load {
         private let plan: GatewayBench
         private let loop: EventLoop
         private let done: (Result) -> Void
         private let message: Message
-        private var connections: [ConnectionID: any PushConnection] = [:]
+        private var gateway: Gateway?
+        /// What is to be given once more: its answer was lost, or was "not now".
+        private var again: [UInt64] = []
+        private var submitted: UInt64 = 0
         private var next = 0
         private var ended = 0
         private var ok = 0
+        private var resent = 0
         private var faults: [String] = []
         private var startedAt = MonotonicTime.current()
         private var startedCPU = Load.cpuSeconds()
-        private var result: Result?
 
         init(_ plan: GatewayBench, on loop: EventLoop, done: @escaping (Result) -> Void) {
             self.plan = plan
@@ -79,43 +91,64 @@ struct GatewayBench: Sendable {
                     """.utf8))
         }
 
-        func start(_ settings: GatewayConnection.Settings, _ token: ProviderToken) {
-            for number in 1...plan.connections {
-                let box = LoopBound(self, on: loop)
-                let outlet = ConnectionOutlet(on: loop) { box.wrapped.take($0) }
-                let request = ConnectionRequest(
-                    id: ConnectionID(UInt32(number)), loop: loop, address: plan.place, serverName: plan.place.host,
-                    token: token, outlet: outlet)
-                connections[request.id] = GatewayConnection(request, settings: settings)
+        func start(_ settings: GatewaySettings, _ token: ProviderToken) {
+            let tokens = TokenSource(
+                subscribe: { loop, take in
+                    loop.execute { take(.success(token)) }
+                    return {}
+                }, refused: { _ in }, mintedTooOften: {})
+            let box = LoopBound(self, on: loop)
+            gateway = Gateway(
+                on: loop, connectionLoops: [loop], settings: settings,
+                client: GatewayClient(loop: loop) { box.wrapped.take($0) }, tokens: tokens)
+        }
+
+        private func take(_ report: GatewayReport) {
+            for one in report.deliveries {
+                switch one.outcome {
+                case .accepted:
+                    ok += 1
+                    ended += 1
+                case .unknown, .retry:
+                    resent += 1
+                    again.append(one.delivery.ticket)
+                case .rejected, .expired, .returned:
+                    ended += 1
+                }
+            }
+            for event in report.events { note(event) }
+            guard ended < plan.count else { return finish() }
+            give(Int(clamping: Int64(report.taken) + Int64(report.credit) - Int64(submitted)))
+        }
+
+        private func note(_ event: GatewayEvent) {
+            switch event {
+            case .down(_, _, let end, _, _) where ![.byUs, .goAway].contains(end.kind): fault(end.message)
+            case .credentialFailed(let halt):
+                fault(halt.message)
+                ended = plan.count
+            case .breakerOpened(_, .unreachable):
+                fault("\(plan.place) cannot be reached")
+                ended = plan.count
+            default: break
             }
         }
 
-        private func take(_ report: ConnectionReport) {
-            for one in report.ended {
-                if case .accepted = one.ending { ok += 1 }
-            }
-            ended += report.ended.count
-            switch report.event {
-            case .ready(let limit):
-                // A quarter more than may be in flight, so that a connection can go on while its report is read.
-                give(limit + limit / 4, to: report.connection)
-            case .closed(let end):
-                connections[report.connection] = nil
-                if ended < plan.count { faults.append(end.message) }
-            default:
-                give(report.ended.count, to: report.connection)
-            }
-            if ended == plan.count || connections.isEmpty { finish() }
+        private func fault(_ text: String) {
+            if faults.count < 10, !faults.contains(text) { faults.append(text) }
         }
 
-        private func give(_ count: Int, to id: ConnectionID) {
-            let count = min(count, plan.count - next)
-            guard count > 0, let connection = connections[id] else { return }
+        private func give(_ room: Int) {
+            let count = min(room, again.count + plan.count - next)
+            guard count > 0, let gateway else { return }
             var batch: [Delivery] = []
             batch.reserveCapacity(count)
-            for number in next..<next + count { batch.append(delivery(UInt64(number))) }
-            next += count
-            connection.deliver(batch)
+            while batch.count < count, let number = again.popLast() { batch.append(delivery(number)) }
+            let fresh = count - batch.count
+            for number in next..<next + fresh { batch.append(delivery(UInt64(number))) }
+            next += fresh
+            submitted += UInt64(count)
+            gateway.submit(batch)
         }
 
         private func delivery(_ number: UInt64) -> Delivery {
@@ -133,15 +166,16 @@ struct GatewayBench: Sendable {
         }
 
         private func finish() {
-            if result == nil {
-                result = Result(
-                    count: plan.count, ok: ok, seconds: (MonotonicTime.current() - startedAt).inSeconds,
-                    microsecondsEach: (Self.cpuSeconds() - startedCPU) / Double(plan.count) * 1e6,
-                    peakMegabytes: Self.peakMegabytes(), faults: faults)
+            guard let gateway = gateway.take() else { return }
+            let result = Result(
+                count: plan.count, ok: ok, seconds: (MonotonicTime.current() - startedAt).inSeconds,
+                microsecondsEach: (Self.cpuSeconds() - startedCPU) / Double(plan.count) * 1e6,
+                peakMegabytes: Self.peakMegabytes(), resent: resent, faults: faults)
+            let box = LoopBound((done, result), on: loop)
+            Task {
+                await gateway.drain(within: .seconds(5))
+                await box.with { $0.0($0.1) }
             }
-            for connection in connections.values { connection.drain() }
-            guard connections.isEmpty, let result else { return }
-            done(result)
         }
 
         private static func cpuSeconds() -> Double {
