@@ -243,13 +243,17 @@ package final class HTTP2ClientEngine {
         // A delegate's submit cannot come back here; a nested call would report events twice.
         guard !isDispatching, unsafe !notes.pointee.events.isEmpty else { return }
         isDispatching = true
+        // Once for all: to look through a weak reference costs more than what is told.
+        let delegate = delegate
         var index = 0
         while unsafe index < notes.pointee.events.count {
             let event = unsafe notes.pointee.events[index]
             index += 1
             switch event.kind {
             case .finished:
-                if let stream = unsafe event.stream { unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code)) }
+                if let stream = unsafe event.stream {
+                    unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code), delegate)
+                }
             case .settings:
                 let limit = handle.peerStreamLimit
                 streamLimit = limit
@@ -266,7 +270,10 @@ package final class HTTP2ClientEngine {
         isDispatching = false
     }
 
-    private func finished(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ code: HTTP2ErrorCode) {
+    private func finished(
+        _ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ code: HTTP2ErrorCode,
+        _ delegate: (any HTTP2ClientDelegate)?
+    ) {
         if unsafe stream.pointee.isAnswered && stream.pointee.status >= 200 {
             unsafe unlink(stream)
             inFlight -= 1
