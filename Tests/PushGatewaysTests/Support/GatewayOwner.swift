@@ -53,6 +53,10 @@ final class GatewayOwner {
 
     func take(_ report: GatewayReport) {
         book.events += report.events
+        // Nothing goes on from here by itself: the book is shown as it is.
+        if report.events.contains(where: { if case .credentialFailed = $0 { true } else { false } }) {
+            done.record(book)
+        }
         for one in report.deliveries { take(one) }
         credit = report.taken + UInt64(report.credit)
         give()
