@@ -55,6 +55,7 @@ final class GatewayOwner {
         book.events += report.events
         // Nothing goes on from here by itself: the book is shown as it is.
         if report.events.contains(where: { if case .credentialFailed = $0 { true } else { false } }) {
+            gateway = nil
             done.record(book)
         }
         for one in report.deliveries { take(one) }
@@ -108,7 +109,7 @@ final class GatewayOwner {
     /// Sends all of them through a gateway of their own and waits until each has its outcome.
     static func send(
         _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
-        resendsUnknown: Bool = true, policy change: (inout GatewayPolicy) -> Void = { _ in },
+        resendsUnknown: Bool = true, loops: [EventLoop] = [], change: (inout GatewaySettings) -> Void = { _ in },
         connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in }
     ) async throws -> Book {
         let done = EventRecorder<Book>()
@@ -137,9 +138,9 @@ final class GatewayOwner {
         settings.policy.breaker.longestAsked = .milliseconds(40)
         settings.policy.retry = Backoff(first: .milliseconds(5), longest: .milliseconds(20))
         settings.policy.growAfter = .milliseconds(50)
-        change(&settings.policy)
+        change(&settings)
         let gateway = Gateway(
-            on: loop, connectionLoops: [loop], settings: settings,
+            on: loop, connectionLoops: loops.isEmpty ? [loop] : loops, settings: settings,
             client: GatewayClient(loop: loop) { owner.wrapped.take($0) }, tokens: try TestTokens(apple).source)
         await owner.with { $0.own(gateway) }
         let book = await done.wait(count: 1)[0]

@@ -78,7 +78,8 @@ struct SimulatedApple: Sendable {
 
 /// Runs a test against a simulated Apple of its own and takes it down afterwards.
 func withSimulatedApple(
-    script: String = "{}", settings change: (inout SimulatorSettings) -> Void = { _ in },
+    script: String = "{}", host: String = "127.0.0.1",
+    settings change: (inout SimulatorSettings) -> Void = { _ in },
     _ body: (SimulatedApple) async throws -> Void
 ) async throws {
     let key = try ES256PrivateKey.generate()
@@ -89,6 +90,7 @@ func withSimulatedApple(
     let certificates = TestCertificates.shared
     var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
     options.settings = settings
+    options.host = host
     options.expiredIdentity = ExpiredServer.identity
     options.publicKeys = [SimulatedApple.keyID: key.publicKey]
     let loop = EventLoop(name: "apple")
