@@ -98,7 +98,10 @@ if Context.environment["CARILLON_FUZZ"] != nil {
     package.targets += [
         .systemLibrary(name: "CFuzz", path: "Tools/fuzz/CFuzz"),
         .executableTarget(
-            name: "Fuzz", dependencies: ["JSON5", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz"],
+            name: "Fuzz",
+            dependencies: [
+                "JSON5", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop", "CZeroMQ", "CFuzz",
+            ],
             path: "Tools/fuzz/Targets", swiftSettings: settingsOverC),
     ]
 }

@@ -16,6 +16,7 @@ enum Benchmarks {
         Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: burstBenchmark),
         Case(
             name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
+        Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
         Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),

@@ -2,75 +2,84 @@ extension APNSID {
     /// The id of one message for one device, which anyone can compute: UUIDv5 in the URL namespace of
     /// `carillon:/APP/MESSAGE-ID/TOKEN-HEX-LOWERCASE`.
     package static func derived(app: AppID, message: MessageID, token: DeviceToken) -> APNSID {
-        // RFC 4122, appendix C: the URL namespace.
-        var hash = SHA1()
-        hash.update([
-            0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
-        ])
-        hash.update(Array("carillon:/\(app.name)/\(message.text)/\(token.hex)".utf8))
-        let words = hash.finish()
-        var high = UInt64(words.0) << 32 | UInt64(words.1)
-        var low = UInt64(words.2) << 32 | UInt64(words.3)
-        high = high & 0xffff_ffff_ffff_0fff | 0x5000
-        low = low & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
+        var app = app.name
+        var message = message.text
+        let (start, slash): (StaticString, UInt8) = ("carillon:/", UInt8(ascii: "/"))
+        let length =
+            namespace.count + start.utf8CodeUnitCount + app.utf8.count + message.utf8.count + 2 + token.hexLength
+        // A token is written in runs of 64 digits at least; the end of the last block takes 9 bytes and up to 63 more.
+        let room = length + 64 + 72
+        let words = unsafe withUnsafeTemporaryAllocation(byteCount: room, alignment: 8) { text in
+            var end = 0
+            func append(_ bytes: UnsafeRawBufferPointer) {
+                unsafe UnsafeMutableRawBufferPointer(rebasing: text[end...]).copyMemory(from: bytes)
+                end += bytes.count
+            }
+            unsafe namespace.withUnsafeBytes { unsafe append($0) }
+            unsafe append(UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount))
+            unsafe app.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+            text[end] = slash
+            end += 1
+            unsafe message.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+            text[end] = slash
+            end += 1
+            end += unsafe token.writeHex(into: text.baseAddress! + end)
+            return unsafe SHA1.hash(text, count: end)
+        }
+        let high = (UInt64(words.0) << 32 | UInt64(words.1)) & 0xffff_ffff_ffff_0fff | 0x5000
+        let low = (UInt64(words.2) << 32 | UInt64(words.3)) & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
         return APNSID(high: high, low: low)
     }
+
+    /// RFC 4122, appendix C: the URL namespace.
+    private static let namespace: [UInt8] = [
+        0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
+    ]
 }
 
 /// SHA-1 (RFC 3174), which UUIDv5 is defined over. It names things here and protects nothing.
-struct SHA1 {
-    private var state: (UInt32, UInt32, UInt32, UInt32, UInt32) =
-        (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0)
-    private var pending: [UInt8] = []
-    private var length: UInt64 = 0
+enum SHA1 {
+    typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32)
 
-    mutating func update(_ bytes: [UInt8]) {
-        length += UInt64(bytes.count)
-        pending += bytes
-        var start = 0
-        while pending.count - start >= 64 {
-            block(pending[start..<start + 64])
-            start += 64
+    /// The hash of the first `count` bytes.
+    ///
+    /// - Important: the buffer has room for 72 bytes more, which are overwritten.
+    static func hash(_ bytes: UnsafeMutableRawBufferPointer, count: Int) -> State {
+        let padded = (count + 9 + 63) / 64 * 64
+        unsafe bytes[count] = 0x80
+        for place in count + 1..<padded { unsafe bytes[place] = 0 }
+        unsafe bytes.storeBytes(of: UInt64(count * 8).bigEndian, toByteOffset: padded - 8, as: UInt64.self)
+        var state: State = (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0)
+        unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 16) { schedule in
+            for start in stride(from: 0, to: padded, by: 64) {
+                for index in 0..<16 {
+                    unsafe schedule[index] = UInt32(
+                        bigEndian: bytes.loadUnaligned(fromByteOffset: start + 4 * index, as: UInt32.self))
+                }
+                unsafe block(schedule, &state)
+            }
         }
-        pending.removeFirst(start)
-    }
-
-    /// The first 128 of the 160 bits, and the rest.
-    mutating func finish() -> (UInt32, UInt32, UInt32, UInt32, UInt32) {
-        let bits = length * 8
-        var end: [UInt8] = [0x80]
-        end += [UInt8](repeating: 0, count: (119 - pending.count) % 64)
-        for shift in stride(from: UInt64(56), through: 0, by: -8) {
-            end.append(UInt8(truncatingIfNeeded: bits >> shift))
-        }
-        update(end)
         return state
     }
 
-    private mutating func block(_ bytes: ArraySlice<UInt8>) {
-        var schedule: [UInt32] = []
-        schedule.reserveCapacity(80)
-        for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: 4) {
-            let high = UInt32(bytes[start]) << 24 | UInt32(bytes[start + 1]) << 16
-            schedule.append(high | UInt32(bytes[start + 2]) << 8 | UInt32(bytes[start + 3]))
-        }
-        for index in 16..<80 {
-            let word = schedule[index - 3] ^ schedule[index - 8] ^ schedule[index - 14] ^ schedule[index - 16]
-            schedule.append(word << 1 | word >> 31)
-        }
+    /// The 80 words of the schedule take turns in 16 places.
+    private static func block(_ schedule: UnsafeMutableBufferPointer<UInt32>, _ state: inout State) {
         var (a, b, c, d, e) = state
-        for index in 0..<80 {
-            let (mixed, constant): (UInt32, UInt32) =
-                switch index {
-                case ..<20: (b & c | ~b & d, 0x5a82_7999)
-                case ..<40: (b ^ c ^ d, 0x6ed9_eba1)
-                case ..<60: (b & c | b & d | c & d, 0x8f1b_bcdc)
-                default: (b ^ c ^ d, 0xca62_c1d6)
+        func step(_ range: Range<Int>, _ constant: UInt32, _ mix: (UInt32, UInt32, UInt32) -> UInt32) {
+            for index in range {
+                if index >= 16 {
+                    let older = unsafe schedule[(index + 13) & 15] ^ schedule[(index + 8) & 15]
+                    let word = unsafe older ^ schedule[(index + 2) & 15] ^ schedule[index & 15]
+                    unsafe schedule[index & 15] = word << 1 | word >> 31
                 }
-            let rotated = a << 5 | a >> 27
-            let next = rotated &+ mixed &+ e &+ constant &+ schedule[index]
-            (a, b, c, d, e) = (next, a, b << 30 | b >> 2, c, d)
+                let next = unsafe (a << 5 | a >> 27) &+ mix(b, c, d) &+ e &+ constant &+ schedule[index & 15]
+                (a, b, c, d, e) = (next, a, b << 30 | b >> 2, c, d)
+            }
         }
+        step(0..<20, 0x5a82_7999) { $0 & $1 | ~$0 & $2 }
+        step(20..<40, 0x6ed9_eba1) { $0 ^ $1 ^ $2 }
+        step(40..<60, 0x8f1b_bcdc) { $0 & $1 | $0 & $2 | $1 & $2 }
+        step(60..<80, 0xca62_c1d6) { $0 ^ $1 ^ $2 }
         state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d, state.4 &+ e)
     }
 }

@@ -108,7 +108,9 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         guard submitted < Self.mostRequests else { return }
         let room = engine.available
         let tag = submitted
-        guard engine.submit(Self.request, values: [path, []], body: withBody ? Self.body : nil, tag: tag) else { return }
+        guard engine.submit(Self.request, values: [path, []], body: withBody ? Self.body : nil, tag: tag) else {
+            return
+        }
         require(room > 0, "a request was taken though none was allowed")
         submitted += 1
         open.insert(tag)
