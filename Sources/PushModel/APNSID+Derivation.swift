@@ -17,11 +17,11 @@ extension APNSID {
             }
             unsafe namespace.withUnsafeBytes { unsafe append($0) }
             unsafe append(UnsafeRawBufferPointer(start: start.utf8Start, count: start.utf8CodeUnitCount))
-            unsafe app.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
-            text[end] = slash
+            app.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+            unsafe text[end] = slash
             end += 1
-            unsafe message.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
-            text[end] = slash
+            message.withUTF8 { unsafe append(UnsafeRawBufferPointer($0)) }
+            unsafe text[end] = slash
             end += 1
             end += unsafe token.writeHex(into: text.baseAddress! + end)
             return unsafe SHA1.hash(text, count: end)
