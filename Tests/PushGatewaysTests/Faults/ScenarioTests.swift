@@ -6,7 +6,7 @@ import Testing
 
 /// A thousand scenarios of faults and load, each made from its seed: what is accepted was taken, once, and what may
 /// have been taken twice was said to be unknown.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct ScenarioTests {
+@Suite(.timeLimit(.minutes(10))) struct ScenarioTests {
     private static let batches = 20
     private static let perBatch = 50
 

@@ -119,8 +119,11 @@ final class GatewayOwner {
                 GatewayOwner(on: loop, deliveries, resendsUnknown: resendsUnknown, done: done), on: loop)
         }
         let connectionSettings = try apple.settings { settings in
-            settings.http2.pingTimeout = .milliseconds(150)
-            settings.machine.answerTimeout = .milliseconds(250)
+            // A peer that answers nothing is found out by PING, soon; one that is only slow, as under a sanitizer, is
+            // left the time it needs.
+            settings.http2.pingAfter = .milliseconds(100)
+            settings.http2.pingTimeout = .milliseconds(400)
+            settings.machine.answerTimeout = .seconds(2)
             settings.http2.connectTimeout = .seconds(2)
             changeConnection(&settings)
         }
