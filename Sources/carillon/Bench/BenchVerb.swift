@@ -11,25 +11,35 @@ enum BenchVerb {
             Option("host", "H", "where they go (127.0.0.1)"),
             Option("port", "P", "(2197)"),
             Option("trust", "CA", "certificates that the peer's must lead to (PEM)"),
+            Option("key", "FILE", "a provider key that the other side knows, with --key-id and --team-id"),
+            Option("key-id", "ID", "its id"),
+            Option("team-id", "ID", "its team's"),
             Option("count", "N", "notifications, each to a token of its own (100000)"),
             Option("connections", "C", "(2)"),
             Option("json", "one line of JSON"),
         ],
         examples: [
             (
-                "carillon bench gateway --port 2197 --trust simulator/ca.pem --count 300000",
-                "against a simulator that runs with --no-auth"
+                "carillon bench gateway --trust simulator/ca.pem --key simulator/AuthKey_SIMULATOR1.p8 "
+                    + "--key-id SIMULATOR1 --team-id CARILLON01",
+                "against a simulator on its usual port"
             )
         ]
     ) { arguments in
         guard let trust = arguments.text("trust") else {
             throw Failure(.usage, "'--trust' is needed: the certificate of the authority that the peer's leads to")
         }
-        let bench = GatewayBench(
+        var bench = GatewayBench(
             place: HostPort(
                 host: arguments.text("host") ?? "127.0.0.1", port: try arguments.port("port") ?? 2197),
             trust: trust, count: try arguments.number("count", in: 1...1_000_000_000) ?? 100_000,
             connections: try arguments.number("connections", in: 1...64) ?? 2)
+        if let key = arguments.text("key") {
+            guard let keyID = arguments.text("key-id"), let teamID = arguments.text("team-id") else {
+                throw Failure(.usage, "'--key' goes with '--key-id' and '--team-id'")
+            }
+            bench.key = (key, keyID, teamID)
+        }
         let result = try await bench.run()
         Terminal.output.write(arguments.has("json") ? result.json : result.text)
         for fault in result.faults { Terminal.error.write("\(fault)\n") }
@@ -40,7 +50,7 @@ enum BenchVerb {
 extension GatewayBench.Result {
     fileprivate var json: String {
         "{\"count\":\(count),\"ok\":\(ok),\"seconds\":\(rounded(seconds, 6)),"
-            + "\"cpu_us_each\":\(rounded(microsecondsEach, 3)),\"rss_mb\":\(rounded(peakMegabytes, 1))}\n"
+            + "\"cpu_us_each\":\(rounded(microsecondsEach, 3)),\"rss_mb\":\(rounded(peakMegabytes, 1)),\"resent\":\(resent)}\n"
     }
 
     fileprivate var text: String {

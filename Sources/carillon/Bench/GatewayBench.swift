@@ -4,6 +4,7 @@ import PushGateways
 import PushLoop
 import PushModel
 import PushTransport
+import PushWire
 
 /// Sends so many notifications, each to a token of its own, through a real gateway and its connections, and measures what this
 /// process spent on them.
@@ -12,6 +13,8 @@ struct GatewayBench: Sendable {
     var trust: String
     var count: Int
     var connections: Int
+    /// A key that the other side knows, and its ids. Without one a key is made up, for those who do not look.
+    var key: (path: String, keyID: String, teamID: String)?
 
     struct Result: Sendable {
         var count: Int
@@ -37,7 +40,7 @@ struct GatewayBench: Sendable {
         settings.policy.minimum = connections
         settings.policy.maximum = connections
         settings.policy.connects = .unlimited
-        let token = try Self.providerToken()
+        let token = try providerToken()
         let loop = EventLoop(name: "gateway")
         let result = await withCheckedContinuation { continuation in
             loop.execute { [settings] in
@@ -50,14 +53,16 @@ struct GatewayBench: Sendable {
         return result
     }
 
-    /// Signed like a real one; whoever measures does not look at whose key it is.
-    private static func providerToken() throws -> ProviderToken {
-        let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8))
-        let claims = Base64URL.encode(Array(#"{"iss":"DEF123GHIJ","iat":\#(WallTime.current().seconds)}"#.utf8))
-        let signature = try ES256PrivateKey.generate().sign(Array("\(header).\(claims)".utf8))
+    private func providerToken() throws -> ProviderToken {
+        let (keyID, teamID) = (key?.keyID ?? "ABC123DEFG", key?.teamID ?? "DEF123GHIJ")
+        let signer = try key.map { try ES256PrivateKey(pem: .file($0.path)) } ?? .generate()
+        let now = WallTime.current().seconds
+        guard let text = ProviderTokenText(keyID: keyID, teamID: teamID, issuedAt: now) else {
+            throw Failure(.badInput, "key id and team id have 10 characters of A to Z and 0 to 9 each")
+        }
         return ProviderToken(
-            text: Secret("\(header).\(claims).\(Base64URL.encode(signature))"), keyID: "ABC123DEFG",
-            teamID: "DEF123GHIJ", generation: 1, mintedAt: .current())
+            text: Secret(text.text(signature: try signer.sign(text.signingInput))), keyID: keyID, teamID: teamID,
+            generation: 1, mintedAt: .current())
     }
 
     /// Gives the gateway as much as it asks for, and counts what comes back. On the loop only.
