@@ -62,13 +62,13 @@ final class AppMetrics: Sendable {
             }
         }
         if accepted > 0 {
-            counter(of: .accepted).increment(by: accepted)
-            counter(of: Answer(status: 200, reason: nil)).increment(by: accepted)
+            counter(of: .accepted)?.increment(by: accepted)
+            counter(of: Answer(status: 200, reason: nil))?.increment(by: accepted)
         }
         for (ending, answer) in others {
-            counter(of: ending).increment()
+            counter(of: ending)?.increment()
             // 0: there was no answer to speak of.
-            if let answer, answer.status != 0 { counter(of: answer).increment() }
+            if let answer, answer.status != 0 { counter(of: answer)?.increment() }
         }
     }
 
@@ -164,13 +164,13 @@ final class AppMetrics: Sendable {
         current.withLock { $0.made.removeAll { $0.name == name } }
     }
 
-    private func counter(of ending: Ending) -> Counter {
+    private func counter(of ending: Ending) -> Counter? {
         counter(
             "carillon_deliveries_total", "Deliveries that the gateway has reported, by how they ended.",
             ["app": app.name, "kind": ending.rawValue], kept: \.endings, ending)
     }
 
-    private func counter(of answer: Answer) -> Counter {
+    private func counter(of answer: Answer) -> Counter? {
         counter(
             "carillon_answers_total", "Answers of the push service that were reported with a delivery.",
             [
@@ -180,20 +180,20 @@ final class AppMetrics: Sendable {
             Answer(status: answer.status, reason: answer.reason.map { ProviderReason(rawValue: $0.label) }))
     }
 
+    /// Nil once its app has gone: a late report makes no new series, and counts on none of whoever came back.
     private func counter<Key: Hashable>(
-        _ name: String, _ help: String, _ labels: MetricLabels, kept: WritableKeyPath<Current, [Key: Counter]>,
-        _ key: Key
-    ) -> Counter {
-        if let known = current.withLock({ $0[keyPath: kept][key] }) { return known }
-        let counter = registry.counter(name, help: help, labels: labels)
-        let isLate = current.withLock { current in
+        _ name: String, _ help: String, _ labels: @autoclosure () -> MetricLabels,
+        kept: WritableKeyPath<Current, [Key: Counter]>, _ key: Key
+    ) -> Counter? {
+        current.withLock { current in
+            if current.isRemoved { return nil }
+            if let known = current[keyPath: kept][key] { return known }
+            let labels = labels()
+            let counter = registry.counter(name, help: help, labels: labels)
             current[keyPath: kept][key] = counter
-            if !current.isRemoved { current.made.append((name, labels)) }
-            return current.isRemoved
+            current.made.append((name, labels))
+            return counter
         }
-        // Its app has gone: a late report makes no new series, nor does it take one from whoever came back.
-        if isLate, counter.value == 0 { registry.remove(name, labels: labels) }
-        return counter
     }
 
     /// A closed set, whatever a peer answers.

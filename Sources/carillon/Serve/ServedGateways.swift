@@ -110,6 +110,10 @@ actor ServedGateways {
     private func open(_ loaded: LoadedApp, connections: ClosedRange<Int>, _ known: GatewayJournal?) {
         let app = loaded.app
         let journal = known ?? GatewayJournal(app.id, ground.log, AppMetrics(app.id, in: ground.metrics))
+        if known != nil {
+            ground.log.notice(
+                "its credential can be used now", [.app: app.id.name, .event: "credential.rotated"])
+        }
         let own = ground.loops.next()
         var settings = loaded.gateway.settings(resolver: ground.resolver)
         settings.policy.minimum = connections.lowerBound
@@ -121,10 +125,6 @@ actor ServedGateways {
             tokens: tokens(loaded, journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
-        if known != nil {
-            ground.log.notice(
-                "its credential can be used now", [.app: app.id.name, .event: "credential.rotated"])
-        }
         if app.gateway.feedback != nil {
             ground.log.notice(
                 "its feedback service is not read: to read clears the list, and nothing here keeps it yet",
@@ -227,6 +227,8 @@ extension ServedGateways: GatewayControl {
     func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer? {
         guard apps[app] != nil else { return nil }
         setConnections(connections, of: app)
+        // What was told to it waits in its loop, and a question from the same loop would overtake that.
+        await apps[app]?.gateway?.loop.run {}
         return await gateway(app)
     }
 }
