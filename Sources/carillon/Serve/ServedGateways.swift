@@ -114,6 +114,11 @@ actor ServedGateways {
             ground.log.notice(
                 "its credential can be used now", [.app: app.id.name, .event: "credential.rotated"])
         }
+        if app.gateway.feedback != nil {
+            ground.log.notice(
+                "its feedback service is not read: to read clears the list, and nothing here keeps it yet",
+                [.app: app.id.name])
+        }
         let own = ground.loops.next()
         var settings = loaded.gateway.settings(resolver: ground.resolver)
         settings.policy.minimum = connections.lowerBound
@@ -125,11 +130,6 @@ actor ServedGateways {
             tokens: tokens(loaded, journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
-        if app.gateway.feedback != nil {
-            ground.log.notice(
-                "its feedback service is not read: to read clears the list, and nothing here keeps it yet",
-                [.app: app.id.name])
-        }
         watch(loaded, journal)
     }
 

@@ -106,11 +106,21 @@ struct ServeScene {
             "{ data: 'data', http: { listen: '\(http)' }, \(more) apps: { \(apps.joined(separator: "\n")) } }")
     }
 
-    /// Puts another certificate in place, of the authority that the simulator trusts.
+    /// The one that the simulator trusts.
+    var authority: CertificateAuthority {
+        get throws {
+            let files = simulator.directory.path + "/simulator"
+            return try CertificateAuthority(certificate: .file("\(files)/ca.pem"), key: .file("\(files)/ca.key"))
+        }
+    }
+
+    /// Puts another certificate in place.
     @discardableResult
-    func issue(_ name: String = "push.pem", days: Int64 = 300, topic: String = "com.example.shop") throws -> String {
-        let files = simulator.directory.path + "/simulator"
-        let authority = try CertificateAuthority(certificate: .file("\(files)/ca.pem"), key: .file("\(files)/ca.key"))
+    func issue(
+        _ name: String = "push.pem", days: Int64 = 300, topic: String = "com.example.shop",
+        by other: CertificateAuthority? = nil
+    ) throws -> String {
+        let authority = try other ?? self.authority
         let now = WallTime.current().milliseconds
         let issued = try authority.issue(
             CertificateRequest(
@@ -119,5 +129,12 @@ struct ServeScene {
                     notBefore: WallTime(milliseconds: now - 86_400_000),
                     notAfter: WallTime(milliseconds: now + days * 86_400_000 + 3_600_000))))
         return try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
+    }
+
+    /// For the HTTP port.
+    func issueServer(_ name: String, commonName: String) throws {
+        let issued = try authority.issue(
+            CertificateRequest(commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"]))
+        _ = try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
     }
 }

@@ -138,4 +138,68 @@ import Testing
         #expect(ended.status == 0)
         #expect(!ended.output.contains("credential.expiring"))
     }
+
+    @Test func `a credential that is refused halts its app until there is another`() async throws {
+        let scene = try await ServeScene()
+        // Of an authority that the push service does not know.
+        try scene.issue(by: TestCertificates.shared.authority)
+        let serve = try await RunningServe(
+            try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'")))
+        try await serve.line("credential.failed", "app=shop")
+        let unready = try await serve.get("/readyz")
+        #expect(unready.status == "503")
+        #expect(unready.body.contains(#""reason":"halted: "#))
+        #expect(try await serve.get("/metrics").body.contains(#"gateway_state{app="shop",status="halted"} 1"#))
+        // The same again: who asks for it may have mended the other side.
+        serve.reload()
+        try await serve.line("credential.rotated", "app=shop")
+        try await serve.line("credential.failed", "app=shop")
+        try scene.issue()
+        serve.reload()
+        try await serve.line("connection.up", "app=shop")
+        #expect(try await serve.get("/readyz").status == "200")
+        #expect(try await serve.stop().status == 0)
+    }
+
+    @Test func `the certificate of the HTTP port is renewed by a reload`() async throws {
+        let scene = try await ServeScene()
+        try scene.issueServer("http.pem", commonName: "The first")
+        let tls = "http: { listen: '127.0.0.1:0', tls: { certificate: 'http.pem' } },"
+        let file = try scene.directory.write(
+            "carillon.json5", "{ data: 'data', \(tls) apps: { \(scene.app("shop")) } }")
+        let serve = try await RunningServe(file)
+        func shown() async throws -> String {
+            let url = try #require(serve.served.http)
+            #expect(url.hasPrefix("https://"))
+            let ended = try await ChildProcess.run(
+                "curl", ["-v", "--silent", "--cacert", scene.simulator.field("ca"), "\(url)/healthz"])
+            #expect(ended.output == "ok\n")
+            return ended.errors
+        }
+        #expect(try await shown().contains("CN=The first"))
+        try scene.issueServer("http.pem", commonName: "The second")
+        serve.reload()
+        try await serve.line("configuration.reloaded")
+        #expect(try await shown().contains("CN=The second"))
+        _ = try scene.directory.write("http.pem", "nothing")
+        serve.reload()
+        try await serve.line("http.tls cannot be used")
+        try await serve.line("configuration.reloaded")
+        #expect(try await shown().contains("CN=The second"))
+        #expect(try await serve.stop().status == 0)
+    }
+
+    @Test func `an app of the binary protocol connects, and its feedback is left where it is`() async throws {
+        let scene = try await ServeScene()
+        try scene.issue()
+        let serve = try await RunningServe(
+            try scene.configure(
+                scene.app(
+                    "shop", credential: "certificate: 'push.pem'", gateway: "protocol: 'binary'",
+                    port: scene.simulator.field("binary"))))
+        try await serve.line("its feedback service is not read", "app=shop")
+        try await serve.line("connection.up", "app=shop")
+        #expect(try await serve.get("/readyz").status == "200")
+        #expect(try await serve.stop().status == 0)
+    }
 }
