@@ -7,7 +7,7 @@ enum Carillon {
 
     /// Every verb that there is, in the order in which help lists them.
     static let verbs: [Verb] = [
-        ScaleVerb.verb, KeysVerb.verb, SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
+        ServeVerb.verb, ScaleVerb.verb, KeysVerb.verb, SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
     ]
 
     static func main() async {

@@ -1,7 +1,7 @@
 import PushLogic
 package import PushLoop
 package import PushModel
-import PushTransport
+package import PushTransport
 
 /// The connections of one app: takes deliveries from their owner, spreads them, and reports each exactly once.
 ///
@@ -87,11 +87,26 @@ package actor Gateway {
     }
 
     /// Another credential is in force. What was halted goes on; new connections are made by `connect`, old ones drain
-    /// as new ones take their place. Nothing is lost.
+    /// as new ones take their place. Nothing is lost. `place`: where the push service is from now on, if that changed
+    /// too; its certificate is made out to that host.
     package nonisolated func credentialChanged(
-        connect: @escaping GatewaySettings.Connect, tokens: TokenSource?
+        connect: @escaping GatewaySettings.Connect, tokens: TokenSource?, place: HostPort? = nil
     ) {
-        enter { $0.rotate(connect, tokens) }
+        enter {
+            if let place, place != $0.settings.place {
+                $0.settings.place = place
+                $0.settings.serverName = place.host
+            }
+            $0.rotate(connect, tokens)
+        }
+    }
+
+    /// How often it may connect (nil: without limit), and how long a quiet connection above the minimum is kept.
+    package nonisolated func pace(connectsPerMinute: Int?, shrinkAfter: Duration) {
+        enter {
+            $0.run(
+                $0.machine.pace(connectsPerMinute: connectsPerMinute, shrinkAfter: shrinkAfter, now: $0.loop.now))
+        }
     }
 
     private nonisolated func enter(_ work: @escaping @Sendable (isolated Gateway) -> Void) {

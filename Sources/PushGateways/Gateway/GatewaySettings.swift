@@ -58,7 +58,7 @@ package struct GatewaySettings: Sendable {
 
     package let app: AppID
     /// The push service. A name is looked up before every connection.
-    package let place: HostPort
+    package internal(set) var place: HostPort
     /// What its certificate is made out to, if that is not the host.
     package var serverName: String
     package var policy = GatewayPolicy()

@@ -21,10 +21,10 @@ package struct ConnectBudget: Sendable {
         }
     }
 
-    private let isLimited: Bool
+    private var isLimited: Bool
     private let fixedBurst: Int?
     /// Between two tokens, in nanoseconds.
-    private let interval: Int64
+    private var interval: Int64
     private var burst: Int64
     /// Saved up, in nanoseconds: one token is an `interval`. Whole numbers, so that a deadline is never just missed.
     private var saved: Int64
@@ -33,10 +33,14 @@ package struct ConnectBudget: Sendable {
 
     init(_ policy: Policy, maximum: Int) {
         isLimited = policy.perMinute != nil
-        interval = 60_000_000_000 / Int64(min(max(policy.perMinute ?? 1, 1), 60_000))
+        interval = Self.interval(policy.perMinute)
         fixedBurst = policy.burst
         burst = Int64(Self.burst(policy.burst, maximum))
         saved = burst * interval
+    }
+
+    private static func interval(_ perMinute: Int?) -> Int64 {
+        60_000_000_000 / Int64(min(max(perMinute ?? 1, 1), 60_000))
     }
 
     private static func burst(_ fixed: Int?, _ maximum: Int) -> Int {
@@ -49,6 +53,16 @@ package struct ConnectBudget: Sendable {
         guard raised > burst else { return }
         saved += (raised - burst) * interval
         burst = raised
+    }
+
+    /// Another rate from now on; what was saved up stays, by number.
+    mutating func change(perMinute: Int?, now: MonotonicTime) {
+        count(now)
+        let new = Self.interval(perMinute)
+        let (number, rest) = saved.quotientAndRemainder(dividingBy: interval)
+        saved = number * new + Int64(Double(rest) / Double(interval) * Double(new))
+        isLimited = perMinute != nil
+        interval = new
     }
 
     /// Whether a connection may be begun now; if so, it is counted.

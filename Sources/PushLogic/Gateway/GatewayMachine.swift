@@ -31,7 +31,7 @@ package struct GatewayMachine: ~Copyable {
         case ending
     }
 
-    package let policy: GatewayPolicy
+    package private(set) var policy: GatewayPolicy
     var range: ConnectionRange
     /// How many connections there are to be now, within the range.
     package internal(set) var wanted: Int
@@ -125,6 +125,14 @@ package struct GatewayMachine: ~Copyable {
         budget.raise(toMaximum: range.maximum)
         load.reset()
         announceScale(.asked)
+        return settle(now)
+    }
+
+    /// Live, from a reload: how often it may connect, and how long a quiet connection is kept.
+    package mutating func pace(connectsPerMinute: Int?, shrinkAfter: Duration, now: MonotonicTime) -> [Action] {
+        policy.connects.perMinute = connectsPerMinute
+        policy.shrinkAfter = shrinkAfter
+        budget.change(perMinute: connectsPerMinute, now: now)
         return settle(now)
     }
 

@@ -5,6 +5,7 @@ import Synchronization
 package final class LogOutput: Sendable {
     private struct State {
         var line: LogLine
+        var format: LogFormat
         var limiter: LogRateLimiter?
         var lost: UInt64 = 0
     }
@@ -13,7 +14,6 @@ package final class LogOutput: Sendable {
     package static let maximumLineLength = 4096
 
     private let descriptor: CInt
-    private let format: LogFormat
     private let threshold: Atomic<UInt8>
     private let clock: @Sendable () -> (WallTime, MonotonicTime)
     private let state: Locked<State>
@@ -34,16 +34,22 @@ package final class LogOutput: Sendable {
     ) {
         precondition(maximumLineLength >= 256, "a log line needs room for at least 256 bytes")
         self.descriptor = descriptor
-        self.format = format
         self.clock = clock
         threshold = Atomic(level.rawValue)
-        state = Locked(State(line: LogLine(limit: maximumLineLength), limiter: limit.map { LogRateLimiter($0) }))
+        state = Locked(
+            State(line: LogLine(limit: maximumLineLength), format: format, limiter: limit.map { LogRateLimiter($0) }))
     }
 
     /// May be changed at any time, as a reload of the configuration does.
     package var level: LogLevel {
         get { LogLevel(rawValue: threshold.load(ordering: .relaxed)) ?? .info }
         set { threshold.store(newValue.rawValue, ordering: .relaxed) }
+    }
+
+    /// Likewise; of the next line.
+    package var format: LogFormat {
+        get { state.withLock { $0.format } }
+        set { state.withLock { $0.format = newValue } }
     }
 
     package func isEnabled(_ level: LogLevel) -> Bool {
@@ -96,7 +102,7 @@ package final class LogOutput: Sendable {
 
     private func write(_ record: LogRecord, _ state: inout State) {
         state.line.removeAll()
-        format.write(record, to: &state.line)
+        state.format.write(record, to: &state.line)
         if !send(state.line.bytes) {
             state.lost += 1
         }

@@ -37,7 +37,10 @@ package final class HTTP1Server: TickEndFlushing {
 
     let loop: EventLoop
     let limits: HTTP1Limits
-    private let tls: TLSContext?
+    /// Of connections accepted from now on. Whether there is any is for its life: a port does not change its nature.
+    package var tls: TLSContext? {
+        didSet { precondition((tls == nil) == (oldValue == nil), "an HTTP/1.1 server keeps to TLS or does without") }
+    }
     /// Nil once closed: what it holds may hold this server, by a responder it has kept.
     private var handler: Handler?
     private var http: OpaquePointer?

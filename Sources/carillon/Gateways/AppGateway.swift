@@ -73,13 +73,13 @@ struct AppGateway: Sendable {
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle
-        // What Apple takes for an attack is nobody's business on this machine.
-        if SocketAddress(ip: place.host, port: 0)?.isLoopback == true {
-            settings.policy.connects = .unlimited
-        } else {
-            settings.policy.connects.perMinute = app.gateway.connectsPerMinute
-        }
+        settings.policy.connects.perMinute = connectsPerMinute
         return settings
+    }
+
+    /// Nil: without limit. What Apple takes for an attack is nobody's business on this machine.
+    var connectsPerMinute: Int? {
+        SocketAddress(ip: place.host, port: 0)?.isLoopback == true ? nil : app.gateway.connectsPerMinute
     }
 
     func open(

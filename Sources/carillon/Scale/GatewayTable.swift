@@ -19,7 +19,7 @@ struct GatewayTable {
             let allowed = wereScaled ? "\(scale) connections from now on" : "\(scale) connections"
             let first =
                 "\(terminal.coloured(Self.plain(gateway.app), .bold)) (\(Self.plain(gateway.environment))): "
-                + "\(Self.plain(gateway.state)), \(allowed), \(gateway.queue) queued, room for \(gateway.credit)\n"
+                + "\(Self.plain(gateway.state, upTo: 400)), \(allowed), \(gateway.queue) queued, room for \(gateway.credit)\n"
             if gateway.connections.isEmpty { return first + "  no connections\n" }
             return first
                 + terminal.table(Self.heading, gateway.connections.map(Self.row)) { column, cell in
@@ -38,10 +38,10 @@ struct GatewayTable {
     }
 
     /// What a push service said may hold anything; a terminal must not obey it.
-    private static func plain(_ text: String) -> String {
+    private static func plain(_ text: String, upTo length: Int = 80) -> String {
         String(
             String.UnicodeScalarView(
-                text.unicodeScalars.prefix(80).map { $0.properties.generalCategory == .control ? "?" : $0 }))
+                text.unicodeScalars.prefix(length).map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 
     /// The two largest units: `2d 3h`, `4m 10s`.

@@ -1,9 +1,11 @@
+import FoundationEssentials
 import PushLoop
+import PushModel
 import PushSimulator
 import PushTransport
 
-/// A few notifications to the simulated Apple, over real TLS and HTTP/2 with a real provider token, and what becomes
-/// of each: what a newcomer sees first.
+/// A few notifications through a real gateway to the simulated Apple, with a real provider token over TLS and HTTP/2,
+/// and what becomes of each: what a newcomer sees first.
 struct Demonstration {
     struct Device: Sendable {
         let owner: String
@@ -15,14 +17,9 @@ struct Demonstration {
     struct Notification: Sendable {
         let name: String
         let device: Device
-        let body: String
-        /// The outcome that makes the demonstration a success.
+        let payload: String
+        /// The answer that makes the demonstration a success.
         let expected: String
-    }
-
-    struct Outcome: Sendable {
-        var text: String
-        var took: Duration
     }
 
     let service: LoopBound<SimulatorService>
@@ -42,51 +39,44 @@ struct Demonstration {
 
     private static let notifications = [
         Notification(
-            name: "order-4711-shipped", device: phone, body: alert("Your order is on its way."), expected: "200"),
+            name: "order-4711-shipped", device: phone, payload: alert("Your order is on its way."), expected: "200"),
         Notification(
-            name: "order-4711-shipped", device: tablet, body: alert("Your order is on its way."), expected: "200"),
+            name: "order-4711-shipped", device: tablet, payload: alert("Your order is on its way."), expected: "200"),
         Notification(
-            name: "order-4712-shipped", device: gone, body: alert("Your order is on its way."),
+            name: "order-4712-shipped", device: gone, payload: alert("Your order is on its way."),
             expected: "410 Unregistered"),
         Notification(
-            name: "order-4713-shipped", device: other, body: alert("Your order is on its way."),
+            name: "order-4713-shipped", device: other, payload: alert("Your order is on its way."),
             expected: "400 DeviceTokenNotForTopic"),
         Notification(
-            name: "newsletter-46", device: phone, body: alert(String(repeating: "News! ", count: 800)),
+            name: "newsletter-46", device: phone, payload: alert(String(repeating: "News! ", count: 800)),
             expected: "413 PayloadTooLarge"),
-        Notification(name: "order-4714-shipped", device: phone, body: "{\"aps\":", expected: "400 PayloadEmpty"),
+        Notification(name: "order-4714-shipped", device: phone, payload: "{\"aps\":", expected: "400 PayloadEmpty"),
     ]
 
-    /// True when every notification ended as it should.
+    /// True when every notification ended as it should, on both sides.
     func run() async throws -> Bool {
         let output = Terminal.output
         try await registerDevices()
         output.write(
             "\n"
                 + output.coloured(
-                    "Sending \(Self.notifications.count) notifications to 4 devices of com.example.shop", .bold) + "\n")
-        // One token for all: Apple refuses those who mint one for each notification.
-        let token = try providerToken()
-        let sender = DemonstrationSender(
-            paths: Self.notifications.map { Array("/3/device/\($0.device.token)".utf8) },
-            request: prepare(token: token), bodies: Self.notifications.map { Array($0.body.utf8) })
-        let outcomes = try await sender.send(to: places.provider, trusting: files)
-
-        var isAsExpected = true
-        var rows: [[String]] = []
-        for (notification, outcome) in zip(Self.notifications, outcomes) {
-            if outcome.text != notification.expected { isAsExpected = false }
-            rows.append([
-                notification.name, notification.device.owner, outcome.text, milliseconds(outcome.took),
-                Self.meaning(outcome.text),
-            ])
+                    "Sending \(Self.notifications.count) notifications to 4 devices of \(SimulatorFiles.clientTopic)",
+                    .bold) + "\n")
+        let reports = try await send(Self.deliveries())
+        let rows = zip(Self.notifications, reports).map { notification, report in
+            [
+                notification.name, notification.device.owner, Self.answer(report.outcome),
+                Self.milliseconds(report.latency), report.delivery.apnsID.description,
+            ]
         }
         output.write(
-            output.table(["notification", "device", "answer", "took", "which means"], rows) { column, cell in
+            output.table(["notification", "device", "answer", "took", "apns-id"], rows) { column, cell in
                 guard column == 2 else { return nil }
                 return cell == "200" ? .green : .yellow
             })
-        return try await checkRecord(isAsExpected)
+        output.write("\n" + output.table(["answer", "which means", "what to do"], Self.meanings(reports)))
+        return try await isRight(reports)
     }
 
     private func registerDevices() async throws {
@@ -104,60 +94,101 @@ struct Demonstration {
         }
     }
 
-    private func prepare(token: String) -> HTTP2PreparedRequest {
-        HTTP2PreparedRequest(
-            [
-                .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-                .init(":authority", .fixed(places.provider.description)), .init(":path", .perRequest, .once),
-                .init("authorization", .fixed("bearer \(token)")),
-                .init("apns-topic", .fixed(SimulatorFiles.clientTopic)), .init("apns-push-type", .fixed("alert")),
-            ])
-    }
-
-    /// A JWT as Apple asks for it: ES256, key id, team, time of issue.
-    private func providerToken() throws -> String {
-        let header = "{\"alg\":\"ES256\",\"kid\":\"\(SimulatorFiles.keyID)\"}"
-        let claims = "{\"iss\":\"\(SimulatorFiles.teamID)\",\"iat\":\(WallTime.current().seconds)}"
-        let input = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
-        return input + "." + Base64URL.encode(try files.providerKey.sign(Array(input.utf8)))
-    }
-
-    /// The other side is asked as well: what was sent must be what was received, once each.
-    private func checkRecord(_ isAsExpected: Bool) async throws -> Bool {
-        let counts = await service.with { service in
-            service.machine.control(ControlRequest(method: "GET", path: "/counts"), now: .current())
+    private static func deliveries() throws -> [Delivery] {
+        // What cannot be sent in this time is given up: a demonstration must end.
+        let expiry = WallTime.current().seconds + 20
+        return try notifications.enumerated().map { place, notification in
+            guard let id = MessageID(notification.name), let token = DeviceToken(hex: notification.device.token) else {
+                throw Failure(.failed, "\(notification.name) has an id or a token that is none")
+            }
+            let message = Message(id: id, app: app, expiresAt: expiry, payload: Array(notification.payload.utf8))
+            return Delivery(
+                ticket: UInt64(place), message: message, token: token,
+                apnsID: .derived(app: app, message: id, token: token))
         }
-        let received = await service.with { $0.machine.log.total }
-        let text = String(decoding: counts.body, as: UTF8.self).trimmed
-        let isComplete = received == UInt64(Self.notifications.count)
+    }
+
+    // MARK: Both sides
+
+    private struct Received: Decodable {
+        let id: String
+        let status: Int
+    }
+
+    /// The other side is asked as well: what was sent must be what was received, once each, with the same answer.
+    private func isRight(_ reports: [DeliveryReport]) async throws -> Bool {
+        let (counts, record) = await service.with { service in
+            let ask = { (path: String) in
+                service.machine.control(ControlRequest(method: "GET", path: path), now: .current()).body
+            }
+            return (ask("/counts"), ask("/received"))
+        }
+        let decoder = JSONDecoder()
+        let received = try record.split(separator: UInt8(ascii: "\n")).map {
+            try decoder.decode(Received.self, from: Data($0))
+        }
+        let isAsExpected =
+            reports.count == Self.notifications.count
+            && zip(Self.notifications, reports).allSatisfy { $0.expected == Self.answer($1.outcome) }
+        let isTheSame =
+            received.count == reports.count
+            && reports.allSatisfy { report in
+                let id = report.delivery.apnsID.description
+                return received.filter { $0.id == id && $0.status == Self.status(report.outcome) }.count == 1
+            }
+        let text = String(decoding: counts, as: UTF8.self).filter { !$0.isNewline }
         Terminal.output.write("\nThe simulator counted for itself: \(text)\n")
         let (verdict, colour): (String, Terminal.Colour) =
-            isAsExpected && isComplete
-            ? ("Every notification reached the outcome that it should.", .green)
+            isAsExpected && isTheSame
+            ? ("Every notification reached the outcome that it should, and both sides say the same.", .green)
             : ("Something did not end as it should.", .red)
         Terminal.output.write(Terminal.output.coloured(verdict, colour) + "\n")
-        return isAsExpected && isComplete
+        return isAsExpected && isTheSame
     }
 
-    private static func meaning(_ outcome: String) -> String {
+    // MARK: In words
+
+    private static func status(_ outcome: DeliveryOutcome) -> Int {
         switch outcome {
-        case "200": "accepted by the provider"
-        case "410 Unregistered": "the app is gone from that device: forget the token"
-        case "400 DeviceTokenNotForTopic": "the token belongs to another app"
-        case "413 PayloadTooLarge": "an alert may have 4096 bytes"
-        case "400 PayloadEmpty": "the payload is not a JSON object"
-        default: "not expected here"
+        case .accepted: 200
+        case .rejected(let refusal, _), .retry(_, let refusal): refusal.status
+        case .unknown, .expired, .returned: 0
         }
     }
 
-    private func milliseconds(_ duration: Duration) -> String {
+    private static func answer(_ outcome: DeliveryOutcome) -> String {
+        switch outcome {
+        case .accepted: "200"
+        case .rejected(let refusal, _), .retry(_, let refusal):
+            "\(refusal.status)\(refusal.reason.map { " \($0)" } ?? "")"
+        case .unknown(let cause): "none: \(cause.rawValue)"
+        case .expired: "not sent in time"
+        case .returned: "not sent"
+        }
+    }
+
+    /// Each answer once.
+    private static func meanings(_ reports: [DeliveryReport]) -> [[String]] {
+        var rows: [[String]] = []
+        for report in reports {
+            let (meaning, advice) = explanation(report.outcome)
+            let row = [answer(report.outcome), meaning, advice]
+            if !rows.contains(row) { rows.append(row) }
+        }
+        return rows
+    }
+
+    private static func explanation(_ outcome: DeliveryOutcome) -> (String, String) {
+        switch outcome {
+        case .accepted: ("the provider took it; whether the device got it nobody says", "-")
+        case .rejected(let refusal, _), .retry(_, let refusal): refusal.explanation
+        case .unknown: ("it was sent, and no answer came: the provider may have taken it", "send it again, or do not")
+        case .expired, .returned: ("it did not go out", "see why no connection came up")
+        }
+    }
+
+    private static func milliseconds(_ duration: Duration) -> String {
         let tenths = Int((duration.inSeconds * 10_000).rounded())
         return "\(tenths / 10).\(tenths % 10) ms"
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed())
     }
 }

@@ -28,6 +28,8 @@ final class GatewayOwner {
     private let deliveries: [Delivery]
     private let resendsUnknown: Bool
     private let done: EventRecorder<Book>
+    /// Told how many have ended, each time that one has.
+    private let progress: (Int, Gateway) -> Void
     private var book: Book
     private var gateway: Gateway?
     private var ready: [Int]
@@ -35,7 +37,11 @@ final class GatewayOwner {
     /// How many may be submitted in all.
     private var credit: UInt64 = 0
 
-    init(on loop: EventLoop, _ deliveries: [Delivery], resendsUnknown: Bool, done: EventRecorder<Book>) {
+    init(
+        on loop: EventLoop, _ deliveries: [Delivery], resendsUnknown: Bool, done: EventRecorder<Book>,
+        progress: @escaping (Int, Gateway) -> Void = { _, _ in }
+    ) {
+        self.progress = progress
         self.loop = loop
         self.deliveries = deliveries
         self.resendsUnknown = resendsUnknown
@@ -103,6 +109,7 @@ final class GatewayOwner {
     private func end(_ number: Int, _ outcome: DeliveryOutcome) {
         book.terminal[number] = outcome
         book.left -= 1
+        if let gateway { progress(deliveries.count - book.left, gateway) }
         if book.isComplete { done.record(book) }
     }
 
@@ -110,13 +117,15 @@ final class GatewayOwner {
     static func send(
         _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
         resendsUnknown: Bool = true, loops: [EventLoop] = [], change: (inout GatewaySettings) -> Void = { _ in },
-        connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in }
+        connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in },
+        tokens: TokenSource?? = .none, progress: @escaping @Sendable (Int, Gateway) -> Void = { _, _ in }
     ) async throws -> Book {
         let done = EventRecorder<Book>()
         let loop = apple.clientLoop
         let owner = await loop.run {
             LoopBound(
-                GatewayOwner(on: loop, deliveries, resendsUnknown: resendsUnknown, done: done), on: loop)
+                GatewayOwner(
+                    on: loop, deliveries, resendsUnknown: resendsUnknown, done: done, progress: progress), on: loop)
         }
         let connectionSettings = try apple.settings { settings in
             // A peer that answers nothing is found out by PING, soon; one that is only slow, as under a sanitizer, is
@@ -144,7 +153,8 @@ final class GatewayOwner {
         change(&settings)
         let gateway = Gateway(
             on: loop, connectionLoops: loops.isEmpty ? [loop] : loops, settings: settings,
-            client: GatewayClient(loop: loop) { owner.wrapped.take($0) }, tokens: try TestTokens(apple).source)
+            client: GatewayClient(loop: loop) { owner.wrapped.take($0) }, tokens: try tokens ?? TestTokens(apple).source
+        )
         await owner.with { $0.own(gateway) }
         let book = await done.wait(count: 1)[0]
         await gateway.drain(within: .seconds(5))

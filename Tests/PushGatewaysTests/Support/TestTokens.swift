@@ -12,9 +12,9 @@ final class TestTokens: Sendable {
     private let apple: SimulatedApple
     private let state: Locked<State>
 
-    init(_ apple: SimulatedApple) throws {
+    init(_ apple: SimulatedApple, generation: UInt64 = 1) throws {
         self.apple = apple
-        state = Locked(State(current: try apple.token(generation: 1)))
+        state = Locked(State(current: try apple.token(generation: generation)))
     }
 
     var source: TokenSource {

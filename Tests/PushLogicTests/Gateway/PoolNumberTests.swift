@@ -134,4 +134,49 @@ import Testing
         pool.pass(.seconds(1))
         #expect(pool.take().closes == [first])
     }
+
+    @Test func `Another pace holds from now on, and what was saved up stays`() {
+        let pool = PoolScript {
+            $0.minimum = 1
+            $0.maximum = 1
+            $0.connects.burst = 2
+            $0.connects.perMinute = 1
+            $0.breaker.connectFailures = 100
+            $0.reconnect = Backoff(first: .milliseconds(1), longest: .milliseconds(1))
+        }
+        // Both that were saved up, and then none for a minute.
+        for _ in 0..<2 {
+            pool.pass(.milliseconds(2))
+            for (id, _) in pool.lookUps() { pool.close(id, .unreachable) }
+        }
+        pool.pass(.seconds(10))
+        #expect(pool.lookUps().isEmpty)
+        pool.input { $0.pace(connectsPerMinute: 60, shrinkAfter: .seconds(1), now: $1) }
+        pool.pass(.seconds(1))
+        let third = pool.lookUps()
+        #expect(third.count == 1)
+        for (id, _) in third { pool.close(id, .unreachable) }
+        pool.input { $0.pace(connectsPerMinute: nil, shrinkAfter: .seconds(1), now: $1) }
+        for _ in 0..<20 {
+            pool.pass(.milliseconds(2))
+            for (id, _) in pool.lookUps() { pool.close(id, .unreachable) }
+        }
+        #expect(pool.failures > 10)
+    }
+
+    @Test func `A shorter rest is heeded by a gateway that runs`() {
+        let pool = PoolScript { $0.maximum = 2 }
+        pool.input { $0.scale(minimum: 2, maximum: 2, now: $1) }
+        let both = pool.bringUp()
+        pool.input { $0.scale(minimum: 1, maximum: 2, now: $1) }
+        for id in both {
+            pool.hand(10)
+            pool.accept(1, on: id)
+        }
+        pool.pass(.seconds(600))
+        #expect(pool.wanted == 2)
+        pool.input { $0.pace(connectsPerMinute: nil, shrinkAfter: .seconds(60), now: $1) }
+        pool.pass(.seconds(61))
+        #expect(pool.wanted == 1)
+    }
 }

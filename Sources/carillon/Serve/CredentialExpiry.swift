@@ -1,0 +1,111 @@
+import PushLogic
+import PushLoop
+import PushModel
+
+/// Says 30, 7 and 1 days ahead that a credential ends, each once, also across restarts.
+///
+/// Pinned to a loop. What was said is written down after it was said: a crash in between says it twice.
+actor CredentialExpiry {
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    private let record: ExpiryRecord
+    private let files: BlockingPool
+    private let log: Logger
+    private var watch: ExpiryWatch
+    /// The nearest window that was said, by app.
+    private var said: [String: ExpiryWatch.Said] = [:]
+    private var timer: TimerID?
+    private var isStopped = false
+    private var writing: Task<Void, Never>?
+    private var isDirty = false
+
+    /// - Parameter said: what earlier runs said.
+    init(on loop: EventLoop, said: [ExpiryWatch.Said], record: ExpiryRecord, files: BlockingPool, log: Logger) {
+        self.loop = loop
+        self.record = record
+        self.files = files
+        self.log = log
+        watch = ExpiryWatch(said: said)
+        for one in said {
+            let last = self.said[one.name]
+            if last.map({ ($0.notAfter, $0.window) < (one.notAfter, one.window) }) ?? true { self.said[one.name] = one }
+        }
+    }
+
+    // MARK: From anywhere
+
+    /// Nil: it does not expire.
+    nonisolated func watch(_ app: AppID, notAfter: WallTime?) {
+        run { if let notAfter { $0.watch.watch(app.name, notAfter: notAfter) } else { $0.remove(app.name) } }
+    }
+
+    nonisolated func forget(_ app: AppID) { run { $0.remove(app.name) } }
+
+    /// Says what is due, and from then on by itself what becomes due.
+    nonisolated func look() { run { $0.lookNow() } }
+
+    private nonisolated func run(_ work: @escaping @Sendable (isolated CredentialExpiry) -> Void) {
+        loop.execute { self.assumeIsolated { work($0) } }
+    }
+
+    /// Returns when what was said is written down.
+    func stop() async {
+        isStopped = true
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        while let writing { await writing.value }
+    }
+
+    // MARK: On the loop
+
+    private func remove(_ name: String) {
+        watch.forget(name)
+        if said.removeValue(forKey: name) != nil { write() }
+    }
+
+    private func lookNow() {
+        guard !isStopped else { return }
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        let now = WallTime.current()
+        let notices = watch.look(at: now)
+        for notice in notices {
+            let days = max(0, notice.secondsLeft) / 86_400
+            log.warning(
+                "its certificate ends in \(days == 1 ? "a day" : "\(days) days"); put a new one in place, then send SIGHUP",
+                [
+                    .app: notice.said.name, .event: "credential.expiring", .expires: notice.said.notAfter,
+                    .windowDays: notice.said.window.days,
+                ])
+            said[notice.said.name] = notice.said
+        }
+        if !notices.isEmpty { write() }
+        guard let next = watch.nextLook(after: now) else { return }
+        let wait = Duration.milliseconds(max(1000, next.milliseconds - now.milliseconds))
+        timer = loop.schedule(after: wait) { [weak self] in
+            self?.assumeIsolated {
+                $0.timer = nil
+                $0.lookNow()
+            }
+        }
+    }
+
+    private func write() {
+        isDirty = true
+        guard writing == nil else { return }
+        writing = Task {
+            while isDirty {
+                isDirty = false
+                let list = said.values.sorted { $0.name < $1.name }
+                do {
+                    try await files.run { [record] in try record.write(list) }
+                } catch {
+                    log.warning(
+                        "cannot write down that an expiry was announced; a restart announces it again",
+                        [.file: record.path, .error: "\(error)"])
+                }
+            }
+            writing = nil
+        }
+    }
+}

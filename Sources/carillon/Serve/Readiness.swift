@@ -1,0 +1,21 @@
+/// Whether a push would go out now, app by app.
+struct Readiness: Codable, Sendable, Equatable {
+    struct App: Codable, Sendable, Equatable {
+        let app: String
+        let ready: Bool
+        /// What keeps it.
+        var reason: String?
+    }
+
+    let ready: Bool
+    let apps: [App]
+
+    init(_ served: [ServedStatus]) {
+        apps = served.map { status in
+            let obstacle = status.obstacle
+            return App(app: status.app.id.name, ready: obstacle == nil, reason: obstacle)
+        }
+        // With no app nothing would go out either.
+        ready = !apps.isEmpty && apps.allSatisfy(\.ready)
+    }
+}

@@ -1,0 +1,166 @@
+import Glibc
+import PushGateways
+import PushLogic
+import PushLoop
+import PushTransport
+
+/// The root: everything that `carillon serve` runs is made and put together here, and taken down here.
+final class RunningCarillon: Sendable {
+    private let source: ConfigurationSource
+    private let configuration: Locked<Configuration>
+    private let output: LogOutput
+    private let log: Logger
+    /// Without a limit: what was asked for with SIGHUP is told whole.
+    private let reloadOutput: LogOutput
+    private let lock: DataLock
+    private let loops: LoopGroup
+    private let home: EventLoop
+    private let files: BlockingPool
+    private let signals: ServeSignals
+    private let signalSource: LoopBound<SignalSource>
+    private let expiry: CredentialExpiry
+    private let gateways: ServedGateways
+    private let control: ControlServer
+    private let http: HTTPPort?
+
+    /// Everything is open when it returns; connections come up in their own time.
+    init(_ source: ConfigurationSource, _ parsed: Configuration.Parsed) async throws {
+        let configuration = parsed.configuration
+        self.source = source
+        self.configuration = Locked(configuration)
+        let output = LogOutput(format: configuration.log.format.forLog, level: configuration.log.level)
+        let log = Logger("serve", to: output)
+        (self.output, self.log) = (output, log)
+        reloadOutput = LogOutput(format: configuration.log.format.forLog, level: configuration.log.level, limit: nil)
+        let lock = try DataLock(directory: configuration.data)
+        self.lock = lock
+        for warning in parsed.warnings { log.warning("\(warning.description)") }
+
+        let loops = LoopGroup()
+        let home = loops.loops[0]
+        let files = BlockingPool(name: "files", threadCount: 2, queueLimit: 64)
+        (self.loops, self.home, self.files) = (loops, home, files)
+        let metrics = MetricsRegistry()
+        ProcessMetrics.register(in: metrics)
+
+        let record = ExpiryRecord(directory: configuration.data)
+        var said: [ExpiryWatch.Said] = []
+        do {
+            said = try await files.run { try record.read() }
+        } catch {
+            log.warning(
+                "cannot read which expiries were announced; they are announced again",
+                [.file: record.path, .error: "\(error)"])
+        }
+        let expiry = CredentialExpiry(on: home, said: said, record: record, files: files, log: log)
+        let gateways = ServedGateways(
+            on: home,
+            ServedGateways.Ground(
+                loops: loops, tokens: ProviderTokens(on: home),
+                resolver: NameResolver(pool: BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)),
+                files: files, metrics: metrics, expiry: expiry, log: log))
+        (self.expiry, self.gateways) = (expiry, gateways)
+
+        let signals = ServeSignals {
+            log.notice("stopping at once: what is on its way is given up")
+            Task { await gateways.drain(within: .zero) }
+            // Whatever else may hold it up.
+            home.executeUnlessStopped { home.schedule(after: .seconds(3)) { _exit(ExitCode.failed.rawValue) } }
+        }
+        self.signals = signals
+        signalSource = await home.run {
+            LoopBound(SignalSource(on: home, [.hangUp, .terminate, .interrupt]) { signals.came($0) }, on: home)
+        }
+        do {
+            let control = try await ControlServer(lock, on: home, routes: ControlRoutes(GatewayRoutes.all(gateways)))
+            self.control = control
+            do {
+                http =
+                    if let listen = configuration.http.listen {
+                        try await HTTPPort(
+                            configuration.http, at: listen, on: home, files: files,
+                            answers: HealthAnswers(gateways: gateways, metrics: metrics))
+                    } else {
+                        nil
+                    }
+            } catch {
+                await control.stop(within: .zero)
+                throw error
+            }
+        } catch {
+            await home.run { [signalSource] in signalSource.wrapped.cancel() }
+            await loops.shutDown()
+            throw error
+        }
+        await gateways.serve(configuration.apps)
+        log.notice("\(ServeVerb.limits)")
+    }
+
+    func served() async -> Served {
+        Served(
+            data: lock.directory, control: control.socketPath, http: http, apps: await gateways.statuses())
+    }
+
+    /// Until it is told to stop; 0 if what was on its way could be sent.
+    func run(drainingWithin deadline: Duration) async -> ExitCode {
+        while await signals.next() == .reload { await reload() }
+        log.notice("draining: no more than this is waited for what is on its way", [.duration: deadline])
+        await gateways.drain(within: deadline)
+        await expiry.stop()
+        await http?.stop()
+        await control.stop()
+        let hasInsisted = signals.hasInsisted
+        await home.run { [signalSource] in signalSource.wrapped.cancel() }
+        await loops.shutDown()
+        await files.shutDown()
+        log.notice("stopped")
+        output.flushSuppressed()
+        return hasInsisted ? .failed : .done
+    }
+
+    // MARK: Reload
+
+    private func reload() async {
+        let log = Logger("serve", to: reloadOutput)
+        let parsed: Configuration.Parsed
+        do {
+            parsed = try await files.run { [source] in try source.read() }
+        } catch {
+            let faults = (error as? ConfigurationError)?.faults.map(\.description) ?? ["\(error)"]
+            // Each of its own, and none left out: whoever mends the file wants to see them all.
+            for fault in faults { log.error("\(fault)", [.event: "configuration.refused"]) }
+            log.error(
+                "the configuration was not reloaded; the old one stays in force",
+                [.event: "configuration.refused", .count: faults.count])
+            return
+        }
+        for warning in parsed.warnings { log.warning("\(warning.description)") }
+        let old = configuration.withLock { $0 }
+        let changes = old.changes(to: parsed.configuration)
+        for change in changes { log.notice("\(change.description)") }
+        let new = old.reloaded(to: parsed.configuration)
+        configuration.withLock { $0 = new }
+        for output in [output, reloadOutput] {
+            output.level = new.log.level
+            output.format = new.log.format.forLog
+        }
+        if let http, let tls = new.http.tls {
+            do {
+                try await http.renew(tls, files: files)
+            } catch {
+                log.error("\(error.description)", [.event: "configuration.refused"])
+            }
+        }
+        await gateways.serve(new.apps)
+        log.notice("reloaded", [.event: "configuration.reloaded", .count: changes.count])
+    }
+}
+
+extension Configuration.Log.Format {
+    fileprivate var forLog: LogFormat {
+        switch self {
+        case .text: .text(for: 2)
+        case .json: .json
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import FoundationEssentials
+import PushLoop
+import PushTransport
+import TestSupport
+
+@testable import carillon
+
+/// `carillon serve` as a process. Its log comes with its output, so that a test waits for lines and for nothing else.
+final class RunningServe {
+    let process: ChildProcess
+    private(set) var served: Served
+    private let file: String
+    private var lines: [String] = []
+    /// Lines before it have been looked at.
+    private var place = 0
+
+    static let words = ["env", "-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA", ChildProcess.carillon]
+
+    init(_ file: String, _ arguments: [String] = []) async throws {
+        self.file = file
+        process = try ChildProcess(
+            "sh",
+            ["-c", "exec \"$@\" 2>&1", "sh"] + Self.words + ["serve", "--config", file, "--json"] + arguments)
+        while true {
+            guard let line = try await process.line() else {
+                throw ChildProcess.NotStarted(description: "it did not start: \(lines)")
+            }
+            lines.append(line)
+            if line.hasPrefix("{\"apps\"") {
+                served = try JSONDecoder().decode(Served.self, from: Data(line.utf8))
+                return
+            }
+        }
+    }
+
+    /// The next line of the log with all these words; what is before it is not looked at again.
+    @discardableResult
+    func line(_ words: String...) async throws -> String {
+        while true {
+            while place < lines.count {
+                place += 1
+                if words.allSatisfy({ lines[place - 1].contains($0) }) { return lines[place - 1] }
+            }
+            guard let next = try await process.line() else {
+                throw ChildProcess.NotStarted(description: "it ended before \(words): \(lines)")
+            }
+            lines.append(next)
+        }
+    }
+
+    /// Whether a line with these words was among those that were read so far.
+    func hasSaid(_ words: String) -> Bool { lines.contains { $0.contains(words) } }
+
+    func get(_ path: String) async throws -> (status: String, body: String) {
+        let ended = try await ChildProcess.run(
+            "curl", ["--silent", "--show-error", "-w", "\n%{http_code}", "\(served.http ?? "")\(path)"])
+        let parts = ended.output.split(separator: "\n", omittingEmptySubsequences: false)
+        return (parts.last.map(String.init) ?? "", parts.dropLast().joined(separator: "\n"))
+    }
+
+    func gateway(_ app: String = "shop", scaledTo range: String? = nil) async throws -> GatewayAnswer {
+        let scale = range.map { ["--connections", $0] } ?? []
+        let ended = try await ChildProcess.run(
+            Self.words[0], Array(Self.words.dropFirst()) + ["scale", app, "--json", "--config", file] + scale)
+        return try JSONDecoder().decode(GatewayAnswer.self, from: Data(ended.output.utf8))
+    }
+
+    func reload() { process.send(1) }
+
+    /// SIGTERM, and how it ended, with all that it wrote until then and nobody had read.
+    func stop() async throws -> ChildProcess.Ended {
+        process.send(15)
+        return try await process.end()
+    }
+}
+
+/// A simulated Apple, and files for a Carillon that trusts it.
+struct ServeScene {
+    let simulator: RunningSimulator
+    let directory: TemporaryDirectory
+
+    init() async throws {
+        simulator = try await RunningSimulator()
+        directory = try TemporaryDirectory()
+    }
+
+    /// With a provider key, unless told otherwise.
+    func app(
+        _ name: String, topic: String? = nil, credential: String? = nil, gateway: String = "", port: String? = nil
+    ) -> String {
+        let key =
+            "key: '\(simulator.field("key"))', key_id: '\(simulator.field("key_id"))', "
+            + "team_id: '\(simulator.field("team_id"))'"
+        return """
+            \(name): { topic: '\(topic ?? "com.example.\(name)")', environment: 'production',
+              credential: { \(credential ?? key) }, gateway: { \(gateway) },
+              endpoint: { host: '127.0.0.1', port: \(port ?? simulator.field("provider")), trust: '\(simulator.field("ca"))' } },
+            """
+    }
+
+    /// Writes the configuration, in place of the one there is.
+    @discardableResult
+    func configure(_ apps: String..., http: String = "127.0.0.1:0", more: String = "") throws -> String {
+        try directory.write(
+            "carillon.json5",
+            "{ data: 'data', http: { listen: '\(http)' }, \(more) apps: { \(apps.joined(separator: "\n")) } }")
+    }
+
+    /// The one that the simulator trusts.
+    var authority: CertificateAuthority {
+        get throws {
+            let files = simulator.directory.path + "/simulator"
+            return try CertificateAuthority(certificate: .file("\(files)/ca.pem"), key: .file("\(files)/ca.key"))
+        }
+    }
+
+    /// Puts another certificate in place.
+    @discardableResult
+    func issue(
+        _ name: String = "push.pem", days: Int64 = 300, topic: String = "com.example.shop",
+        by other: CertificateAuthority? = nil
+    ) throws -> String {
+        let authority = try other ?? self.authority
+        let now = WallTime.current().milliseconds
+        let issued = try authority.issue(
+            CertificateRequest(
+                commonName: "Push", usage: .client, userID: topic,
+                validity: CertificateValidity(
+                    notBefore: WallTime(milliseconds: now - 86_400_000),
+                    notAfter: WallTime(milliseconds: now + days * 86_400_000 + 3_600_000))))
+        return try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
+    }
+
+    /// For the HTTP port.
+    func issueServer(_ name: String, commonName: String) throws {
+        let issued = try authority.issue(
+            CertificateRequest(commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"]))
+        _ = try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
+    }
+}
