@@ -80,7 +80,11 @@ struct AppCheck: Sendable {
                 .accepted,
                 "TLS came to pass with the certificate, and the connection stayed open; topic and environment the "
                     + "binary protocol cannot prove")
-        default:
+        case .notConnected, .timedOut:
+            var verdict = Verdict(outcome, of: app)
+            if verdict.kind == .tryAgain { verdict.kind = .unreachable }
+            return verdict
+        case .refused, .unknown, .expired, .dismissed, .halted:
             return Verdict(outcome, of: app)
         }
     }

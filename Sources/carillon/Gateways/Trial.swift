@@ -17,9 +17,9 @@ struct Trial: Sendable {
         case expired
         /// Nothing was to be sent: a connection came up, and stayed.
         case stayedOpen
-        /// No connection, at none of the addresses that were tried.
-        case notConnected(ConnectionEnd)
-        /// The provider ended connections before it took the notification.
+        /// No connection, at none of the addresses that were tried. `inTime` false: the last one let us wait.
+        case notConnected(ConnectionEnd, inTime: Bool)
+        /// The provider turned the notification away each time, with the reason of a GOAWAY if there was one.
         case dismissed(ProviderReason?)
         /// Nothing can go out with this credential.
         case halted(GatewayHalt)
@@ -150,14 +150,14 @@ private final class TrialRun {
             if trial.delivery == nil {
                 timers.append(ground.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
             }
-        case .down(let id, let address, let end, _, _):
-            wentDown(id, address, end)
+        case .down(let id, let address, let end, let age, _):
+            wentDown(id, address, end, age)
         case .goAway(_, _, let reason):
             goAway = reason
             wasDismissed = true
             notes.append("the provider ended a connection with GOAWAY" + (reason.map { " (\($0))" } ?? ""))
         case .breakerOpened:
-            if let lastEnd { finish(.notConnected(lastEnd)) }
+            if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
         case .credentialFailed(let halt):
             finish(.halted(halt))
         case .scaled, .breakerClosed, .credentialRotated:
@@ -165,22 +165,23 @@ private final class TrialRun {
         }
     }
 
-    private func wentDown(_ id: ConnectionID, _ address: String?, _ end: ConnectionEnd) {
+    private func wentDown(_ id: ConnectionID, _ address: String?, _ end: ConnectionEnd, _ age: Duration) {
         if let address { self.address = place(address) }
-        // What is to be said of this one comes with the halt.
+        // What is to be said of a credential comes with the halt, and of a GOAWAY it has been said.
         if end.kind == .credential { return }
         lastEnd = end
-        notes.append(end.message)
+        if end.kind != .byUs, end.kind != .goAway { notes.append(end.message) }
         if cameUp.contains(id) {
             lostCount += 1
-            if trial.delivery == nil { return finish(.notConnected(end)) }
-            if lostCount >= Trial.mostAttempts { finish(wasDismissed ? .dismissed(goAway) : .notConnected(end)) }
+            if trial.delivery == nil { return finish(.notConnected(end, inTime: true)) }
+            if lostCount >= Trial.mostAttempts {
+                finish(wasDismissed ? .dismissed(goAway) : .notConnected(end, inTime: true))
+            }
             return
         }
         failed.insert(address ?? "")
-        if address == nil || failed.count >= min(Trial.mostAttempts, known.withLock { $0 }) {
-            finish(.notConnected(end))
-        }
+        guard address == nil || failed.count >= min(Trial.mostAttempts, known.withLock { $0 }) else { return }
+        finish(.notConnected(end, inTime: age < trial.gateway.app.gateway.connectTimeout))
     }
 
     private func place(_ address: String) -> String {
@@ -204,7 +205,7 @@ private final class TrialRun {
         guard let done = done.take(), let gateway = gateway.take() else { return }
         for timer in timers { ground.loop.cancel(timer) }
         timers = []
-        if case .notConnected(let end) = outcome, notes.last == end.message { notes.removeLast() }
+        if case .notConnected(let end, _) = outcome, notes.last == end.message { notes.removeLast() }
         done(
             Trial.Report(
                 outcome: outcome, address: address, took: ground.loop.now - begunAt, latency: latency, notes: notes),

@@ -102,6 +102,8 @@ extension Verdict {
         case .retry where refusal.concern != .device, .reconnect:
             // Nobody does here what the gateway of a running Carillon does by itself.
             advice = "send it again in a while"
+        case .renewToken:
+            advice = "set this machine's clock right: the token was made a moment ago"
         default: break
         }
         if let timestamp = refusal.timestamp {
@@ -138,19 +140,20 @@ extension Verdict {
         case .expired:
             self.init(.badInput, "it had expired before it was sent", "give a later --expires-at, or --ttl")
         case .dismissed(let reason):
+            let known = reason?.known.map { ": \($0.meaning)" } ?? ""
             self.init(
                 .tryAgain,
-                "the provider ended every connection before it took the notification"
-                    + (reason.map { " (GOAWAY: \($0))" } ?? ""),
-                reason?.known.map { "\($0.meaning): \($0.advice)" } ?? "send it again in a while")
+                "the provider turned the notification away each time, unprocessed"
+                    + (reason.map { " (GOAWAY \($0)\(known))" } ?? ""), "send it again in a while")
         case .halted(let halt):
             self.init(halt)
         case .timedOut(let time):
             self.init(
                 .tryAgain, "nothing could be sent to \(app.place) within \(DurationText.write(time))",
                 "check that \(app.place) is reached from here, or give more time with --timeout")
-        case .notConnected(let end):
+        case .notConnected(let end, let inTime):
             self.init(end, of: app)
+            if !inTime { kind = .tryAgain }
         }
     }
 
@@ -189,7 +192,8 @@ extension Verdict {
                     ? "check this machine's clock and roots (ca-certificates), and that no proxy opens TLS on the way"
                     : "check that \(place) speaks "
                         + (app.gateway.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
-                        + ", and that what is trusted (\(app.endpoint.trust)) is the authority of its certificate")
+                        + ", that its certificate is in force, and that what is trusted (\(app.endpoint.trust)) is its authority"
+            )
         case .silent, .lost, .byUs:
             self.init(
                 .unreachable, end.message,

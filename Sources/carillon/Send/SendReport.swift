@@ -18,7 +18,8 @@ struct SendReport: Sendable {
     }
 
     func text(on terminal: Terminal) -> String {
-        var rows = [("app", "\(app.id): \(app.topic), \(app.environment.rawValue)")]
+        let name = app.id == AppOptions.flagsName ? "" : "\(app.id): "
+        var rows = [("app", "\(name)\(app.topic), \(app.environment.rawValue)")]
         rows.append(("service", app.place + (address.map { $0 == app.place ? "" : ", at \($0)" } ?? "")))
         switch order.target {
         case .device(let token, let id):
