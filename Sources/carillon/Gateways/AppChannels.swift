@@ -38,7 +38,8 @@ struct AppChannels: Sendable {
         let place = place(service)
         var options = ChannelClient.Options(place)
         options.answerTimeout = timeout
-        options.connection.connectTimeout = min(gateway.app.gateway.connectTimeout, timeout)
+        // The call's own deadline is the one that people hear of.
+        options.connection.connectTimeout = timeout + .seconds(5)
         let client = ChannelClient(on: ground.loop, options, tls: gateway.tls, resolver: ground.resolver)
         let result: Result<Answer, VerdictError>
         do {

@@ -7,9 +7,9 @@ import PushWire
 enum PayloadOptions {
     static let options: [Option] = [
         Option("payload", "JSON", "the payload: '{…}', a file, or - for standard input; instead of what follows"),
-        Option("title", "TEXT", "of the alert, as are the next two"),
-        Option("subtitle", "TEXT", ""),
-        Option("body", "TEXT", ""),
+        Option("title", "TEXT", "of the alert"),
+        Option("subtitle", "TEXT", "under the title"),
+        Option("body", "TEXT", "the text itself"),
         Option("badge", "N", "the number on the app's icon; 0 takes it away"),
         Option("sound", "NAME", "'default', or a sound of the app"),
         Option("category", "NAME", "which actions the notification offers"),

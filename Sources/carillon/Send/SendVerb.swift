@@ -46,6 +46,11 @@ struct SendVerb {
         self.arguments = arguments
         timeout = try .timeout(arguments)
         chosen = try AppOptions.choose(arguments)
+        guard chosen.app.gateway.wireProtocol == .http2 || timeout >= .seconds(3) else {
+            throw Failure(
+                .usage,
+                "'--timeout' must be 3s or more with the binary protocol: two of them go by in waiting for a complaint")
+        }
         order = try SendOrder(arguments, for: chosen.app, now: .current())
     }
 

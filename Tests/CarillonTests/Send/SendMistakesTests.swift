@@ -93,6 +93,12 @@ import Testing
         (keyApp + ["--channel", "not base64!", "--payload", "{}"], 65, "is no channel id"),
         (all + ["--channel", "abcd", "--payload", "{}"], 64, "'--token' goes without '--channel'"),
         (keyApp + ["--channel", "abcd", "--payload", "{}", "--push-type", "alert"], 64, "Live Activities only"),
+        (
+            app + [
+                "--certificate", "push.pem", "--binary", "--host", "127.0.0.1", "--trust", "ca.pem", "--timeout", "1s",
+            ],
+            64, "must be 3s or more"
+        ),
         // The credential.
         (
             app + ["--key", "absent.p8", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ", "--title", "x"] + device,

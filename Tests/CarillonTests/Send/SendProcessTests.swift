@@ -161,6 +161,14 @@ import Testing
         _ = try await free.stop()
         let nobody = try await scene.send(scene.place + key + ["--port", port] + message)
         #expect(nobody.status == 69 && nobody.output.contains("nothing listens there"), "\(nobody.output)")
+        // A name with two addresses, at one of which nobody is.
+        let named = try await scene.send(
+            [
+                "--topic", "com.example.shop", "--environment", "production", "--host", "localhost", "--trust",
+                scene.trust,
+            ]
+                + key + ["--port", scene.simulator.field("provider")] + message)
+        #expect(named.status == 0, "\(named.output)")
         let other = try scene.directory.write("other.pem", TestCertificates.shared.authority.certificatePEM)
         let place = [
             "--topic", "com.example.shop", "--environment", "production", "--port", scene.simulator.field("provider"),
