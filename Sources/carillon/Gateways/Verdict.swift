@@ -94,6 +94,7 @@ extension Verdict {
         let kind: Kind =
             switch refusal.status {
             case 429, 500...: .tryAgain
+            case _ where refusal.disposition == .reconnect: .tryAgain
             case 403: .credentialRefused
             default: refusal.reason == .topicDisallowed ? .credentialRefused : .rejected
             }

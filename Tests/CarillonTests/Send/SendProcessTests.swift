@@ -123,6 +123,8 @@ import Testing
         #expect(findings.first?["code"] as? String == "tooLarge" && json["exit_code"] as? Int == 65)
         let anyway = try await scene.send(scene.key + scene.device + ["--payload", large, "--anyway"])
         #expect(anyway.status == 1 && anyway.output.contains("rejected: 413 PayloadTooLarge"))
+        let dry = try await scene.send(scene.key + scene.device + ["--payload", large, "--dry-run"])
+        #expect(dry.status == 65 && dry.output.contains("payload, 5020 bytes"))
         let risky = try await scene.send(
             scene.key + scene.device + ["--payload", "{\"aps\":{\"alert\":\"x\"},\"badge\":1}"])
         #expect(risky.status == 0 && risky.errors.contains("risky: badge: beside aps"), "\(risky.errors)")
