@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PushLoop
 import PushTransport
 import TestSupport
@@ -143,7 +143,7 @@ import Testing
             #expect(ended.errors.contains(words), "\(arguments): \(ended.errors)")
             guard status != 64, words != "64 are allowed", !words.hasPrefix("must not") else { continue }
             let said = try object(try await secrets.run(["send", "--json"] + arguments, directory: directory.path))
-            #expect(said["exit_code"] as? Int == Int(status) && said["meaning"] is String, "\(arguments)")
+            #expect(said["exit_code"]?.integer == Int64(status) && said["meaning"]?.string != nil, "\(arguments)")
         }
         // The right password, to prove that the wrong one is what the failure was about.
         _ = try directory.write("right.txt", TrialScene.password + "\n")

@@ -1,4 +1,4 @@
-import Foundation
+import FoundationEssentials
 import PushLoop
 import PushSimulator
 import PushTransport
@@ -22,12 +22,12 @@ import Testing
         let json = try await scene.send(
             scene.key + scene.device + ["--title", "Hello", "--id", "order-4711", "--json"])
         let said = try object(json)
-        #expect(said["outcome"] as? String == "accepted" && said["status"] as? Int == 200)
-        #expect(said["exit_code"] as? Int == 0 && said["message_id"] as? String == "order-4711")
-        #expect((said["apns_unique_id"] as? String)?.count == 36)
-        #expect(said["address"] as? String == "127.0.0.1:\(scene.simulator.field("provider"))")
+        #expect(said["outcome"]?.string == "accepted" && said["status"]?.integer == 200)
+        #expect(said["exit_code"]?.integer == 0 && said["message_id"]?.string == "order-4711")
+        #expect(said["apns_unique_id"]?.string?.count == 36)
+        #expect(said["address"]?.string == "127.0.0.1:\(scene.simulator.field("provider"))")
         // The id follows from app, message and token, so it is the same as before.
-        let id = try #require(said["apns_id"] as? String)
+        let id = try #require(said["apns_id"]?.string)
         #expect(words.output.contains(id))
         let received = try await scene.simulator.ask("/received?payload=true")
         #expect(received.split(separator: "\n").count == 2 && received.contains(id))
@@ -92,12 +92,12 @@ import Testing
             #expect(ended.output.contains(words), "\(rule): \(ended.output)")
             #expect(ended.output.contains("\nNext: "), "\(rule)")
             let said = try object(try await scene.send(scene.key + scene.device + ["--title", "x", "--json"]))
-            #expect(said["exit_code"] as? Int == Int(status), "\(rule)")
-            #expect(said["meaning"] is String && said["advice"] is String, "\(rule)")
+            #expect(said["exit_code"]?.integer == Int64(status), "\(rule)")
+            #expect(said["meaning"]?.string != nil && said["advice"]?.string != nil, "\(rule)")
         }
         try await scene.fault("answer: { status: 429, reason: 'TooManyRequests', retry_after: 30 }")
         let json = try object(try await scene.send(scene.key + scene.device + ["--title", "x", "--json"]))
-        #expect(json["reason"] as? String == "TooManyRequests" && json["retry_after"] as? Int == 30)
+        #expect(json["reason"]?.string == "TooManyRequests" && json["retry_after"]?.integer == 30)
     }
 
     @Test func `silence ends with the deadline`() async throws {
@@ -119,8 +119,8 @@ import Testing
         #expect(kept.errors.contains("carillon send: refused: it is 5020 bytes; alert allows 4096"))
         #expect(try await scene.simulator.ask("/counts").contains("\"requests\":0"))
         let json = try object(try await scene.send(scene.key + scene.device + ["--payload", large, "--json"]))
-        let findings = try #require(json["findings"] as? [[String: Any]])
-        #expect(findings.first?["code"] as? String == "tooLarge" && json["exit_code"] as? Int == 65)
+        let findings = try #require(json["findings"]?.elements)
+        #expect(findings.first?["code"]?.string == "tooLarge" && json["exit_code"]?.integer == 65)
         let anyway = try await scene.send(scene.key + scene.device + ["--payload", large, "--anyway"])
         #expect(anyway.status == 1 && anyway.output.contains("rejected: 413 PayloadTooLarge"))
         let dry = try await scene.send(scene.key + scene.device + ["--payload", large, "--dry-run"])
@@ -148,8 +148,8 @@ import Testing
         let json = try object(
             try await scene.send(scene.certificate + scene.device + ["--body", "x", "--dry-run", "--json"]))
         #expect(
-            json["outcome"] as? String == "dry_run"
-                && json["payload"] as? String == "{\"aps\":{\"alert\":{\"body\":\"x\"}}}")
+            json["outcome"]?.string == "dry_run"
+                && json["payload"]?.string == "{\"aps\":{\"alert\":{\"body\":\"x\"}}}")
         #expect(try await scene.simulator.ask("/counts").contains("\"requests\":0"))
     }
 
@@ -247,7 +247,7 @@ import Testing
         try await scene.fault("on: 'binary', packet: 8")
         let refused = try await scene.send(scene.binary + scene.device + ["--body", "Hello", "--json"])
         #expect(refused.status == 1, "\(refused.output)")
-        #expect(try object(refused)["outcome"] as? String == "rejected")
+        #expect(try object(refused)["outcome"]?.string == "rejected")
         let dry = try await scene.send(scene.binary + scene.device + ["--body", "Hello", "--dry-run"])
         #expect(dry.status == 0 && dry.output.contains("a binary frame to tls://127.0.0.1"), "\(dry.output)")
     }
@@ -255,14 +255,14 @@ import Testing
     @Test func `a broadcast`() async throws {
         let scene = try await TrialScene()
         let made = try object(try await scene.carillon(["channels", "create", "--json"] + scene.key))
-        let channel = try #require(made["channel"] as? String)
+        let channel = try #require(made["channel"]?.string)
         let update = "{\"aps\":{\"event\":\"update\",\"timestamp\":1767225600,\"content-state\":{}}}"
         let ended = try await scene.send(scene.key + ["--channel", channel, "--payload", update])
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
         #expect(ended.output.contains("the provider took the broadcast"))
         let unknown = try await scene.send(scene.key + ["--channel", "bm9zdWNo", "--payload", update, "--json"])
         #expect(unknown.status == 1)
-        #expect(try object(unknown)["reason"] as? String == "ChannelNotRegistered")
+        #expect(try object(unknown)["reason"]?.string == "ChannelNotRegistered")
         let dry = try await scene.send(scene.key + ["--channel", channel, "--payload", update, "--dry-run"])
         #expect(dry.output.contains("/4/broadcasts/apps/com.example.shop") && dry.output.contains("apns-channel-id"))
         try await scene.fault("on: 'connect', refuse: true")
@@ -283,7 +283,7 @@ import Testing
         _ = try scene.directory.write("broken.json5", "{ apps: { shop: { topik: 1 } } }")
         let broken = try await scene.send(["--config", "broken.json5"] + scene.device + ["--title", "x", "--json"])
         #expect(broken.status == 78)
-        #expect(try object(broken)["outcome"] as? String == "configuration")
+        #expect(try object(broken)["outcome"]?.string == "configuration")
     }
 }
 

@@ -1,4 +1,5 @@
-import Foundation
+import FoundationEssentials
+import JSON5
 import PushLoop
 import PushSimulator
 import PushTransport
@@ -63,8 +64,8 @@ struct Secrets: Sendable {
     init(files: [String]) {
         lines = files.flatMap { path -> [String] in
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-            guard let start = text.range(of: "-----BEGIN PRIVATE KEY-----") else { return [] }
-            return text[start.upperBound...].split(separator: "\n").prefix { !$0.hasPrefix("-") }.map(String.init)
+            return text.split(separator: "\n").drop { !$0.hasSuffix("PRIVATE KEY-----") }.dropFirst()
+                .prefix { !$0.hasPrefix("-") }.map(String.init)
         }
     }
 
@@ -92,9 +93,15 @@ struct Secrets: Sendable {
 }
 
 /// The one object that `--json` prints.
-func object(_ ended: ChildProcess.Ended) throws -> [String: Any] {
+func object(_ ended: ChildProcess.Ended) throws -> JSONTree {
     #expect(ended.output.hasSuffix("}\n") && ended.output.utf8.count { $0 == 10 } == 1, "\(ended.output)")
-    return try #require(try JSONSerialization.jsonObject(with: Data(ended.output.utf8)) as? [String: Any])
+    let tree = try JSON5Reader.read(Array(ended.output.utf8))
+    #expect(tree.members != nil)
+    return tree
+}
+
+extension JSONTree {
+    var strings: [String]? { elements?.compactMap(\.string) }
 }
 
 /// A simulated Apple in this process, for what its command line cannot be told.
