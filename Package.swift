@@ -88,7 +88,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "CarillonTests",
-            dependencies: ["carillon", "TestSupport", "JSON5", "PushModel", "PushTransport", "PushLoop"],
+            dependencies: [
+                "carillon", "TestSupport", "JSON5", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
+            ],
             swiftSettings: settings),
     ]
 )

@@ -7,7 +7,8 @@ enum Carillon {
 
     /// Every verb that there is, in the order in which help lists them.
     static let verbs: [Verb] = [
-        ServeVerb.verb, ScaleVerb.verb, KeysVerb.verb, SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
+        ServeVerb.verb, CheckVerb.verb, SendVerb.verb, ChannelsVerb.verb, ScaleVerb.verb, KeysVerb.verb,
+        SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
     ]
 
     static func main() async {

@@ -12,7 +12,7 @@ struct AppGateway: Sendable {
     let credential: Credential
     /// What works but is probably not what was meant.
     let warnings: [String]
-    private let tls: TLSContext
+    let tls: TLSContext
 
     /// Reads the app's files. Blocks: not to be called on a loop.
     init(_ app: Configuration.App) throws {

@@ -1,0 +1,113 @@
+import PushGateways
+import PushModel
+import PushWire
+
+/// What `carillon check` found.
+struct CheckReport: Sendable {
+    let file: String
+    let warnings: [String]
+    let checks: [AppCheck]
+
+    /// The gravest of all apps.
+    var code: ExitCode {
+        let codes = Set(checks.map(\.code))
+        return [.configuration, .notPermitted, .unavailable, .tryAgain].first { codes.contains($0) }
+            ?? codes.first { $0 != .done } ?? .done
+    }
+
+    private static let heading = ["app", "topic", "environment", "credential", "expires", "service", "connections"]
+
+    func text(on terminal: Terminal, isConnected: Bool) -> String {
+        let heading = Self.heading + (isConnected ? ["verdict"] : [])
+        let table = terminal.table(heading, checks.map { $0.row(isConnected: isConnected) }) { column, text in
+            guard column == 7 else { return nil }
+            return text == "passed" ? .green : .red
+        }
+        let count = checks.count == 1 ? "1 app" : "\(checks.count) apps"
+        return "\(terminal.coloured(file, .bold)): \(count)\n\(table)" + details(on: terminal)
+    }
+
+    private func details(on terminal: Terminal) -> String {
+        var lines = warnings.map { "\(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
+        for check in checks {
+            let name = check.app.id.name
+            lines += check.warnings.map { "\(name): \(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
+            if let fault = check.fault {
+                lines.append("\(name): \(terminal.coloured("fault", .red)): \(PlainText.line(fault))")
+            }
+            guard let verdict = check.verdict else { continue }
+            let passed = verdict.kind == .accepted
+            let answer = verdict.refusal.map { "\($0.status)\($0.reason.map { " \($0)" } ?? ""): " } ?? ""
+            lines.append(
+                "\(name): \(terminal.coloured(passed ? "passed" : "failed", verdict.colour)): \(answer)\(verdict.meaning)"
+                    + (verdict.advice.map { "; \(PlainText.line($0, limit: 1000))" } ?? ""))
+        }
+        return lines.isEmpty ? "" : "\n" + lines.joined(separator: "\n") + "\n"
+    }
+
+    var json: String {
+        MachineLine.text([
+            "configuration": .string(file), "ok": .bool(code == .done), "exit_code": .integer(Int64(code.rawValue)),
+            "warnings": .texts(warnings), "apps": .array(checks.map(\.value)),
+        ])
+    }
+}
+
+extension AppCheck {
+    fileprivate func row(isConnected: Bool) -> [String] {
+        let connections = app.gateway.connections
+        let range =
+            connections.lowerBound == connections.upperBound
+            ? "\(connections.lowerBound)" : "\(connections.lowerBound) to \(connections.upperBound)"
+        let wire = app.gateway.wireProtocol == .binary ? " (binary)" : ""
+        let row = [app.id.name, app.topic, app.environment.rawValue, credential, expiry, app.place + wire, range]
+        return isConnected ? row + [verdict.map { $0.kind == .accepted ? "passed" : "failed" } ?? "not tried"] : row
+    }
+
+    private var credential: String {
+        switch app.credential {
+        case .token(_, let keyID, let teamID): return "key \(keyID), team \(teamID)"
+        case .bundle(let path, _), .certificate(let path, _, _):
+            guard let facts = gateway?.credential.facts else { return "certificate \(PlainText.line(path, limit: 40))" }
+            return "certificate \(facts.fingerprint.prefix(16))…"
+        }
+    }
+
+    private var expiry: String {
+        guard let gateway else { return "-" }
+        guard let end = gateway.credential.facts.notAfter else { return "never" }
+        return KeysShowVerb.distance(end.seconds - now.seconds)
+    }
+
+    fileprivate var value: JSONValue {
+        let connections = app.gateway.connections
+        let facts = gateway?.credential.facts
+        var members: [String: JSONValue?] = [
+            "app": .string(app.id.name), "topic": .string(app.topic), "environment": .string(app.environment.rawValue),
+            "protocol": .string(app.gateway.wireProtocol.rawValue), "service": .string(app.place),
+            "connections": [
+                "min": .integer(Int64(connections.lowerBound)), "max": .integer(Int64(connections.upperBound)),
+            ],
+            "warnings": .texts(warnings), "fault": .text(fault), "ok": .bool(code == .done),
+            "exit_code": .integer(Int64(code.rawValue)),
+        ]
+        members["credential"] = facts.map { facts in
+            .object(
+                [
+                    "kind": .string(facts.kind.rawValue), "key_id": .text(facts.keyID), "team_id": .text(facts.teamID),
+                    "subject": .text(facts.subject), "fingerprint": .string(facts.fingerprint),
+                    "topics": facts.topics.map { .texts($0.map(\.name)) },
+                    "not_after": .text(facts.notAfter?.utcText),
+                    "seconds_left": facts.notAfter.map { .integer($0.seconds - now.seconds) },
+                ].compactMapValues { $0 })
+        }
+        if let verdict {
+            var said = verdict.members
+            said["exit_code"] = nil as JSONValue?
+            said["address"] = .text(address)
+            said["took_ms"] = .milliseconds(took)
+            members["connect"] = .object(said.compactMapValues { $0 })
+        }
+        return .object(members.compactMapValues { $0 })
+    }
+}

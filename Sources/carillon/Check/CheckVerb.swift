@@ -1,0 +1,100 @@
+import FoundationEssentials
+import Glibc
+import PushGateways
+import PushLoop
+import PushModel
+import PushWire
+
+/// `carillon check`: whether the configuration and the credentials of its apps are in order, and with `--connect`
+/// whether the push service takes them.
+enum CheckVerb {
+    static let verb = Verb(
+        name: "check", summary: "read the configuration and its credentials; with --connect, try them",
+        words: [Word("APP", "one app of the configuration; without it all", mayBeLeftOut: true)],
+        options: [
+            Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
+            Option(
+                "connect",
+                "prove that each key, topic and environment is taken: one notification to a token\nthat cannot exist"),
+            Option("timeout", "TIME", "for each app (20s)"),
+            Option("json", "for machines: one object"),
+        ],
+        examples: [
+            ("carillon check", "before a reload: is everything right?"),
+            ("carillon check --connect", "before traffic moves: does the push service take every credential?"),
+            ("carillon check shop --connect --json", "of one app, for a script"),
+        ]
+    ) { arguments in
+        do {
+            return try await run(arguments)
+        } catch let failure as Failure where arguments.has("json") && failure.code != .usage {
+            let members: [String: JSONValue?] = [
+                "ok": false, "exit_code": .integer(Int64(failure.code.rawValue)),
+                "faults": .texts(failure.description.split(separator: "\n").map(String.init)),
+            ]
+            Terminal.output.write(MachineLine.text(members))
+            return failure.code
+        }
+    }
+
+    /// Connections that are tried at the same time.
+    private static let mostAtOnce = 8
+
+    private static func run(_ arguments: Arguments) async throws -> ExitCode {
+        let timeout = try Duration.timeout(arguments)
+        let (file, parsed) = try Configuration.load(file: arguments.text("config"))
+        let apps =
+            try arguments.wordIfGiven("APP").map { [try AppOptions.find($0, in: parsed.configuration.apps, of: file)] }
+            ?? parsed.configuration.apps
+        var checks = apps.map { AppCheck($0, timeout: timeout, now: .current()) }
+        if arguments.has("connect") { checks = await connect(checks, timeout: timeout) }
+        let report = CheckReport(file: file, warnings: parsed.warnings.map(\.description), checks: checks)
+        Terminal.output.write(
+            arguments.has("json")
+                ? report.json : report.text(on: Terminal.output, isConnected: arguments.has("connect")))
+        return report.code
+    }
+
+    /// All at once as far as that is bounded; the answers in the order of the apps.
+    private static func connect(_ checks: [AppCheck], timeout: Duration) async -> [AppCheck] {
+        let ground = TrialGround(lookUps: 4)
+        var checks = checks
+        var waiting = checks.indices.filter { checks[$0].gateway != nil }[...]
+        let count = waiting.count
+        var done = 0
+        let progress = Progress()
+        await withTaskGroup(of: (Int, Trial.Report).self) { group in
+            func next() {
+                guard let index = waiting.popFirst(), let gateway = checks[index].gateway else { return }
+                group.addTask {
+                    let trial = Trial(gateway: gateway, delivery: AppCheck.probe(gateway.app), timeout: timeout)
+                    return (index, await trial.run(on: ground))
+                }
+            }
+            for _ in 0..<mostAtOnce { next() }
+            progress.show(done, of: count)
+            for await (index, report) in group {
+                checks[index].conclude(report)
+                done += 1
+                progress.show(done, of: count)
+                next()
+            }
+        }
+        progress.end()
+        await ground.end()
+        return checks
+    }
+
+    /// On a terminal only.
+    private struct Progress {
+        private let isShown = isatty(2) == 1
+
+        func show(_ done: Int, of count: Int) {
+            if isShown { Terminal.error.write("\r\(done) of \(count) tried ") }
+        }
+
+        func end() {
+            if isShown { Terminal.error.write("\r\u{1b}[K") }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+import PushWire
+
+/// Text that somebody else chose, fit for a terminal, which must not obey it.
+enum PlainText {
+    /// One line: no control characters, no endless length.
+    static func line(_ text: String, limit: Int = 500) -> String {
+        let scalars = text.unicodeScalars.prefix(limit).map { scalar -> Unicode.Scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: "?"
+            default: scalar
+            }
+        }
+        return String(String.UnicodeScalarView(scalars)) + (text.unicodeScalars.count > limit ? "…" : "")
+    }
+
+    /// Names and what stands for them, aligned.
+    static func rows(_ rows: [(name: String, text: String)], on terminal: Terminal) -> String {
+        let width = rows.map(\.name.count).max() ?? 0
+        return rows.map { "  \(terminal.coloured(Terminal.padded($0.name, to: width), .dim))  \($0.text)\n" }.joined()
+    }
+}
+
+/// One object on one line, for machines.
+enum MachineLine {
+    static func text(_ members: [String: JSONValue?]) -> String {
+        String(decoding: JSONValue.object(members.compactMapValues { $0 }).bytes, as: UTF8.self) + "\n"
+    }
+}
+
+extension JSONValue {
+    static func text(_ text: String?) -> JSONValue? { text.map { .string($0) } }
+    static func texts(_ texts: [String]) -> JSONValue { .array(texts.map { .string($0) }) }
+    static func milliseconds(_ time: Duration?) -> JSONValue? {
+        time.map { .number(($0 / .microseconds(1)).rounded() / 1000) }
+    }
+}

@@ -1,0 +1,214 @@
+import PushGateways
+import PushLogic
+import PushLoop
+import PushModel
+import PushTransport
+
+/// One notification through a gateway of its own, over one connection: what traffic does, with the first answer, or the
+/// first reason why there is none, as its end.
+struct Trial: Sendable {
+    enum Outcome: Sendable {
+        case accepted(uniqueID: String?)
+        /// The provider's answer, whatever it asks for.
+        case refused(Refusal)
+        /// It was written, and no answer came.
+        case unknown(UnknownCause)
+        /// Its time had passed before it was sent.
+        case expired
+        /// Nothing was to be sent: a connection came up, and stayed.
+        case stayedOpen
+        /// No connection, at none of the addresses that were tried. `inTime` false: the last one let us wait.
+        case notConnected(ConnectionEnd, inTime: Bool)
+        /// The provider turned the notification away each time, with the reason of a GOAWAY if there was one.
+        case dismissed(ProviderReason?)
+        /// Nothing can go out with this credential.
+        case halted(GatewayHalt)
+        /// Not even sent.
+        case timedOut(after: Duration)
+    }
+
+    struct Report: Sendable {
+        var outcome: Outcome
+        /// `address:port` of the last connection, or of the last attempt.
+        var address: String?
+        var took: Duration
+        /// From the request's leaving to its answer.
+        var latency: Duration?
+        /// What went wrong on the way.
+        var notes: [String]
+    }
+
+    let gateway: AppGateway
+    /// Nil: nothing is sent, and a connection has to come up and stay for `stay`.
+    let delivery: Delivery?
+    let timeout: Duration
+    var stay: Duration = .seconds(1)
+
+    /// Addresses that are tried before it is given up.
+    static let mostAttempts = 3
+
+    /// Reads an app's files for a trial: one connection, and time for a second attempt.
+    static func load(_ app: Configuration.App, timeout: Duration) throws(Failure) -> AppGateway {
+        var app = app
+        app.gateway.connections = 1...1
+        app.gateway.connectTimeout = min(app.gateway.connectTimeout, timeout / 2)
+        return try AppGateway.load(app)
+    }
+
+    func run(on ground: TrialGround) async -> Report {
+        let (report, gateway) = await withCheckedContinuation { continuation in
+            ground.loop.execute {
+                TrialRun(self, on: ground) { continuation.resume(returning: ($0, $1)) }.begin()
+            }
+        }
+        await gateway.drain(within: .milliseconds(200))
+        return report
+    }
+
+    /// An answer is what is wanted: none is waited out, and none leads to a second token.
+    static func classify(_ status: Int, _ reason: ProviderReason?) -> Disposition {
+        let usual = Disposition.of(status: status, reason: reason)
+        switch usual {
+        case .halt, .renewToken, .renewTokenOnce:
+            // Why a connection was ended is judged as a 503, and has no notification to be reported with.
+            return status == 503 ? .halt : .drop
+        case .drop, .deactivate, .retry, .reconnect, .slowMinting: return usual
+        }
+    }
+}
+
+/// Listens to the gateway until something is certain. On the loop only.
+private final class TrialRun {
+    private let trial: Trial
+    private let ground: TrialGround
+    private var done: ((Trial.Report, Gateway) -> Void)?
+    private var gateway: Gateway?
+    private var timers: [TimerID] = []
+    private var begunAt: MonotonicTime
+    private var address: String?
+    /// Connections that came up.
+    private var cameUp: Set<ConnectionID> = []
+    private var failed: Set<String> = []
+    private var lostCount = 0
+    /// How many addresses the last look-up gave.
+    private let known = Locked(1)
+    private var lastEnd: ConnectionEnd?
+    private var goAway: ProviderReason?
+    private var wasDismissed = false
+    private var notes: [String] = []
+
+    init(_ trial: Trial, on ground: TrialGround, done: @escaping (Trial.Report, Gateway) -> Void) {
+        self.trial = trial
+        self.ground = ground
+        self.done = done
+        begunAt = ground.loop.now
+    }
+
+    func begin() {
+        let box = LoopBound(self, on: ground.loop)
+        var settings = trial.gateway.settings(resolver: ground.resolver)
+        settings.policy.reconnect = Backoff(first: .milliseconds(200), longest: .seconds(1))
+        settings.policy.requeueLimit = Trial.mostAttempts - 1
+        settings.classify = Trial.classify
+        settings.lookUp = { [known, lookUp = settings.lookUp] place, completion in
+            lookUp(place) { result in
+                if case .success(let found) = result { known.withLock { $0 = found.count } }
+                completion(result)
+            }
+        }
+        let gateway = Gateway(
+            on: ground.loop, connectionLoops: [ground.loop], settings: settings,
+            client: GatewayClient(loop: ground.loop) { box.wrapped.take($0) },
+            tokens: trial.gateway.tokens(from: ground.tokens))
+        self.gateway = gateway
+        timers.append(ground.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })
+        if let delivery = trial.delivery { gateway.submit([delivery]) }
+    }
+
+    private func take(_ report: GatewayReport) {
+        guard done != nil else { return }
+        for one in report.deliveries {
+            switch one.outcome {
+            case .accepted(let uniqueID): finish(.accepted(uniqueID: uniqueID), latency: one.latency)
+            case .rejected(let refusal, _), .retry(_, let refusal):
+                // Without a status there was no answer: it came back too often.
+                finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
+            case .unknown(let cause): finish(.unknown(cause))
+            case .expired: finish(.expired)
+            case .returned: break
+            }
+        }
+        for event in report.events { happened(event) }
+    }
+
+    private func happened(_ event: GatewayEvent) {
+        guard done != nil else { return }
+        switch event {
+        case .up(let id, let address, _):
+            cameUp.insert(id)
+            self.address = place(address)
+            if trial.delivery == nil {
+                timers.append(ground.loop.schedule(after: trial.stay) { [self] in finish(.stayedOpen) })
+            }
+        case .down(let id, let address, let end, let age, _):
+            wentDown(id, address, end, age)
+        case .goAway(_, _, let reason):
+            goAway = reason
+            wasDismissed = true
+            notes.append("the provider ended a connection with GOAWAY" + (reason.map { " (\($0))" } ?? ""))
+        case .breakerOpened:
+            if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
+        case .credentialFailed(let halt):
+            finish(.halted(halt))
+        case .scaled, .breakerClosed, .credentialRotated:
+            break
+        }
+    }
+
+    private func wentDown(_ id: ConnectionID, _ address: String?, _ end: ConnectionEnd, _ age: Duration) {
+        if let address { self.address = place(address) }
+        // What is to be said of a credential comes with the halt, and of a GOAWAY it has been said.
+        if end.kind == .credential { return }
+        lastEnd = end
+        if end.kind != .byUs, end.kind != .goAway { notes.append(end.message) }
+        if cameUp.contains(id) {
+            lostCount += 1
+            if trial.delivery == nil { return finish(.notConnected(end, inTime: true)) }
+            if lostCount >= Trial.mostAttempts {
+                finish(wasDismissed ? .dismissed(goAway) : .notConnected(end, inTime: true))
+            }
+            return
+        }
+        failed.insert(address ?? "")
+        guard address == nil || failed.count >= min(Trial.mostAttempts, known.withLock { $0 }) else { return }
+        finish(.notConnected(end, inTime: age < trial.gateway.app.gateway.connectTimeout))
+    }
+
+    private func place(_ address: String) -> String {
+        HostPort(host: address, port: trial.gateway.place.port).description
+    }
+
+    private func timeIsUp() {
+        guard let gateway, done != nil else { return }
+        let box = LoopBound(self, on: ground.loop)
+        Task {
+            let status = await gateway.status()
+            let wasSent = status.connections.contains { $0.inFlight > 0 }
+            await box.with { run in
+                if wasSent { return run.finish(.unknown(.timeout)) }
+                run.finish(run.wasDismissed ? .dismissed(run.goAway) : .timedOut(after: run.trial.timeout))
+            }
+        }
+    }
+
+    private func finish(_ outcome: Trial.Outcome, latency: Duration? = nil) {
+        guard let done = done.take(), let gateway = gateway.take() else { return }
+        for timer in timers { ground.loop.cancel(timer) }
+        timers = []
+        if case .notConnected(let end, _) = outcome, notes.last == end.message { notes.removeLast() }
+        done(
+            Trial.Report(
+                outcome: outcome, address: address, took: ground.loop.now - begunAt, latency: latency, notes: notes),
+            gateway)
+    }
+}

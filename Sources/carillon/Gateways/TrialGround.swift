@@ -1,0 +1,39 @@
+import PushGateways
+import PushLoop
+import PushTransport
+
+/// What trials stand on: a loop, threads for look-ups, and the provider tokens, so that apps of one key share one.
+struct TrialGround: Sendable {
+    let loop: EventLoop
+    let tokens: ProviderTokens
+    private let pool: BlockingPool
+
+    init(lookUps: Int = 1) {
+        loop = EventLoop(name: "trial")
+        tokens = ProviderTokens(on: loop)
+        pool = BlockingPool(name: "resolve", threadCount: lookUps, queueLimit: 4096)
+    }
+
+    var resolver: NameResolver { NameResolver(pool: pool) }
+
+    /// Ends it, unless a look-up hangs: its answer would come to a loop that is gone, and the process ends anyway.
+    func end() async {
+        guard pool.load == (0, 0) else { return }
+        await pool.shutDown()
+        await loop.shutDown()
+    }
+
+    /// The provider token of a key, as soon as it is signed.
+    func token(of key: ProviderKey) async throws -> ProviderToken {
+        let once = Locked<CheckedContinuation<ProviderToken, any Error>?>(nil)
+        let subscription = Locked<TokenSubscription?>(nil)
+        defer { if let subscription = subscription.withLock({ $0 }) { tokens.cancel(subscription) } }
+        return try await withCheckedThrowingContinuation { continuation in
+            once.withLock { $0 = continuation }
+            let made = tokens.subscribe(key, on: loop) { result in
+                once.withLock { $0.take() }?.resume(with: result.mapError { $0 })
+            }
+            subscription.withLock { $0 = made }
+        }
+    }
+}

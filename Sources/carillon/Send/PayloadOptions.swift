@@ -1,0 +1,115 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+import PushWire
+
+/// The options that say what a notification contains: its JSON, or what it is made from.
+enum PayloadOptions {
+    static let options: [Option] = [
+        Option("payload", "JSON", "the payload: '{…}', a file, or - for standard input; instead of what follows"),
+        Option("title", "TEXT", "of the alert"),
+        Option("subtitle", "TEXT", "under the title"),
+        Option("body", "TEXT", "the text itself"),
+        Option("badge", "N", "the number on the app's icon; 0 takes it away"),
+        Option("sound", "NAME", "'default', or a sound of the app"),
+        Option("category", "NAME", "which actions the notification offers"),
+        Option("thread-id", "ID", "notifications of one thread are shown together"),
+        Option("content-available", "wake the app; alone, it is a background notification"),
+        Option("mutable-content", "let the app's extension change it before it is shown"),
+        Option("custom", "KEY=JSON", "a key of the app's own, beside aps", mayRepeat: true),
+    ]
+
+    /// Above everything that a service takes, so that the rules say what is too large.
+    private static let longest = 1 << 20
+
+    /// Nil when nothing was said of a payload.
+    static func read(_ arguments: Arguments) throws(Failure) -> [UInt8]? {
+        let parts = options.dropFirst().map(\.name).filter { arguments.has($0) }
+        guard let source = arguments.text("payload") else { return parts.isEmpty ? nil : try built(arguments) }
+        if let part = parts.first {
+            throw Failure(.usage, "'--\(part)' goes without '--payload': that is the whole payload already")
+        }
+        if source.drop(while: \.isWhitespace).hasPrefix("{") { return Array(source.utf8) }
+        return try file(source)
+    }
+
+    /// Whether it only wakes the app.
+    static func isBackground(_ arguments: Arguments) -> Bool {
+        arguments.has("content-available")
+            && !["title", "subtitle", "body", "badge", "sound"].contains { arguments.has($0) }
+    }
+
+    private static func file(_ path: String) throws(Failure) -> [UInt8] {
+        let name = path == "-" ? "standard input" : PlainText.line(path)
+        let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw Failure(
+                .badInput,
+                "cannot read the payload \(name): \(SystemError.current); '--payload' takes '{…}', a file or -")
+        }
+        defer { if descriptor != 0 { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = Glibc.read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw Failure(.badInput, "cannot read the payload from \(name): \(SystemError.current)")
+            }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+            guard bytes.count <= longest else {
+                throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: that is no payload")
+            }
+        }
+    }
+
+    private static func built(_ arguments: Arguments) throws(Failure) -> [UInt8] {
+        var aps = Aps()
+        let (title, subtitle, body) = (arguments.text("title"), arguments.text("subtitle"), arguments.text("body"))
+        if title != nil || subtitle != nil || body != nil {
+            aps.alert = .parts(AlertParts(title: title, subtitle: subtitle, body: body))
+        }
+        if let text = arguments.text("badge") {
+            guard let badge = Int64(text), (0...Int64(Int32.max)).contains(badge) else {
+                throw Failure(.usage, "'--badge' wants a whole number from 0, not '\(PlainText.line(text, limit: 20))'")
+            }
+            aps.badge = badge
+        }
+        aps.sound = arguments.text("sound").map { .named($0) }
+        aps.category = arguments.text("category")
+        aps.threadID = arguments.text("thread-id")
+        aps.isContentAvailable = arguments.has("content-available")
+        aps.isMutable = arguments.has("mutable-content")
+        return Payload(aps: aps, custom: try custom(arguments.texts("custom"))).encoded()
+    }
+
+    private static func custom(_ texts: [String]) throws(Failure) -> CustomKeys {
+        var members: [String: JSONValue] = [:]
+        for text in texts {
+            let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, !parts[0].isEmpty else {
+                throw Failure(.usage, "'--custom' wants KEY=JSON, as in --custom order=4711 or --custom 'name=\"Ada\"'")
+            }
+            let key = String(parts[0])
+            let shown = PlainText.line(key, limit: 40)
+            guard members[key] == nil else { throw Failure(.usage, "'--custom \(shown)=…' was given twice") }
+            do {
+                let document = try JSONDocument(Array(parts[1].utf8))
+                members[key] = document.value(at: document.root)
+            } catch {
+                throw Failure(
+                    .badInput,
+                    "'--custom \(shown)=…' is not JSON \(error); text is written with quotation marks: --custom '\(shown)=\"…\"'"
+                )
+            }
+        }
+        guard let keys = CustomKeys(members) else {
+            throw Failure(
+                .badInput,
+                "'--custom' cannot be \(CustomKeys.reserved.sorted().joined(separator: ", ")): give --payload for those"
+            )
+        }
+        return keys
+    }
+}

@@ -1,0 +1,145 @@
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+
+/// What `carillon send` is to send, and to whom.
+struct SendOrder: Sendable {
+    enum Target: Sendable {
+        case device(DeviceToken, APNSID)
+        case channel(ChannelID)
+    }
+
+    static let options: [Option] = [
+        Option("token", "HEX", "the device: hexadecimal, <with brackets and spaces>, or base64"),
+        Option("channel", "ID", "a broadcast to this channel, instead of --token"),
+        Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
+        Option("priority", "N", "10, 5 or 1 (what suits the push type)"),
+        Option("expires-at", "SECONDS", "since 1970; 0: one attempt, nothing stored"),
+        Option("ttl", "TIME", "the same from now on: 1h, 30m; 0 for one attempt"),
+        Option("collapse-id", "ID", "notifications of one id replace each other"),
+        Option("id", "ID", "the message's id, from which the apns-id follows (random)"),
+        Option("apns-id", "UUID", "the apns-id itself"),
+    ]
+
+    let message: Message
+    let target: Target
+    let findings: [PayloadFinding]
+
+    init(_ arguments: Arguments, for app: Configuration.App, now: WallTime) throws(Failure) {
+        let channel = try Self.channel(arguments)
+        let type = try Self.pushType(arguments, isBroadcast: channel != nil)
+        guard let id = MessageID(arguments.text("id") ?? "send-\(Hex.encode(Self.random()))") else {
+            throw Failure(.badInput, "'--id' is no message id: 1 to 128 bytes without control characters")
+        }
+        let collapse = arguments.text("collapse-id")
+        let priority = try Self.priority(arguments)
+        let expiresAt = try Self.expiresAt(arguments, now: now) ?? (channel == nil ? nil : 0)
+        guard let payload = try PayloadOptions.read(arguments) ?? (type == .background ? Self.wakeUp : nil) else {
+            throw Failure(.usage, "what is to be sent? --title and --body, or --payload '{…}'; --help lists more")
+        }
+        message = Message(
+            id: id, app: app.id, pushType: type, priority: priority, expiresAt: expiresAt,
+            collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
+        var options = PushOptions(
+            message, topic: BundleID(app.topic).map { Topic($0, type) }, now: now)
+        options.collapseID = collapse
+        if channel != nil { options.target = .broadcast }
+        findings = PayloadRules.findings(in: payload, options)
+        if collapse != nil, message.collapseID == nil, arguments.has("anyway") {
+            throw Failure(.badInput, "'--collapse-id' cannot be sent at all: use 1 to 64 bytes of text")
+        }
+        if let channel {
+            target = .channel(channel)
+        } else {
+            let token = try Self.token(arguments)
+            target = .device(token, try Self.apnsID(arguments) ?? .derived(app: app.id, message: id, token: token))
+        }
+    }
+
+    var refusedFindings: [PayloadFinding] { findings.filter { $0.severity == .refused } }
+
+    private static let wakeUp = Payload(aps: .background).encoded()
+
+    private static func random() -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<8).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    // MARK: One option each
+
+    private static func channel(_ arguments: Arguments) throws(Failure) -> ChannelID? {
+        guard let text = arguments.text("channel") else { return nil }
+        for option in ["token", "collapse-id", "apns-id"] where arguments.has(option) {
+            throw Failure(.usage, "'--\(option)' goes without '--channel': a broadcast goes to no device")
+        }
+        guard let channel = ChannelID(text) else {
+            throw Failure(.badInput, "'--channel' is no channel id: base64, as 'carillon channels create' returned it")
+        }
+        return channel
+    }
+
+    private static func token(_ arguments: Arguments) throws(Failure) -> DeviceToken {
+        guard let text = arguments.text("token") else {
+            throw Failure(.usage, "to which device? --token HEX, or --channel ID for a broadcast")
+        }
+        return try PastedToken.read(text)
+    }
+
+    private static func pushType(_ arguments: Arguments, isBroadcast: Bool) throws(Failure) -> PushType {
+        guard let word = arguments.text("push-type") else {
+            if isBroadcast { return .liveactivity }
+            return PayloadOptions.isBackground(arguments) ? .background : .alert
+        }
+        guard let type = PushType(rawValue: word) else {
+            let words = PushType.allCases.map(\.rawValue)
+            throw Failure(
+                .usage,
+                "'--push-type \(PlainText.line(word, limit: 40))' is none of \(words.joined(separator: ", "))"
+                    + (Spelling.nearest(to: word, in: words).map { "; did you mean '\($0)'?" } ?? ""))
+        }
+        guard !isBroadcast || type == .liveactivity else {
+            throw Failure(.usage, "'--channel' takes Live Activities only: leave '--push-type' out")
+        }
+        return type
+    }
+
+    private static func priority(_ arguments: Arguments) throws(Failure) -> PushPriority? {
+        guard let text = arguments.text("priority") else { return nil }
+        guard let priority = UInt8(text).flatMap({ PushPriority(rawValue: $0) }) else {
+            throw Failure(.usage, "'--priority' is 10, 5 or 1, not '\(PlainText.line(text, limit: 20))'")
+        }
+        return priority
+    }
+
+    private static func expiresAt(_ arguments: Arguments, now: WallTime) throws(Failure) -> Int64? {
+        let (moment, time) = (arguments.text("expires-at"), arguments.text("ttl"))
+        if moment != nil, time != nil {
+            throw Failure(.usage, "'--expires-at' goes without '--ttl': both say until when")
+        }
+        if let moment {
+            guard let seconds = Int64(moment), seconds >= 0 else {
+                throw Failure(
+                    .usage, "'--expires-at' wants seconds since 1970, or 0, not '\(PlainText.line(moment, limit: 40))'")
+            }
+            return seconds
+        }
+        guard let time else { return nil }
+        if time == "0" { return 0 }
+        guard let duration = DurationText.read(time) else {
+            throw Failure(
+                .usage, "'--ttl' wants a time such as 30m, 1h or 7d, or 0, not '\(PlainText.line(time, limit: 40))'")
+        }
+        return duration == .zero ? 0 : now.seconds + duration.components.seconds
+    }
+
+    private static func apnsID(_ arguments: Arguments) throws(Failure) -> APNSID? {
+        guard let text = arguments.text("apns-id") else { return nil }
+        if arguments.has("id") { throw Failure(.usage, "'--apns-id' goes without '--id', from which it would follow") }
+        guard let id = APNSID(text) else {
+            throw Failure(
+                .badInput, "'--apns-id \(PlainText.line(text, limit: 60))' is no UUID: 8-4-4-4-12 hexadecimal digits")
+        }
+        return id
+    }
+}

@@ -1,0 +1,146 @@
+import PushModel
+import PushWire
+
+/// What became of one `carillon send`.
+struct SendReport: Sendable {
+    var verdict: Verdict
+    var address: String?
+    var took: Duration?
+    var latency: Duration?
+    var notes: [String] = []
+    private let order: SendOrder
+    private let app: Configuration.App
+
+    init(_ order: SendOrder, _ app: Configuration.App, _ verdict: Verdict) {
+        self.order = order
+        self.app = app
+        self.verdict = verdict
+    }
+
+    func text(on terminal: Terminal) -> String {
+        let name = app.id == AppOptions.flagsName ? "" : "\(app.id): "
+        var rows = [("app", "\(name)\(app.topic), \(app.environment.rawValue)")]
+        rows.append(("service", app.place + (address.map { $0 == app.place ? "" : ", at \($0)" } ?? "")))
+        switch order.target {
+        case .device(let token, let id):
+            rows.append(("token", "\(token)"))
+            if app.gateway.wireProtocol == .http2 { rows.append(("apns-id", "\(id)")) }
+        case .channel(let channel):
+            rows.append(("channel", PlainText.line(channel.text, limit: 80)))
+        }
+        if let uniqueID = verdict.uniqueID { rows.append(("apns-unique-id", uniqueID)) }
+        if let took {
+            let answer = latency.map { $0 > .zero ? ", the answer \(milliseconds($0))" : "" } ?? ""
+            rows.append(("took", milliseconds(took) + answer))
+        }
+        for note in notes { rows.append(("on the way", PlainText.line(note))) }
+        return verdict.headline(on: terminal) + "\n"
+            + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
+            + (verdict.advice.map { "\nNext: \(PlainText.line($0, limit: 1000)).\n" } ?? "")
+    }
+
+    private func milliseconds(_ time: Duration) -> String {
+        GatewayTable.milliseconds(time / .milliseconds(1))
+    }
+
+    var json: String {
+        var members = verdict.members
+        members["app"] = .string(app.id.name)
+        members["topic"] = .string(app.topic)
+        members["environment"] = .string(app.environment.rawValue)
+        members["service"] = .string(app.place)
+        members["address"] = .text(address)
+        members["message_id"] = .string(order.message.id.text)
+        members["took_ms"] = .milliseconds(took)
+        members["answer_ms"] = .milliseconds(latency)
+        switch order.target {
+        case .device(let token, let id):
+            members["token"] = .string("\(token)")
+            members["apns_id"] = .string("\(id)")
+        case .channel(let channel):
+            members["channel"] = .string(channel.text)
+        }
+        if !notes.isEmpty { members["notes"] = .texts(notes) }
+        members["findings"] = order.findingsValue
+        return MachineLine.text(members)
+    }
+}
+
+extension SendOrder {
+    var findingsValue: JSONValue {
+        .array(
+            findings.map { finding in
+                .object(
+                    [
+                        "severity": .string(finding.severity.rawValue), "code": .string(finding.code.rawValue),
+                        "path": .string(finding.path), "problem": .string(finding.problem),
+                        "advice": .string(finding.advice), "offset": finding.offset.map { .integer(Int64($0)) },
+                    ].compactMapValues { $0 })
+            })
+    }
+}
+
+/// What `--dry-run` shows: the request as it would go out, without what is secret.
+struct SendPreview {
+    private let order: SendOrder
+    private let gateway: AppGateway
+
+    init(_ order: SendOrder, _ gateway: AppGateway) {
+        self.order = order
+        self.gateway = gateway
+    }
+
+    private var app: Configuration.App { gateway.app }
+    private var isBinary: Bool { app.gateway.wireProtocol == .binary }
+
+    private var request: String {
+        switch order.target {
+        case .device(let token, _):
+            isBinary
+                ? "a binary frame to tls://\(app.place), token \(token)" : "POST https://\(app.place)/3/device/\(token)"
+        case .channel:
+            "POST https://\(app.broadcast.send)/4/broadcasts/apps/\(app.topic)"
+        }
+    }
+
+    private var headers: [(name: String, text: String)] {
+        let message = order.message
+        var headers: [(name: String, text: String)] = []
+        switch gateway.credential {
+        case .providerKey(let key): headers.append(("authorization", "bearer <redacted: signed with \(key)>"))
+        case .certificate(let certificate): headers.append(("(certificate)", certificate.certificate.info.subject))
+        }
+        if case .device(_, let id) = order.target {
+            if !isBinary {
+                headers.append(("apns-topic", app.topic + message.pushType.topicSuffix))
+                headers.append(("apns-push-type", message.pushType.rawValue))
+            }
+            headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))
+            if !isBinary { headers.append(("apns-id", "\(id)")) }
+        }
+        if case .channel(let channel) = order.target {
+            headers.append(("apns-channel-id", channel.text))
+            headers.append(("apns-push-type", message.pushType.rawValue))
+            headers.append(("apns-priority", "\(message.priority.rawValue)"))
+        }
+        if let time = message.expiresAt { headers.append((isBinary ? "expiration" : "apns-expiration", "\(time)")) }
+        if let id = message.collapseID, !isBinary { headers.append(("apns-collapse-id", id.text)) }
+        return headers
+    }
+
+    func text(on terminal: Terminal) -> String {
+        let payload = PlainText.line(String(decoding: order.message.payload, as: UTF8.self), limit: 8192)
+        return "Nothing was sent. This would be:\n\n\(terminal.coloured(request, .bold))\n"
+            + PlainText.rows(headers.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
+            + "\npayload, \(order.message.payload.count) bytes:\n  \(payload)\n"
+    }
+
+    var json: String {
+        MachineLine.text([
+            "outcome": "dry_run", "request": .string(request),
+            "headers": .object(Dictionary(headers.map { ($0.name, .string($0.text)) }, uniquingKeysWith: { $1 })),
+            "payload": .string(String(decoding: order.message.payload, as: UTF8.self)),
+            "findings": order.findingsValue,
+        ])
+    }
+}

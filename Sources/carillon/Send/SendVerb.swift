@@ -1,0 +1,137 @@
+import PushGateways
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+
+/// `carillon send`: one notification straight through a gateway, without the pipeline, for trying a credential.
+struct SendVerb {
+    static let verb = Verb(
+        name: "send", summary: "send one notification straight through a gateway, to try a credential",
+        options: AppOptions.options + SendOrder.options + PayloadOptions.options + [
+            Option("anyway", "send it although its payload or options are known to be refused"),
+            Option("dry-run", "show what would be sent, and send nothing"),
+            Option("timeout", "TIME", "for all of it together (20s)"),
+            Option("json", "for machines: one object"),
+        ],
+        examples: [
+            ("carillon send --app shop --token 00fc13… --title Hello", "through an app of the configuration"),
+            (
+                "carillon send --topic com.example.shop --environment sandbox --key AuthKey_ABC123DEFG.p8 \\\n"
+                    + "      --team-id DEF123GHIJ --token 00fc13… --title Hello",
+                "without any configuration"
+            ),
+            (
+                "carillon send --topic com.example.shop --environment production --certificate simulator/push.pem \\\n"
+                    + "      --host 127.0.0.1 --port 2197 --trust simulator/ca.pem --token 00fc13… --body Hello",
+                "to a running simulator"
+            ),
+            ("carillon send --app shop --channel dHN0LXNyY2gtY2hubA== --payload update.json", "a broadcast"),
+        ]
+    ) { arguments in
+        do {
+            return try await SendVerb(arguments).run()
+        } catch let failure as Failure where arguments.has("json") && failure.code != .usage {
+            Terminal.output.write(MachineLine.text(failure))
+            return failure.code
+        }
+    }
+
+    let arguments: Arguments
+    let chosen: AppOptions.Chosen
+    let order: SendOrder
+    let timeout: Duration
+
+    private init(_ arguments: Arguments) throws(Failure) {
+        self.arguments = arguments
+        timeout = try .timeout(arguments)
+        chosen = try AppOptions.choose(arguments)
+        guard chosen.app.gateway.wireProtocol == .http2 || timeout >= .seconds(3) else {
+            throw Failure(
+                .usage,
+                "'--timeout' must be 3s or more with the binary protocol: two of them go by in waiting for a complaint")
+        }
+        order = try SendOrder(arguments, for: chosen.app, now: .current())
+    }
+
+    private var app: Configuration.App { chosen.app }
+    private var isJSON: Bool { arguments.has("json") }
+
+    private func run() async throws -> ExitCode {
+        if !isJSON {
+            for warning in chosen.warnings { Terminal.error.write("carillon send: warning: \(warning)\n") }
+            for finding in order.findings { Terminal.error.write("carillon send: \(PlainText.line("\(finding)"))\n") }
+        }
+        let refused = order.refusedFindings
+        if !refused.isEmpty, !arguments.has("anyway"), !arguments.has("dry-run") {
+            let count = refused.count == 1 ? "a fault" : "\(refused.count) faults"
+            return tell(
+                SendReport(
+                    order, app,
+                    Verdict(
+                        .badInput, "nothing was sent: it has \(count) for which the provider refuses it",
+                        "correct it, or send it with --anyway to see")))
+        }
+        switch order.target {
+        case .device(let token, let id):
+            let gateway = try Trial.load(app, timeout: timeout)
+            warn(gateway)
+            if arguments.has("dry-run") { return preview(gateway) }
+            return await push(gateway, Delivery(ticket: 1, message: order.message, token: token, apnsID: id))
+        case .channel(let channel):
+            let channels = try AppChannels(app, timeout: timeout)
+            warn(channels.gateway)
+            if arguments.has("dry-run") { return preview(channels.gateway) }
+            return await broadcast(channels, to: channel)
+        }
+    }
+
+    private func warn(_ gateway: AppGateway) {
+        guard !isJSON else { return }
+        for warning in gateway.warnings { Terminal.error.write("carillon send: warning: \(warning)\n") }
+    }
+
+    private func push(_ gateway: AppGateway, _ delivery: Delivery) async -> ExitCode {
+        let ground = TrialGround()
+        let trial = await Trial(gateway: gateway, delivery: delivery, timeout: timeout).run(on: ground)
+        await ground.end()
+        var report = SendReport(order, app, Verdict(trial.outcome, of: app))
+        report.address = trial.address
+        report.took = trial.took
+        // Over the binary protocol it is the time without a complaint.
+        if app.gateway.wireProtocol == .http2 { report.latency = trial.latency }
+        report.notes = trial.notes
+        return tell(report)
+    }
+
+    private func broadcast(_ channels: AppChannels, to channel: ChannelID) async -> ExitCode {
+        let broadcast = Broadcast(
+            order.message.payload, to: channel, expiration: order.message.expiresAt ?? 0,
+            priority: order.message.priority)
+        let begun = MonotonicTime.current()
+        let result = await channels.call(.sending) { client, bundle, token in
+            try await client.send(broadcast, of: bundle, token: token)
+        }
+        let verdict: Verdict =
+            switch result {
+            case .success: Verdict(.accepted, "the provider took the broadcast; which devices show it nobody says")
+            case .failure(let error): error.verdict
+            }
+        var report = SendReport(order, app, verdict)
+        if case .success = result { report.verdict.isAnswered = true }
+        report.address = "\(channels.place(.sending))"
+        report.took = MonotonicTime.current() - begun
+        return tell(report)
+    }
+
+    private func preview(_ gateway: AppGateway) -> ExitCode {
+        let preview = SendPreview(order, gateway)
+        Terminal.output.write(isJSON ? preview.json : preview.text(on: Terminal.output))
+        return order.refusedFindings.isEmpty || arguments.has("anyway") ? .done : .badInput
+    }
+
+    private func tell(_ report: SendReport) -> ExitCode {
+        Terminal.output.write(isJSON ? report.json : report.text(on: Terminal.output))
+        return report.verdict.kind.code
+    }
+}

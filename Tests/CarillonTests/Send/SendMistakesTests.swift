@@ -1,0 +1,177 @@
+import FoundationEssentials
+import PushLoop
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// What `carillon send` is told wrongly, before it connects anywhere.
+@Suite(.timeLimit(.minutes(5))) struct SendMistakesTests {
+    private let directory: TemporaryDirectory
+    private let issued: IssuedCertificate
+
+    init() async throws {
+        directory = try TemporaryDirectory()
+        let key = try ES256PrivateKey.generate()
+        _ = try directory.write("AuthKey_ABC123DEFG.p8", key.pem)
+        _ = try directory.write("ca.pem", TestCertificates.shared.authority.certificatePEM)
+        let now = WallTime.current().milliseconds
+        issued = try Self.issue("com.example.shop", from: now - 86_400_000, to: now + 300 * 86_400_000)
+        let expired = try Self.issue("com.example.shop", from: now - 40 * 86_400_000, to: now - 10 * 86_400_000)
+        _ = try directory.write("push.pem", issued.certificatePEM + issued.privateKeyPEM)
+        _ = try directory.write("expired.pem", expired.certificatePEM + expired.privateKeyPEM)
+        let other = TestCertificates.shared.client
+        _ = try directory.write("other.pem", other.certificatePEM + other.privateKeyPEM)
+        _ = try directory.write("wrong.txt", "guess")
+    }
+
+    private static func issue(_ topic: String, from: Int64, to: Int64) throws -> IssuedCertificate {
+        try TestCertificates.shared.authority.issue(
+            CertificateRequest(
+                commonName: "Apple Push Services: \(topic)", usage: .client, userID: topic,
+                validity: CertificateValidity(
+                    notBefore: WallTime(milliseconds: from), notAfter: WallTime(milliseconds: to))))
+    }
+
+    private static let app = ["--topic", "com.example.shop", "--environment", "production"]
+    private static let keyApp = app + ["--key", "AuthKey_ABC123DEFG.p8", "--team-id", "DEF123GHIJ"]
+    private static let device = ["--token", TrialScene.token]
+    private static let all = keyApp + device
+
+    /// Where `nil` stands for the arguments of a whole order.
+    private static let wrong: [([String], Int32, String)] = [
+        // Which app.
+        (device + ["--title", "x"], 78, "or say it by flags: --topic"),
+        (["--environment", "production"] + device, 64, "'--topic' is needed"),
+        (["--topic", "a b"] + device, 64, "is no bundle id"),
+        (["--topic", "com.example.shop"] + device, 64, "'--environment' is needed"),
+        (["--topic", "a", "--environment", "live"] + device, 64, "production or sandbox, not 'live'"),
+        (app + device, 64, "a credential is needed"),
+        (app + ["--key", "k.p8", "--team-id", "DEF123GHIJ"], 64, "'--key-id' is needed"),
+        (app + ["--key", "AuthKey_ABC123DEFG.p8"], 64, "'--team-id' is needed"),
+        (app + ["--certificate", "push.pem", "--key-id", "ABC123DEFG"], 64, "goes with a provider key"),
+        (keyApp + ["--password-file", "wrong.txt"], 64, "a .p8 has none"),
+        (keyApp + ["--app", "shop"], 64, "'--app' goes without '--topic'"),
+        (keyApp + ["--port", "1"], 64, "'--port' goes with '--host'"),
+        (keyApp + ["--host", "127.0.0.1"], 64, "'--trust' is needed"),
+        (keyApp + ["--host", "https://x", "--trust", "ca.pem"], 64, "is no host"),
+        (keyApp + ["--host", "127.0.0.1", "--port", "0", "--trust", "ca.pem"], 64, "wants a port"),
+        (
+            keyApp + ["--host", "api.sandbox.push.apple.com"], 64,
+            "does not serve production: that is api.push.apple.com"
+        ),
+        (keyApp + ["--binary"], 64, "'--binary' goes with '--host'"),
+        (keyApp + ["--binary", "--host", "127.0.0.1", "--trust", "ca.pem"], 64, "it needs '--certificate'"),
+        // What is sent.
+        (all, 64, "what is to be sent?"),
+        (keyApp + ["--title", "x"], 64, "to which device?"),
+        (all + ["--title", "x", "--payload", "{}"], 64, "'--title' goes without '--payload'"),
+        (all + ["--title", "x", "--push-type", "alrt"], 64, "did you mean 'alert'?"),
+        (all + ["--title", "x", "--priority", "7"], 64, "10, 5 or 1, not '7'"),
+        (all + ["--title", "x", "--ttl", "soon"], 64, "'--ttl' wants a time"),
+        (all + ["--title", "x", "--ttl", "1h", "--expires-at", "0"], 64, "goes without '--ttl'"),
+        (all + ["--title", "x", "--expires-at", "-5"], 64, "seconds since 1970"),
+        (all + ["--title", "x", "--apns-id", "1"], 65, "is no UUID"),
+        (all + ["--title", "x", "--apns-id", "1", "--id", "2"], 64, "goes without '--id'"),
+        (all + ["--title", "x", "--id", ""], 65, "is no message id"),
+        (all + ["--title", "x", "--timeout", "1"], 64, "'--timeout' wants a time"),
+        (all + ["--title", "x", "--custom", "x"], 64, "KEY=JSON"),
+        (all + ["--title", "x", "--custom", "x=oops"], 65, "text is written with quotation marks"),
+        (all + ["--title", "x", "--custom", "aps={}"], 65, "give --payload for those"),
+        (all + ["--badge", "-1"], 64, "'--badge' wants"),
+        (all + ["--payload", "absent.json"], 65, "cannot read the payload absent.json: No such file"),
+        (all + ["--title", "x", "--collapse-id", String(repeating: "x", count: 65)], 65, "64 are allowed"),
+        (all + ["--title", "x", "--push-type", "background", "--priority", "10"], 65, "must not have priority 10"),
+        (keyApp + ["--token", "length=32, bytes=0x00fc", "--title", "x"], 65, "shortened when it was printed"),
+        (
+            keyApp + ["--token", String(TrialScene.token.dropLast()), "--title", "x"], 65,
+            "63 hexadecimal digits, which is odd"
+        ),
+        (keyApp + ["--token", "abcd", "--title", "x"], 65, "has 2 bytes; a device token has 32"),
+        (keyApp + ["--token", "no token!", "--title", "x"], 65, "neither hexadecimal nor base64"),
+        (keyApp + ["--channel", "not base64!", "--payload", "{}"], 65, "is no channel id"),
+        (all + ["--channel", "abcd", "--payload", "{}"], 64, "'--token' goes without '--channel'"),
+        (keyApp + ["--channel", "abcd", "--payload", "{}", "--push-type", "alert"], 64, "Live Activities only"),
+        (
+            app + [
+                "--certificate", "push.pem", "--binary", "--host", "127.0.0.1", "--trust", "ca.pem", "--timeout", "1s",
+            ],
+            64, "must be 3s or more"
+        ),
+        // The credential.
+        (
+            app + ["--key", "absent.p8", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ", "--title", "x"] + device,
+            78,
+            "cannot open absent.p8"
+        ),
+        (
+            app + ["--key", "rsa.p8", "--key-id", "ABC123DEFG", "--team-id", "DEF123GHIJ", "--title", "x"] + device, 78,
+            "use the .p8 file that Apple's developer site gave you"
+        ),
+        (
+            app + ["--key", "AuthKey_ABC123DEFG.p8", "--team-id", "short", "--title", "x"] + device, 78,
+            "is not a team id"
+        ),
+        (app + ["--certificate", "expired.pem", "--title", "x"] + device, 78, "expired at"),
+        (
+            app + ["--certificate", "other.pem", "--title", "x"] + device, 78,
+            "does not cover the topic com.example.shop"
+        ),
+        (app + ["--certificate", "push.p12", "--title", "x"] + device, 78, "none was given"),
+        (
+            app + ["--certificate", "push.p12", "--password-file", "wrong.txt", "--title", "x"] + device, 78,
+            "the password does not open it"
+        ),
+        (all + ["--title", "x", "--host", "127.0.0.1", "--trust", "absent.pem"], 78, "absent.pem"),
+    ]
+
+    @Test func `mistakes are explained, and nothing is told that is secret`() async throws {
+        let rsa = try await ChildProcess.run("openssl", ["genrsa", "2048"])
+        _ = try directory.write("rsa.p8", rsa.output)
+        let made = try await ChildProcess.run(
+            "openssl",
+            ["pkcs12", "-export", "-in", "push.pem", "-out", "push.p12", "-passout", "pass:\(TrialScene.password)"],
+            directory: directory.path)
+        try #require(made.status == 0, "\(made.errors)")
+        let secrets = Secrets(
+            files: ["AuthKey_ABC123DEFG.p8", "push.pem", "rsa.p8"].map { "\(directory.path)/\($0)" })
+        #expect(!secrets.isEmpty)
+        for (arguments, status, words) in Self.wrong {
+            let ended = try await secrets.run(["send"] + arguments, directory: directory.path)
+            #expect(ended.status == status, "\(arguments): \(ended.errors)")
+            #expect(ended.errors.contains(words), "\(arguments): \(ended.errors)")
+            guard status != 64, words != "64 are allowed", !words.hasPrefix("must not") else { continue }
+            let said = try object(try await secrets.run(["send", "--json"] + arguments, directory: directory.path))
+            #expect(said["exit_code"]?.integer == Int64(status) && said["meaning"]?.string != nil, "\(arguments)")
+        }
+        // The right password, to prove that the wrong one is what the failure was about.
+        _ = try directory.write("right.txt", TrialScene.password + "\n")
+        let right = try await secrets.run(
+            ["send"] + Self.app + Self.device + [
+                "--certificate", "push.p12", "--password-file", "right.txt", "--title", "x", "--dry-run",
+            ], directory: directory.path)
+        #expect(right.status == 0, "\(right.errors)")
+    }
+
+    @Test(arguments: [
+        TrialScene.token, TrialScene.token.uppercased(), "  <\(TrialScene.token)> ",
+        "<00fc13ad ff785122 b4ad2880 9a342098 23412414 21348097 878e577c 991de8f0>",
+        "00:fc:13:ad:ff:78:51:22:b4:ad:28:80:9a:34:20:98:23:41:24:14:21:34:80:97:87:8e:57:7c:99:1d:e8:f0",
+        "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA=", "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA",
+        "\"\(TrialScene.token)\"",
+    ])
+    func `tokens as they are pasted`(_ text: String) throws {
+        #expect(try PastedToken.read(text).hex == TrialScene.token)
+    }
+
+    @Test func `longer tokens pass, endless ones do not`() throws {
+        #expect(try PastedToken.read(String(repeating: "ab", count: 100)).byteCount == 100)
+        let failure = #expect(throws: Failure.self) { try PastedToken.read(String(repeating: "ab", count: 101)) }
+        #expect(failure?.code == .badInput)
+        // Base64 in its other alphabet.
+        let bytes = [UInt8](repeating: 0xfb, count: 32)
+        let text = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+        #expect(try PastedToken.read(text).bytes == bytes)
+    }
+}

@@ -1,0 +1,81 @@
+import PushModel
+import PushTransport
+import Testing
+
+@testable import carillon
+
+/// Every way in which a trial can end has its exit code, and words that say what to do.
+@Suite struct VerdictTests {
+    private static let app = Configuration.App(
+        id: AppOptions.flagsName, topic: "com.example.shop", environment: .production,
+        credential: .token(key: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"), gateway: Configuration.Gateway(),
+        endpoint: Configuration.App.Environment.production.endpoint,
+        broadcast: Configuration.Broadcast(
+            send: HostPort(host: "api.push.apple.com", port: 443),
+            manage: HostPort(host: "api.push.apple.com", port: 2196)))
+
+    @Test func `every reason that is known`() {
+        for known in KnownReason.all {
+            let refusal = Refusal(status: known.status, reason: known.reason)
+            let verdict = Verdict(refusal)
+            let expected: ExitCode =
+                switch (known.disposition, known.status) {
+                case (.reconnect, _), (_, 429), (_, 500...): .tryAgain
+                case (_, 403): .notPermitted
+                default: known.reason == .topicDisallowed ? .notPermitted : .failed
+                }
+            #expect(verdict.kind.code == expected, "\(known.reason)")
+            #expect(!verdict.meaning.isEmpty && verdict.advice?.isEmpty == false, "\(known.reason)")
+            // Nobody here does what a running gateway does by itself.
+            #expect(verdict.advice?.hasPrefix("nothing") == false, "\(known.reason)")
+            #expect(Trial.classify(known.status == 503 ? 500 : known.status, known.reason) != .halt)
+        }
+    }
+
+    @Test(arguments: [200, 302, 400, 403, 404, 410, 418, 429, 500, 503, 599])
+    func `a reason that nobody knows`(_ status: Int) {
+        let verdict = Verdict(Refusal(status: status, reason: ProviderReason(rawValue: "Tomorrow\u{1b}[31m")))
+        #expect(verdict.kind != .accepted && verdict.advice?.isEmpty == false)
+        #expect(!verdict.meaning.contains("\u{1b}"))
+    }
+
+    private static let ends: [(ConnectionEnd.Kind, ExitCode)] = [
+        (.unreachable, .unavailable), (.broken, .unavailable), (.silent, .unavailable), (.lost, .unavailable),
+        (.byUs, .unavailable), (.credential, .notPermitted), (.goAway, .tryAgain),
+    ]
+
+    @Test func `every end without an answer`() {
+        for (kind, code) in Self.ends {
+            let end = ConnectionEnd(kind, "192.0.2.1:443: it ended")
+            #expect(Verdict(.notConnected(end, inTime: true), of: Self.app).kind.code == code, "\(kind)")
+            #expect(Verdict(.notConnected(end, inTime: false), of: Self.app).kind.code == .tryAgain, "\(kind)")
+        }
+        let outcomes: [(Trial.Outcome, ExitCode)] = [
+            (.accepted(uniqueID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
+            (.unknown(.reset), .failed), (.expired, .badInput), (.dismissed(nil), .tryAgain),
+            (.dismissed(.shutdown), .tryAgain), (.timedOut(after: .seconds(20)), .tryAgain),
+            (.halted(GatewayHalt(.refused, "no", reason: .badCertificate)), .notPermitted),
+            (.halted(GatewayHalt(.refused, "no")), .notPermitted),
+            (.halted(GatewayHalt(.certificate, "no")), .notPermitted),
+            (.halted(GatewayHalt(.providerToken, "no")), .configuration),
+        ]
+        for (outcome, code) in outcomes {
+            let verdict = Verdict(outcome, of: Self.app)
+            #expect(verdict.kind.code == code && !verdict.meaning.isEmpty, "\(outcome)")
+            #expect(verdict.kind == .accepted || verdict.advice?.isEmpty == false, "\(outcome)")
+        }
+    }
+
+    /// What proves a credential is that nothing but the token was refused.
+    @Test func `what a check concludes`() {
+        let passing: Set<ProviderReason> = [.badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken]
+        for known in KnownReason.all {
+            let verdict = AppCheck.verdict(.refused(Refusal(status: known.status, reason: known.reason)), of: Self.app)
+            #expect((verdict.kind == .accepted) == passing.contains(known.reason), "\(known.reason)")
+        }
+        let end = ConnectionEnd(.unreachable, "nobody")
+        for outcome in [.timedOut(after: .seconds(1)), .notConnected(end, inTime: false)] as [Trial.Outcome] {
+            #expect(AppCheck.verdict(outcome, of: Self.app).kind == .unreachable)
+        }
+    }
+}
