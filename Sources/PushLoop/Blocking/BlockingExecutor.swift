@@ -17,11 +17,12 @@ package final class BlockingExecutor: WorkExecutor {
     private let state = Monitor(State())
     private let threadID = Atomic<UInt>(0)
     private let stopRequest = Locked<[@Sendable () -> Void]>([])
+    private let thread = Locked<LoopThread?>(nil)
 
     /// Starts the thread. It runs until `shutDown`.
     package init(name: String) {
         self.name = name
-        startThread(named: name) { self.run() }
+        thread.withLock { $0 = LoopThread(named: name) { self.run() } }
     }
 
     // MARK: Any thread
@@ -55,6 +56,7 @@ package final class BlockingExecutor: WorkExecutor {
                 self.stopRequest.withLock { $0.append { continuation.resume() } }
             }
         }
+        thread.withLock { $0 }?.join()
     }
 
     private func submit(_ job: LoopJob) {

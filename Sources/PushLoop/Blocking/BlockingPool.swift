@@ -34,6 +34,7 @@ package final class BlockingPool: Sendable {
     package let threadCount: Int
     package let queueLimit: Int
     private let state = Monitor(State())
+    private let threads = Locked<[LoopThread]>([])
 
     package init(name: String, threadCount: Int, queueLimit: Int) {
         precondition(threadCount > 0 && queueLimit >= 0, "blocking pool \(name) needs at least one thread")
@@ -72,6 +73,7 @@ package final class BlockingPool: Sendable {
             state.wakeAll()
             if isOver { continuation.resume() }
         }
+        for thread in threads.withLock({ $0 }) { thread.join() }
     }
 
     /// Calls that wait and calls that run, for metrics.
@@ -83,7 +85,9 @@ package final class BlockingPool: Sendable {
         switch state.withLock({ admit(call, &$0) }) {
         case .refused(let error): call.abandon(error)
         case .admitted(nil): state.wakeOne()
-        case .admitted(let number?): startThread(named: "\(name)-\(number)") { self.work() }
+        case .admitted(let number?):
+            let thread = LoopThread(named: "\(name)-\(number)") { self.work() }
+            threads.withLock { $0.append(thread) }
         }
     }
 

@@ -27,6 +27,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     private let threadID = Atomic<UInt>(0)
     private let wakeDescriptor: CInt
     private let clock: LoopClock
+    /// Set in `init` only.
+    private var thread: LoopThread?
 
     // On the loop's thread only, from here.
     private let base: OpaquePointer
@@ -67,7 +69,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
         unsafe event_config_free(config)
         unsafe self.base = base
-        startThread(named: name) { self.run() }
+        thread = LoopThread(named: name) { self.run() }
     }
 
     deinit {
@@ -112,6 +114,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
                 self.stopped.append { continuation.resume() }
             }
         }
+        thread?.join()
     }
 
     private func submit(_ job: LoopJob) {
