@@ -1,6 +1,6 @@
 /// One message for one device: what is deduped, attempted and answered.
 package struct Delivery: Sendable {
-    /// What its owner calls it; comes back with its outcome.
+    /// What its owner calls it, unlike any other that its gateway holds; comes back with its outcome.
     package let ticket: UInt64
     package let message: Message
     package let token: DeviceToken
