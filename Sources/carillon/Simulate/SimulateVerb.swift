@@ -73,7 +73,9 @@ struct SimulateVerb {
             await stop.wait()
         }
         await signals.with { $0.cancel() }
-        await service.with { $0.stop() }
+        await withCheckedContinuation { continuation in
+            loop.execute { service.wrapped.stop { continuation.resume() } }
+        }
         await loop.shutDown()
         return code
     }

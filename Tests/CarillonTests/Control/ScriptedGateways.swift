@@ -74,7 +74,8 @@ struct RunningControl: Sendable {
     let gateways: ScriptedGateways
 
     var data: String { "\(directory.path)/data" }
-    var client: ControlClient { ControlClient(dataDirectory: data) }
+    /// With time enough for a machine that is busy with every other test.
+    var client: ControlClient { ControlClient(dataDirectory: data, deadline: .seconds(120)) }
 
     func raw() throws -> RawClient { try RawClient(unixSocket: server.socketPath) }
 }

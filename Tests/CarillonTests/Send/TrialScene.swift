@@ -128,7 +128,9 @@ func withApple(
     } catch {
         outcome = .failure(error)
     }
-    await service.with { $0.stop() }
+    await withCheckedContinuation { continuation in
+        loop.execute { service.wrapped.stop { continuation.resume() } }
+    }
     await loop.shutDown()
     try outcome.get()
 }

@@ -95,7 +95,9 @@ func withChannels(
     await scene.client.close()
     let callCount = await scene.client.callCount
     #expect(callCount == 0)
-    await service.with { $0.stop() }
+    await withCheckedContinuation { continuation in
+        appleLoop.execute { service.wrapped.stop { continuation.resume() } }
+    }
     await clientLoop.shutDown()
     await appleLoop.shutDown()
     await pool.shutDown()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Every fault that the simulated Apple can do over HTTP/2, crossed with load: each delivery is accounted for once.
-@Suite(.timeLimit(.minutes(10))) struct FaultTableTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct FaultTableTests {
     /// A name, and the rules of a script.
     static let faults: [(name: String, rules: String)] = [
         ("none", ""),

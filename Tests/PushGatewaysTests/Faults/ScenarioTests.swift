@@ -7,8 +7,9 @@ import Testing
 /// A thousand scenarios of faults and load, each made from its seed: what is accepted was taken, once, and what may
 /// have been taken twice was said to be unknown.
 @Suite(.timeLimit(.minutes(10))) struct ScenarioTests {
-    private static let batches = 20
-    private static let perBatch = 50
+    /// As many run at the same time; more would starve tests with deadlines.
+    private static let batches = 4
+    private static let perBatch = 250
 
     @Test(arguments: 0..<batches) func `However it goes wrong, every delivery is accounted for once`(batch: Int)
         async throws

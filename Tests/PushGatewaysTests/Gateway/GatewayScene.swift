@@ -44,6 +44,10 @@ final class GatewayScene: @unchecked Sendable {
             client: GatewayClient(loop: loop) { [unowned self] in take($0) }, tokens: tokens?.source)
     }
 
+    deinit {
+        world.forget()
+    }
+
     /// The reason says in so many words what is to be done.
     private static func disposition(_ status: Int, _ reason: ProviderReason?) -> Disposition {
         let words: [String: Disposition] = [

@@ -25,6 +25,17 @@ final class ScriptedWorld: @unchecked Sendable {
         random = SeededRandom(seed: seed)
     }
 
+    /// A gateway keeps its world, and the connections there keep the gateway: somebody has to let go.
+    func forget() {
+        connections = []
+        failsToConnect = { _ in nil }
+        limit = { _ in 10 }
+        connectTime = { .zero }
+        answer = { _, _ in nil }
+        answerTime = { .zero }
+        reportTime = { .zero }
+    }
+
     func connect(_ request: ConnectionRequest) -> any PushConnection {
         let connection = ScriptedConnection(request, in: self)
         connections.append(connection)

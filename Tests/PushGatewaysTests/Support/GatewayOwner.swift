@@ -110,7 +110,11 @@ final class GatewayOwner {
         book.terminal[number] = outcome
         book.left -= 1
         if let gateway { progress(deliveries.count - book.left, gateway) }
-        if book.isComplete { done.record(book) }
+        if book.isComplete {
+            // Each would keep the other.
+            gateway = nil
+            done.record(book)
+        }
     }
 
     /// Sends all of them through a gateway of their own and waits until each has its outcome.

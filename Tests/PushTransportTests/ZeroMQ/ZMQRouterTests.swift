@@ -59,7 +59,8 @@ import Testing
             }
             #expect(try await router.send("slow", "again") == .wouldBlock)
             let ticks = await ZMQDescriptorTests.ticks(of: router.loop, during: 20)
-            #expect(ticks < 300, "\(ticks) ticks for 20 timers: a full peer keeps the loop turning")
+            // A loop that is kept turning turns a hundred thousand times; a starved one wakes up a few times for nothing.
+            #expect(ticks < 5000, "\(ticks) ticks for 20 timers: a full peer keeps the loop turning")
             #expect(try await router.send("quick", "ack") == .sent)
             #expect(await quick.receive()?.texts == ["ack"])
 
