@@ -16,7 +16,8 @@ let settingsOverC = settings + [.strictMemorySafety()]
 let package = Package(
     name: "carillon",
     products: [
-        .executable(name: "carillon", targets: ["carillon"])
+        .executable(name: "carillon", targets: ["carillon"]),
+        .library(name: "ActiveObject", targets: ["ActiveObject"]),
     ],
     targets: [
         // Floor 0: one module per C library.
@@ -25,6 +26,7 @@ let package = Package(
         .systemLibrary(name: "COpenSSL", path: "Sources/System/COpenSSL"),
         .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
         .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
+        .systemLibrary(name: "CSQLite", path: "Sources/System/CSQLite"),
 
         // Floor 1: values, bytes and decisions. No I/O, no clock.
         .target(name: "JSON5", swiftSettings: settings),
@@ -33,11 +35,16 @@ let package = Package(
         .target(name: "PushWire", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
         .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
 
-        // Floor 2 and 3: loops, and what moves bytes on them.
-        .target(name: "PushLoop", dependencies: ["PushTime", "CLinux", "CEvent"], swiftSettings: settingsOverC),
+        // Floor 2 and 3: threads and loops, what moves bytes on them, and the record layer.
+        .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),
+        .target(
+            name: "PushLoop", dependencies: ["PushThread", "PushTime", "CLinux", "CEvent"],
+            swiftSettings: settingsOverC),
         .target(
             name: "PushTransport", dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ"],
             swiftSettings: settingsOverC),
+
+        .target(name: "ActiveObject", dependencies: ["PushThread", "CSQLite"], swiftSettings: settingsOverC),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -59,7 +66,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop", "TestSupport",
+                "ActiveObject", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "TestSupport",
             ],
             swiftSettings: settings),
 
@@ -78,7 +86,11 @@ let package = Package(
                 "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
                 "TestSupport",
             ], swiftSettings: settings),
-        .testTarget(name: "PushLoopTests", dependencies: ["PushLoop", "TestSupport"], swiftSettings: settings),
+        .testTarget(
+            name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushThread", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),

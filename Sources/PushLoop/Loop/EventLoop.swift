@@ -17,7 +17,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     // only, which `assertOnLoop` holds callers to.
 
     private struct Incoming {
-        var jobs: [LoopJob?] = []
+        var jobs: [Job?] = []
         var wakePending = false
         var isStopped = false
     }
@@ -28,14 +28,14 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     private let wakeDescriptor: CInt
     private let clock: LoopClock
     /// Set in `init` only.
-    private var thread: LoopThread?
+    private var thread: NamedThread?
 
     // On the loop's thread only, from here.
     private let base: OpaquePointer
     private var wakeEvent: OpaquePointer?
     private var timerEvent: OpaquePointer?
     private var local = JobQueue()
-    private var taken: [LoopJob?] = []
+    private var taken: [Job?] = []
     private var timers = TimerHeap<Timer>()
     private var armedDeadline: MonotonicTime?
     private var time: MonotonicTime
@@ -69,7 +69,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
         unsafe event_config_free(config)
         unsafe self.base = base
-        thread = LoopThread(named: name) { self.run() }
+        thread = NamedThread(named: name) { self.run() }
     }
 
     deinit {
@@ -117,13 +117,13 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         thread?.join()
     }
 
-    private func submit(_ job: LoopJob) {
+    private func submit(_ job: Job) {
         let isTaken = offer(job)
         precondition(isTaken, "event loop \(name) has stopped, but work was enqueued on it")
     }
 
     /// False when the loop has stopped.
-    private func offer(_ job: LoopJob) -> Bool {
+    private func offer(_ job: Job) -> Bool {
         if isOnLoop {
             local.append(job)
             return true

@@ -44,7 +44,7 @@ package final class ZAPHandler: Sendable {
         self.users = Locked(users)
         self.observer = observer
         let responder = try ZAPResponder(in: context)
-        _ = LoopThread(named: "zap") {
+        _ = NamedThread(named: "zap") {
             responder.run { message, frameCount in self.answer(message, frameCount) }
         }
     }

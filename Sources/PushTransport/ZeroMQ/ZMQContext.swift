@@ -73,7 +73,7 @@ package final class ZMQContext: @unchecked Sendable {
         nonisolated(unsafe) let context = unsafe context
         // Shutting down wakes every socket; terminating waits for them, which is why it has a thread of its own.
         unsafe zmq_ctx_shutdown(context)
-        _ = LoopThread(named: "zmq-end") {
+        _ = NamedThread(named: "zmq-end") {
             while unsafe zmq_ctx_term(context) != 0, zmq_errno() == EINTR {}
             finished()
         }

@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import PushLoop
+@testable import PushThread
 
 /// An actor that may block.
 private actor Store {

@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 @testable import PushLoop
+@testable import PushThread
 
 func currentThreadName() -> String {
     guard let file = fopen("/proc/thread-self/comm", "r") else { return "" }

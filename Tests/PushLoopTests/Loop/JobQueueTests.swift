@@ -9,7 +9,7 @@ import Testing
         while let job = queue.popFirst() { run(job) }
     }
 
-    private static func run(_ job: LoopJob) {
+    private static func run(_ job: Job) {
         guard case .closure(let work) = job else {
             Issue.record("not a closure")
             return
@@ -20,10 +20,10 @@ import Testing
     @Test func firstInFirstOut() {
         let seen = Recorder<Int>()
         var queue = JobQueue()
-        var others: [LoopJob?] = []
+        var others: [Job?] = []
         queue.append(.closure { seen.add(1) })
         queue.append(.closure { seen.add(2) })
-        others = (3...5).map { number in LoopJob.closure { seen.add(number) } }
+        others = (3...5).map { number in Job.closure { seen.add(number) } }
         queue.append(contentsOf: &others)
         #expect(others.isEmpty)
         queue.append(.closure { seen.add(6) })

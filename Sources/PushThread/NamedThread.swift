@@ -5,7 +5,7 @@ import Glibc
 ///
 /// "Its work has ended" is not enough at the end of a process: what a library keeps for each thread goes when the thread
 /// goes, and `exit` takes the library down at the same time.
-package final class LoopThread: @unchecked Sendable {
+package final class NamedThread: @unchecked Sendable {
     // Unchecked: `thread` is written in `init` only, `isJoined` guards itself.
     private let thread: pthread_t
     private let isJoined = Locked(false)

@@ -34,7 +34,7 @@ package final class BlockingPool: Sendable {
     package let threadCount: Int
     package let queueLimit: Int
     private let state = Monitor(State())
-    private let threads = Locked<[LoopThread]>([])
+    private let threads = Locked<[NamedThread]>([])
 
     package init(name: String, threadCount: Int, queueLimit: Int) {
         precondition(threadCount > 0 && queueLimit >= 0, "blocking pool \(name) needs at least one thread")
@@ -86,7 +86,7 @@ package final class BlockingPool: Sendable {
         case .refused(let error): call.abandon(error)
         case .admitted(nil): state.wakeOne()
         case .admitted(let number?):
-            let thread = LoopThread(named: "\(name)-\(number)") { self.work() }
+            let thread = NamedThread(named: "\(name)-\(number)") { self.work() }
             threads.withLock { $0.append(thread) }
         }
     }

@@ -1,14 +1,10 @@
-/// One thing to run on a loop. An actor's job costs no allocation; a closure costs its own.
-enum LoopJob {
-    case job(UnownedJob)
-    case closure(@Sendable () -> Void)
-}
+import PushThread
 
 /// First in, first out, on one array. The popped front is given back when the queue runs empty, or when it is the
 /// larger half: actors that keep calling each other never let the queue run empty.
 struct JobQueue {
     /// Nil where a job was popped: what it holds must not wait for the array to be emptied.
-    private var jobs: [LoopJob?] = []
+    private var jobs: [Job?] = []
     private var head = 0
 
     /// A front shorter than this is not worth moving the rest for.
@@ -17,11 +13,11 @@ struct JobQueue {
     var isEmpty: Bool { head == jobs.count }
     var capacity: Int { jobs.capacity }
 
-    mutating func append(_ job: LoopJob) {
+    mutating func append(_ job: Job) {
         jobs.append(job)
     }
 
-    mutating func append(contentsOf other: inout [LoopJob?]) {
+    mutating func append(contentsOf other: inout [Job?]) {
         if isEmpty, jobs.isEmpty {
             swap(&jobs, &other)
         } else {
@@ -30,7 +26,7 @@ struct JobQueue {
         }
     }
 
-    mutating func popFirst() -> LoopJob? {
+    mutating func popFirst() -> Job? {
         guard head < jobs.count else { return nil }
         let job = jobs[head].take()
         head += 1

@@ -8,7 +8,7 @@ import Synchronization
 ///   error and ends the process with a message, as with `EventLoop`.
 package final class BlockingExecutor: WorkExecutor {
     private struct State {
-        var jobs: [LoopJob] = []
+        var jobs: [Job] = []
         var isWaiting = false
         var isStopped = false
     }
@@ -17,12 +17,12 @@ package final class BlockingExecutor: WorkExecutor {
     private let state = Monitor(State())
     private let threadID = Atomic<UInt>(0)
     private let stopRequest = Locked<[@Sendable () -> Void]>([])
-    private let thread = Locked<LoopThread?>(nil)
+    private let thread = Locked<NamedThread?>(nil)
 
     /// Starts the thread. It runs until `shutDown`.
     package init(name: String) {
         self.name = name
-        thread.withLock { $0 = LoopThread(named: name) { self.run() } }
+        thread.withLock { $0 = NamedThread(named: name) { self.run() } }
     }
 
     // MARK: Any thread
@@ -59,7 +59,7 @@ package final class BlockingExecutor: WorkExecutor {
         thread.withLock { $0 }?.join()
     }
 
-    private func submit(_ job: LoopJob) {
+    private func submit(_ job: Job) {
         let (wakes, isStopped) = state.withLock { state in
             if state.isStopped { return (false, true) }
             state.jobs.append(job)
@@ -90,9 +90,9 @@ package final class BlockingExecutor: WorkExecutor {
     }
 
     /// Waits for jobs and takes them all. Nil at the end: the stop was asked for and nothing is left.
-    private func nextJobs() -> [LoopJob]? {
+    private func nextJobs() -> [Job]? {
         let isStopping = stopRequest.withLock { !$0.isEmpty }
-        let jobs = state.wait { state -> [LoopJob]? in
+        let jobs = state.wait { state -> [Job]? in
             if state.jobs.isEmpty, !isStopping {
                 state.isWaiting = true
                 return nil
