@@ -11,6 +11,12 @@ static inline int CSQLite_bind_text(sqlite3_stmt *statement, int index, const vo
     return sqlite3_bind_text64(statement, index, (const char *)bytes, (sqlite3_uint64)count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
+/* The caller keeps the bytes until the parameter is bound again. */
+static inline int CSQLite_bind_kept_text(sqlite3_stmt *statement, int index, const void *bytes, long long count)
+{
+    return sqlite3_bind_text64(statement, index, (const char *)bytes, (sqlite3_uint64)count, SQLITE_STATIC, SQLITE_UTF8);
+}
+
 /* A blob of no bytes at no address would be bound as NULL. */
 static inline int CSQLite_bind_blob(sqlite3_stmt *statement, int index, const void *bytes, long long count)
 {

@@ -1,0 +1,27 @@
+extension Database {
+    /// How a database is opened. What is not said is safe.
+    public struct Options: Sendable {
+        public enum Durability: Sendable {
+            /// A transaction is on disk when `write` returns. The default.
+            case full
+            /// The last transactions can be lost with the power, never with the process; the file stays whole.
+            case normal
+        }
+
+        public var durability: Durability = .full
+        /// How long a statement waits for another program that holds the file. Default 5 s.
+        public var busyTimeout: Duration = .seconds(5)
+        /// Connections that read beside the writer, each with a thread of its own. Default 2.
+        public var readers = 2
+        /// Memory for pages, for each connection. Default 8 MiB.
+        public var cacheBytes = 8 << 20
+        /// Whether the file is made if it is not there. Default true.
+        public var creates = true
+        /// Nothing is written, and nothing is made: the tables must be there. Default false.
+        public var isReadOnly = false
+        /// The log is copied into the file when it has this many pages, after a commit; 0 never. Default 1,000.
+        public var checkpointPages = 1000
+
+        public init() {}
+    }
+}

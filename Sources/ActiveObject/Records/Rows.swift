@@ -1,0 +1,94 @@
+extension Table {
+    /// Binds all columns but `objectId`, from 1 on.
+    func bind(_ record: UnsafeRawPointer, to statement: Statement) throws(ActiveObjectError) {
+        do throws(RowLayout.Fault) {
+            try unsafe layout.bind(record, from: 1, to: statement)
+        } catch {
+            throw self.error(error.fault, in: fields[error.column])
+        }
+    }
+
+    /// Builds a record in memory that holds none, from a row whose columns are those of `columnList`.
+    func read(
+        _ statement: Statement, into record: UnsafeMutableRawPointer, firstColumn: Int32 = 0
+    ) throws(ActiveObjectError) {
+        do throws(RowLayout.Fault) {
+            try unsafe layout.read(statement, firstColumn: firstColumn, into: record)
+        } catch {
+            throw self.error(error.fault, in: fields[error.column])
+        }
+    }
+
+    /// The record of a row.
+    func record(_ statement: Statement, firstColumn: Int32 = 0) throws(ActiveObjectError) -> Record {
+        let memory = UnsafeMutablePointer<Record>.allocate(capacity: 1)
+        defer { unsafe memory.deallocate() }
+        try unsafe read(statement, into: UnsafeMutableRawPointer(memory), firstColumn: firstColumn)
+        return unsafe memory.move()
+    }
+
+    /// All rows that a statement gives.
+    func records(_ statement: Statement) throws(ActiveObjectError) -> [Record] {
+        var blocks = RecordBlocks<Record>()
+        while try statement.step() {
+            try unsafe read(statement, into: blocks.nextSlot())
+            blocks.keep()
+        }
+        return blocks.takeAll()
+    }
+}
+
+/// Records on their way into an array: in blocks, from which they move into the array once their number is known. No
+/// record is copied, and none moves twice.
+@safe
+private struct RecordBlocks<Record>: ~Copyable {
+    private var full: [UnsafeMutablePointer<Record>] = unsafe []
+    private var last: UnsafeMutablePointer<Record>
+    /// How many slots of the last block hold a record.
+    private var countInLast = 0
+
+    private static var blockSize: Int { 256 }
+
+    init() {
+        unsafe last = .allocate(capacity: Self.blockSize)
+    }
+
+    deinit {
+        unsafe full.forEach { block in
+            unsafe block.deinitialize(count: Self.blockSize)
+            unsafe block.deallocate()
+        }
+        unsafe last.deinitialize(count: countInLast)
+        unsafe last.deallocate()
+    }
+
+    /// Memory for one record behind the last one. It counts as a record from `keep` on.
+    mutating func nextSlot() -> UnsafeMutableRawPointer {
+        if countInLast == Self.blockSize {
+            unsafe full.append(last)
+            unsafe last = .allocate(capacity: Self.blockSize)
+            countInLast = 0
+        }
+        return unsafe UnsafeMutableRawPointer(last + countInLast)
+    }
+
+    mutating func keep() {
+        countInLast += 1
+    }
+
+    mutating func takeAll() -> [Record] {
+        let count = unsafe full.count * Self.blockSize + countInLast
+        return unsafe Array(unsafeUninitializedCapacity: count) { buffer, initialized in
+            guard var end = buffer.baseAddress else { return }
+            unsafe full.forEach { block in
+                unsafe end.moveInitialize(from: block, count: Self.blockSize)
+                unsafe block.deallocate()
+                unsafe end += Self.blockSize
+            }
+            unsafe full.removeAll()
+            unsafe end.moveInitialize(from: last, count: countInLast)
+            countInLast = 0
+            initialized = count
+        }
+    }
+}

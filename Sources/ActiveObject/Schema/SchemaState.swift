@@ -1,0 +1,14 @@
+import PushThread
+
+/// The types whose tables in one database are known to be there and to fit.
+final class SchemaState: Sendable {
+    private let prepared = Locked<Set<ObjectIdentifier>>([])
+
+    func isPrepared<Record>(_ type: Record.Type) -> Bool {
+        prepared.withLock { $0.contains(ObjectIdentifier(type)) }
+    }
+
+    func insert(_ types: [ObjectIdentifier]) {
+        if !types.isEmpty { prepared.withLock { $0.formUnion(types) } }
+    }
+}

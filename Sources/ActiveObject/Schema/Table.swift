@@ -1,0 +1,154 @@
+/// What is known of a record type: its table, its columns, and the statements that every record needs.
+///
+/// Made once for each type, on first use, and kept for the life of the process.
+final class Table<Record: ActiveRecord>: @unchecked Sendable {
+    // Unchecked: nothing changes after `init`. Key paths and metatypes of codecs are not marked Sendable, and are.
+
+    struct Field {
+        let property: StoredProperty<Record>
+        let column: String
+        let codec: any ColumnCodec.Type
+        let isPrivate: Bool
+        let ignoresCase: Bool
+        let defaultValue: SQLValue?
+    }
+
+    let name: String
+    /// `objectId`, which is the first of `fields`, lies here in the record.
+    let idOffset: Int
+    /// With a column, `objectId` first and the others in the order of declaration.
+    let fields: [Field]
+    let layout: RowLayout
+    let indexes: [Index<Record>]
+    private let fieldByKeyPath: [PartialKeyPath<Record>: Int]
+    private let fieldByName: [String: Int]
+
+    let insertSQL: String
+    let updateSQL: String
+    let findSQL: String
+    let removeSQL: String
+    /// Columns in the order of `fields`, quoted, for any SELECT that reads records.
+    let columnList: String
+
+    init() throws(ActiveObjectError) {
+        let tableName = Record.tableName
+        guard let properties = storedProperties(of: Record.self) else {
+            throw ActiveObjectError(
+                .badRecord, "\(Record.self) cannot be a record: it must be a struct with stored properties")
+        }
+        let options = try Self.options(properties, tableName: tableName)
+        var fields: [Field] = []
+        var unstored: [(offset: Int, type: any ExpressibleByNilLiteral.Type)] = []
+        for property in properties {
+            let option = options[property.keyPath]
+            if let option, !option.isStored {
+                guard let type = property.type as? any ExpressibleByNilLiteral.Type else {
+                    throw ActiveObjectError(
+                        .badRecord,
+                        "\(Record.self).\(property.name) has no column and must be optional: what is read has nil there",
+                        table: tableName)
+                }
+                unstored.append((property.offset, type))
+                continue
+            }
+            guard let codec = columnCodec(for: property.type, dates: option?.dates ?? .exact) else {
+                throw ActiveObjectError(
+                    .badRecord,
+                    """
+                    \(Record.self).\(property.name) is a \(property.type), which no column can hold: make that type \
+                    Codable or a ColumnValue, or leave the property out with Column(\\.\(property.name), isStored: false)
+                    """, table: tableName, column: property.name)
+            }
+            fields.append(
+                Field(
+                    property: property, column: option?.name ?? property.name, codec: codec,
+                    isPrivate: option?.isPrivate ?? false, ignoresCase: option?.ignoresCase ?? false,
+                    defaultValue: option?.defaultValue))
+        }
+        guard let idIndex = fields.firstIndex(where: { $0.property.name == "objectId" }),
+            fields[idIndex].property.type == Int64?.self
+        else {
+            throw ActiveObjectError(
+                .badRecord, "\(Record.self) needs a stored property: var objectId: Int64?", table: tableName)
+        }
+        fields.insert(fields.remove(at: idIndex), at: 0)
+
+        var byName: [String: Int] = [:]
+        for (index, field) in fields.enumerated() {
+            // SQLite's names know no case.
+            guard byName.updateValue(index, forKey: field.column.lowercased()) == nil else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self) has two columns named \(field.column)", table: tableName,
+                    column: field.column)
+            }
+        }
+        name = tableName
+        self.fields = fields
+        layout = RowLayout(
+            columns: fields.map { ($0.property.offset, $0.property.type, $0.codec) }, empty: unstored)
+        idOffset = fields[0].property.offset
+        indexes = Record.indexes
+        fieldByName = byName
+        fieldByKeyPath = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.property.keyPath, $0) })
+
+        let table = tableName.quotedName
+        let id = fields[0].column.quotedName
+        let others = fields.dropFirst().map(\.column.quotedName)
+        let list = fields.map(\.column.quotedName).joined(separator: ", ")
+        columnList = list
+        let marks = (0..<others.count).map { "?\($0 + 1)" }
+        let values =
+            others.isEmpty
+            ? "DEFAULT VALUES" : "(\(others.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))"
+        insertSQL = Record.sql(for: .insert, standard: "INSERT INTO \(table) \(values)")
+        let sets = others.isEmpty ? "\(id) = \(id)" : zip(others, marks).map { "\($0) = \($1)" }.joined(separator: ", ")
+        updateSQL = Record.sql(for: .update, standard: "UPDATE \(table) SET \(sets) WHERE \(id) = ?\(others.count + 1)")
+        findSQL = Record.sql(for: .find, standard: "SELECT \(list) FROM \(table) WHERE \(id) = ?1")
+        removeSQL = Record.sql(for: .remove, standard: "DELETE FROM \(table) WHERE \(id) = ?1")
+    }
+
+    /// What `columns` says, by property. Each entry must be about a stored property, and none may be named twice.
+    private static func options(
+        _ properties: [StoredProperty<Record>], tableName: String
+    ) throws(ActiveObjectError) -> [PartialKeyPath<Record>: Column<Record>] {
+        let known = Set(properties.map(\.keyPath))
+        var options: [PartialKeyPath<Record>: Column<Record>] = [:]
+        for option in Record.columns {
+            guard known.contains(option.keyPath) else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).columns names \(option.keyPath), which is no stored property of it",
+                    table: tableName)
+            }
+            guard options.updateValue(option, forKey: option.keyPath) == nil else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).columns says \(option.keyPath) twice", table: tableName)
+            }
+        }
+        return options
+    }
+
+    // MARK: Looking up
+
+    func field(_ keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Field {
+        guard let index = fieldByKeyPath[keyPath] else {
+            throw ActiveObjectError(
+                .badRecord, "\(keyPath) is no column of \(name): only stored properties are", table: name)
+        }
+        return fields[index]
+    }
+
+    /// By the name of the column.
+    func field(named column: String) throws(ActiveObjectError) -> Field {
+        guard let index = fieldByName[column.lowercased()] else {
+            throw ActiveObjectError(
+                .badRecord, "\(name) has no column \(column); it has \(fields.map(\.column).joined(separator: ", "))",
+                table: name, column: column)
+        }
+        return fields[index]
+    }
+
+    func error(_ fault: ColumnFault, in field: Field) -> ActiveObjectError {
+        fault.error(
+            table: name, column: field.column, wanted: field.codec.valueClass, isPrivate: field.isPrivate)
+    }
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+
+/// The codec for a property's type: its own if it has a column type, else by what it conforms to. Nil if it is none of
+/// what a column can hold.
+func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
+    if type == Int64?.self { return ObjectIDCodec.self }
+    if let optional = type as? any OptionalType.Type {
+        guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates) else { return nil }
+        return optionalCodec(over: wrapped)
+    }
+    if let builtIn = type as? any BuiltInCodec.Type {
+        return builtIn == Date.self ? dates.codec : builtIn
+    }
+    if let own = type as? any ColumnValue.Type { return ownCodec(own) }
+    if let raw = type as? any RawRepresentable<String>.Type { return rawTextCodec(raw) }
+    if let raw = type as? any RawRepresentable<Int>.Type { return rawIntCodec(raw) }
+    if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw, dates: dates) {
+        return codec
+    }
+    if let nested = type as? any Codable.Type { return jsonCodec(nested) }
+    return nil
+}
+
+/// Lets a property's type say that it is an optional, and of what.
+protocol OptionalType {
+    static var wrappedType: Any.Type { get }
+}
+
+extension Optional: OptionalType {
+    static var wrappedType: Any.Type { Wrapped.self }
+}
+
+// Each of these only opens a metatype, so that the codec can be made for that type.
+
+private func optionalCodec<Wrapped: ColumnCodec>(over wrapped: Wrapped.Type) -> any ColumnCodec.Type {
+    OptionalCodec<Wrapped>.self
+}
+
+private func ownCodec<Value: ColumnValue>(_ type: Value.Type) -> any ColumnCodec.Type {
+    OwnCodec<Value>.self
+}
+
+private func jsonCodec<Value: Codable>(_ type: Value.Type) -> any ColumnCodec.Type {
+    JSONCodec<Value>.self
+}
+
+private func rawTextCodec<Value: RawRepresentable<String>>(_ type: Value.Type) -> any ColumnCodec.Type {
+    RawTextCodec<Value>.self
+}
+
+private func rawIntCodec<Value: RawRepresentable<Int>>(_ type: Value.Type) -> any ColumnCodec.Type {
+    RawIntCodec<Value>.self
+}
+
+private func rawCodec<Value: RawRepresentable>(_ type: Value.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
+    func over<Raw: ColumnCodec>(_ raw: Raw.Type) -> any ColumnCodec.Type { RawCodec<Value, Raw>.self }
+    guard let raw = columnCodec(for: Value.RawValue.self, dates: dates) else { return nil }
+    return over(raw)
+}

@@ -1,0 +1,25 @@
+extension ColumnFault {
+    /// The error for the caller, who is told where it happened. `value` is shown only if the column is not private.
+    func error(table: String, column: String, wanted: ValueClass?, isPrivate: Bool) -> ActiveObjectError {
+        let place = "\(table).\(column)"
+        func make(_ code: ActiveObjectError.Code, _ text: String, _ valueClass: ValueClass? = nil) -> ActiveObjectError
+        {
+            ActiveObjectError(
+                code, "\(place) \(text)", table: table, column: column, valueClass: valueClass ?? wanted)
+        }
+        switch self {
+        case .found(.null, let wanted):
+            return make(.missingValue, "is NULL, but the property must have a value (\(wanted))", .null)
+        case .found(let found, let wanted):
+            return make(.typeMismatch, "holds a value of class \(found), but the property needs \(wanted)", found)
+        case .outOfRange(let type): return make(.outOfRange, "has a number that does not fit \(type)")
+        case .notANumber: return make(.outOfRange, "was given a number that is not a number, which SQLite cannot hold")
+        case .notUTF8: return make(.typeMismatch, "holds text that is not UTF-8")
+        case .unreadable(let type): return make(.typeMismatch, "holds a value that is no \(type)")
+        case .unwritable(let type): return make(.typeMismatch, "was given a \(type) that cannot be written as JSON")
+        case .tooBig: return make(.outOfRange, "was given a value that is longer than SQLite takes")
+        case .notOfType(let type): return make(.typeMismatch, "was compared with a value that is no \(type)")
+        case .sqlite(let code): return make(.other, "could not be bound (SQLite's code \(code))")
+        }
+    }
+}

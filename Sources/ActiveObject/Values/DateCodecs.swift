@@ -1,0 +1,84 @@
+import FoundationEssentials
+
+/// How dates are kept in a column.
+public enum DateForm: Hashable, Sendable {
+    /// Seconds since 2001-01-01 00:00 UTC, REAL. What a `Date` holds itself: what was saved comes back equal, to the last
+    /// bit, before 1970 as after. In SQL, `datetime(column + 978307200, 'unixepoch')` shows it.
+    case exact
+    /// Whole milliseconds since 1970, INTEGER; before that they are negative. For columns that other programs share.
+    case unixMilliseconds
+    /// ISO 8601 in UTC with milliseconds, TEXT; years 0001 to 9999. Sorts as it counts.
+    case iso8601
+
+    var codec: any ColumnCodec.Type {
+        switch self {
+        case .exact: Date.self
+        case .unixMilliseconds: UnixMilliseconds.self
+        case .iso8601: ISO8601.self
+        }
+    }
+}
+
+extension Date: BuiltInCodec {
+    typealias Value = Date
+    static var valueClass: ValueClass { .real }
+
+    static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        try statement.bind(value.timeIntervalSinceReferenceDate, at: index)
+    }
+
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
+        Date(timeIntervalSinceReferenceDate: try statement.real(index))
+    }
+
+    static func stored(_ value: Date) throws(ColumnFault) -> SQLValue {
+        try Double.stored(value.timeIntervalSinceReferenceDate)
+    }
+}
+
+enum UnixMilliseconds: ColumnCodec {
+    static var valueClass: ValueClass { .integer }
+
+    static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        try statement.bind(try milliseconds(value), at: index)
+    }
+
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
+        Date(timeIntervalSince1970: Double(try statement.integer(index)) / 1000)
+    }
+
+    static func stored(_ value: Date) throws(ColumnFault) -> SQLValue { .integer(try milliseconds(value)) }
+
+    private static func milliseconds(_ date: Date) throws(ColumnFault) -> Int64 {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        guard let whole = Int64(exactly: milliseconds) else { throw .outOfRange(type: "milliseconds since 1970") }
+        return whole
+    }
+}
+
+enum ISO8601: ColumnCodec {
+    static var valueClass: ValueClass { .text }
+    private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+    private static let wholeSeconds = Date.ISO8601FormatStyle()
+    /// What four digits of a year can say: from 0001-01-01 to the end of 9999.
+    private static let years = -62_135_596_800.0..<253_402_300_800.0
+
+    static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        try statement.bind(try text(value), at: index)
+    }
+
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
+        let text = try statement.text(index)
+        guard let date = (try? style.parse(text)) ?? (try? wholeSeconds.parse(text)) else {
+            throw .unreadable(type: "ISO 8601 date")
+        }
+        return date
+    }
+
+    static func stored(_ value: Date) throws(ColumnFault) -> SQLValue { .text(try text(value)) }
+
+    private static func text(_ date: Date) throws(ColumnFault) -> String {
+        guard years.contains(date.timeIntervalSince1970) else { throw .outOfRange(type: "ISO 8601 date") }
+        return style.format(date)
+    }
+}

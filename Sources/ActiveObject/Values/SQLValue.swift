@@ -1,0 +1,61 @@
+public import FoundationEssentials
+
+/// The five kinds of values that SQLite knows.
+public enum ValueClass: String, Hashable, Sendable, CustomStringConvertible {
+    case null, integer, real, text, blob
+
+    public var description: String { rawValue }
+    /// As the type of a column.
+    var sql: String { rawValue.uppercased() }
+}
+
+/// One value as SQLite holds it: what raw SQL takes and gives.
+public enum SQLValue: Hashable, Sendable {
+    case null
+    case integer(Int64)
+    case real(Double)
+    case text(String)
+    case blob(Data)
+
+    public var valueClass: ValueClass {
+        switch self {
+        case .null: .null
+        case .integer: .integer
+        case .real: .real
+        case .text: .text
+        case .blob: .blob
+        }
+    }
+}
+
+extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
+    ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
+{
+    public init(integerLiteral value: Int64) { self = .integer(value) }
+    public init(floatLiteral value: Double) { self = .real(value) }
+    public init(stringLiteral value: String) { self = .text(value) }
+    public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
+    public init(nilLiteral: ()) { self = .null }
+}
+
+extension Statement {
+    func bind(_ value: SQLValue, at index: Int32) throws(ColumnFault) {
+        switch value {
+        case .null: try bindNull(at: index)
+        case .integer(let value): try bind(value, at: index)
+        case .real(let value): try bind(value, at: index)
+        case .text(let value): try bind(value, at: index)
+        case .blob(let value): try Data.bind(value, to: self, at: index)
+        }
+    }
+
+    func value(_ index: Int32) throws(ColumnFault) -> SQLValue {
+        switch valueClass(index) {
+        case .null: .null
+        case .integer: .integer(try integer(index))
+        case .real: .real(try real(index))
+        case .text: .text(try text(index))
+        case .blob: .blob(try unsafe withBlob(index) { unsafe Data($0) })
+        }
+    }
+}
