@@ -5,7 +5,10 @@ import FoundationEssentials
 func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
     if type == Int64?.self { return ObjectIDCodec.self }
     if let optional = type as? any OptionalType.Type {
-        guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates) else { return nil }
+        // An optional of an optional has two kinds of nil, and a column has one.
+        guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates), !wrapped.isOptional else {
+            return nil
+        }
         return optionalCodec(over: wrapped)
     }
     if let builtIn = type as? any BuiltInCodec.Type {
@@ -17,6 +20,8 @@ func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)?
     if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw, dates: dates) {
         return codec
     }
+    // As JSON they would be text, which neither sorts nor adds up as numbers do.
+    if type == Int128.self || type == UInt128.self { return nil }
     if let nested = type as? any Codable.Type { return jsonCodec(nested) }
     return nil
 }

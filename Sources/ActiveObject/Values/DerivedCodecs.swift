@@ -31,6 +31,8 @@ enum OwnCodec<Value: ColumnValue>: ColumnCodec {
 /// has looked `Raw` up by it, which is more than a `where` clause can be told at run time.
 enum RawCodec<Value: RawRepresentable, Raw: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Raw.valueClass }
+    static var neverLooksNumeric: Bool { Raw.neverLooksNumeric }
+    static var isDate: Bool { Raw.isDate }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try Raw.bind(unsafe unsafeBitCast(value.rawValue, to: Raw.Value.self), to: statement, at: index)
@@ -135,6 +137,8 @@ enum JSONCodec<Value: Codable>: ColumnCodec {
 enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Wrapped.valueClass }
     static var isOptional: Bool { true }
+    static var neverLooksNumeric: Bool { Wrapped.neverLooksNumeric }
+    static var isDate: Bool { Wrapped.isDate }
 
     static func bind(_ value: Wrapped.Value?, to statement: Statement, at index: Int32) throws(ColumnFault) {
         if let value {
