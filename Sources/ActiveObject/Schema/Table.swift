@@ -66,6 +66,11 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                     .badRecord, "\(Record.self).\(property.name) is no text, whose case could be ignored",
                     table: tableName, column: column)
             }
+            guard option?.dates == nil || codec.isDate else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).\(property.name) is no date, which could be kept in a form of dates",
+                    table: tableName, column: column)
+            }
             fields.append(
                 Field(
                     property: property, column: column, codec: codec,

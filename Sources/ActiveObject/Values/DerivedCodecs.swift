@@ -157,24 +157,3 @@ enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
         return try Wrapped.stored(value)
     }
 }
-
-/// What `OptionalCodec<Int64>` is, for the one optional that every record has: compiled for it, where the general one
-/// asks the runtime for its types in each row.
-enum ObjectIDCodec: ColumnCodec {
-    static var valueClass: ValueClass { .integer }
-    static var isOptional: Bool { true }
-
-    static func bind(_ value: Int64?, to statement: Statement, at index: Int32) throws(ColumnFault) {
-        if let value {
-            try statement.bind(value, at: index)
-        } else {
-            try statement.bindNull(at: index)
-        }
-    }
-
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Int64? {
-        statement.isNull(index) ? nil : try statement.integer(index)
-    }
-
-    static func stored(_ value: Int64?) -> SQLValue { value.map(SQLValue.integer) ?? .null }
-}

@@ -203,6 +203,33 @@ import Testing
         }
     }
 
+    private struct Node: ActiveRecord {
+        static var references: [Reference<Node>] { [Reference(\.parent, to: Node.self, onRemove: .cascade)] }
+        var objectId: Int64?
+        var parent: Int64?
+    }
+
+    @Test func `A table that refers to itself is rebuilt with another rule`() async throws {
+        let old = [
+            """
+            CREATE TABLE nodes (objectId INTEGER PRIMARY KEY,
+            parent INTEGER REFERENCES nodes (objectId) ON DELETE SET NULL) STRICT
+            """, "INSERT INTO nodes VALUES (1, NULL), (2, 1), (3, 2)",
+        ]
+        try await withFile(old) { database in
+            let error = await failure { _ = try await Node.findAll(in: database) }
+            #expect(error?.code == .badSchema && error?.column == "parent")
+        }
+        let options = Self.options(Migration("cascade") { try $0.rebuildTable(of: Node.self) })
+        try await withFile(old, options: options) { database in
+            let before = try await Node.findAll(in: database)
+            #expect(before.map(\.parent) == [nil, 1, 2])
+            try await database.write { try $0.connection.run("DELETE FROM nodes WHERE objectId = 1") }
+            let after = try await Node.findAll(in: database)
+            #expect(after.isEmpty)
+        }
+    }
+
     @Test func `Nothing is lost by rebuilding that was not named`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"

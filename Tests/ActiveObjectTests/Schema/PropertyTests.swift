@@ -173,6 +173,12 @@ import Testing
         var rank = 0
     }
 
+    private struct DateOfNumber: ActiveRecord {
+        static var columns: [Column<DateOfNumber>] { [Column(\.rank, dates: .iso8601)] }
+        var objectId: Int64?
+        var rank = 0
+    }
+
     private static func refused<Record: ActiveRecord>(
         _ type: Record.Type, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -207,6 +213,7 @@ import Testing
         Self.refused(UnstoredInt.self, "rank", "optional")
         Self.refused(ComputedColumn.self, "no stored property")
         Self.refused(CaseOfNumber.self, "rank")
+        Self.refused(DateOfNumber.self, "rank")
     }
 
     @propertyWrapper struct Clamped: Codable, Equatable {
