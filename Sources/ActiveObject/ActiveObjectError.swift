@@ -116,6 +116,9 @@ extension ActiveObjectError {
             return (.diskFull, "the disk of \(path) is full; nothing of this transaction was kept")
         case SQLITE_NOTADB:
             return (.corrupt, "\(path) is no database, or one that is encrypted")
+        // RESTRICT is a trigger to SQLite, and only its message says what it was about.
+        case _ where result & 0xff == SQLITE_CONSTRAINT && said.hasPrefix("FOREIGN KEY"):
+            return (.brokenReference, "a row that is removed, or changed in its key, is still referred to")
         default: break
         }
         switch result & 0xff {

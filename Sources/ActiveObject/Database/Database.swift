@@ -51,8 +51,8 @@ public final class Database: Sendable {
         let mode: Connection.Mode = options.isReadOnly ? .readOnly : .readWrite(creates: options.creates)
         try await writer.open(path: path, mode: mode) { connection in
             try connection.setUp(options)
-            guard !options.isReadOnly else { return }
-            try connection.run("PRAGMA journal_mode = WAL")
+            if !options.isReadOnly { try connection.run("PRAGMA journal_mode = WAL") }
+            try connection.migrate(options.migrations)
         }
         for reader in readers {
             try await reader.open(path: path, mode: options.isReadOnly ? .readOnly : .readWrite(creates: false)) {

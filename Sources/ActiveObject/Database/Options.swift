@@ -22,6 +22,9 @@ extension Database {
         /// The log is copied into the file when it has this many pages, after a commit; 0 never. Default 1,000.
         public var checkpointPages = 1000
 
+        /// What is done to the file before anything else, each once. Default none.
+        public var migrations: [Migration] = []
+
         public init() {}
     }
 }

@@ -36,7 +36,7 @@ public final class Transaction: Snapshot {
             try connection.withStatement("RELEASE \(name)") { try $0.run() }
             return result
         } catch {
-            prepared.removeSubrange(preparedBefore...)
+            prepared.removeSubrange(min(preparedBefore, prepared.count)...)
             if connection.isInTransaction {
                 try? connection.withStatement("ROLLBACK TO \(name)") { try $0.run() }
                 try? connection.withStatement("RELEASE \(name)") { try $0.run() }
@@ -48,7 +48,21 @@ public final class Transaction: Snapshot {
     override func prepare<Record: ActiveRecord>(_ table: Table<Record>) throws {
         let type = ObjectIdentifier(Record.self)
         guard !prepared.contains(type) else { return }
-        try table.prepare(on: connection)
-        prepared.append(type)
+        try savepoint {
+            // Known before it is there: two types may refer to each other.
+            prepared.append(type)
+            try table.prepare(on: connection)
+            for reference in Record.references { try prepareTarget(reference.target) }
+        }
+    }
+
+    private func prepareTarget<Target: ActiveRecord>(_ target: Target.Type) throws {
+        _ = try table(of: target)
+    }
+
+    /// After tables were changed by name: each type looks again at its next use.
+    func forgetTables() {
+        prepared.removeAll()
+        schema.removeAll()
     }
 }

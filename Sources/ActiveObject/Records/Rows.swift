@@ -15,7 +15,9 @@ extension Table {
         do throws(RowLayout.Fault) {
             try unsafe layout.read(statement, firstColumn: firstColumn, into: record)
         } catch {
-            throw self.error(error.fault, in: fields[error.column])
+            throw self.error(
+                error.fault, in: fields[error.column],
+                found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: error.column)))
         }
     }
 

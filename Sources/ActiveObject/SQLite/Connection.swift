@@ -142,6 +142,16 @@ final class Connection {
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
+    var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+
+    /// By which rule a column's texts are compared, as "BINARY"; nil if there is no such column.
+    func collation(of column: String, in table: String) -> String? {
+        var name: UnsafePointer<CChar>?
+        let code = unsafe sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
+        guard code == SQLITE_OK, let name = unsafe name else { return nil }
+        return unsafe String(cString: name)
+    }
+
     func setBusyTimeout(milliseconds: Int32) {
         unsafe _ = sqlite3_busy_timeout(handle, milliseconds)
     }

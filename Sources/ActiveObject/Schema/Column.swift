@@ -1,5 +1,8 @@
 /// What is unusual about one column: everything that is not said follows from the property.
 ///
+/// A column is called what its property is called, or what the type's `CodingKeys` call it, if it is `Decodable`; a
+/// property that those leave out has no column.
+///
 /// ```swift
 /// static var columns: [Column<Person>] {
 ///     [Column(\.name, named: "full_name"), Column(\.income, isPrivate: true), Column(\.draft, isStored: false)]
@@ -20,8 +23,9 @@ public struct Column<Record> {
     ///   - isStored: false for a property that has no column. It must be optional, and is nil in what is read.
     ///   - dates: how a date is kept.
     ///   - ignoresCase: text is compared, sorted and unique without regard to the case of A to Z.
-    ///   - defaultValue: what rows get that were there before the property was. Needed only where the property is not
-    ///     optional and 0, "" or an empty blob will not do.
+    ///   - defaultValue: what rows get that were there before the property was, as the column holds it. Needed only where
+    ///     the property is not optional and 0, "" or an empty blob will not do: for dates, and for most enums, UUIDs and
+    ///     nested values.
     public init<Value>(
         _ keyPath: KeyPath<Record, Value>, named name: String? = nil, isPrivate: Bool = false, isStored: Bool = true,
         dates: DateForm? = nil, ignoresCase: Bool = false, default defaultValue: SQLValue? = nil
@@ -41,6 +45,9 @@ public struct Column<Record> {
 /// ```swift
 /// static var indexes: [Index<Person>] { [.unique(\.name), Index(\.rank, \.age)] }
 /// ```
+///
+/// Its name is `persons_name_key` or `persons_rank_age_index`. An index of such a name that the type no longer declares
+/// is dropped, so two types with one table must declare the same ones; indexes of other names are left alone.
 public struct Index<Record> {
     let keyPaths: [PartialKeyPath<Record>]
     let isUnique: Bool

@@ -11,4 +11,8 @@ final class SchemaState: Sendable {
     func insert(_ types: [ObjectIdentifier]) {
         if !types.isEmpty { prepared.withLock { $0.formUnion(types) } }
     }
+
+    func removeAll() {
+        prepared.withLock { $0 = [] }
+    }
 }

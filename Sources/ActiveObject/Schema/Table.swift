@@ -21,7 +21,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     let layout: RowLayout
     let indexes: [Index<Record>]
     private let fieldByKeyPath: [PartialKeyPath<Record>: Int]
-    private let fieldByName: [String: Int]
+    private let fieldByName: [[UInt8]: Int]
 
     let insertSQL: String
     let updateSQL: String
@@ -32,21 +32,21 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
 
     init() throws(ActiveObjectError) {
         let tableName = Record.tableName
-        guard let properties = storedProperties(of: Record.self) else {
-            throw ActiveObjectError(
-                .badRecord, "\(Record.self) cannot be a record: it must be a struct with stored properties")
-        }
+        let properties = try Self.properties(tableName: tableName)
         let options = try Self.options(properties, tableName: tableName)
+        let names = CodingNames(of: Record.self, properties: properties.map(\.name))
         var fields: [Field] = []
         var unstored: [(offset: Int, type: any ExpressibleByNilLiteral.Type)] = []
         for property in properties {
             let option = options[property.keyPath]
-            if let option, !option.isStored {
+            guard let column = try Self.column(of: property, option: option, named: names, tableName: tableName) else {
                 guard let type = property.type as? any ExpressibleByNilLiteral.Type else {
                     throw ActiveObjectError(
                         .badRecord,
-                        "\(Record.self).\(property.name) has no column and must be optional: what is read has nil there",
-                        table: tableName)
+                        """
+                        \(Record.self).\(property.name) has no column and must be optional: what is read has nil there. \
+                        If CodingKeys leave it out, Column(\\.\(property.name), named:) gives it one all the same
+                        """, table: tableName)
                 }
                 unstored.append((property.offset, type))
                 continue
@@ -55,13 +55,25 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                 throw ActiveObjectError(
                     .badRecord,
                     """
-                    \(Record.self).\(property.name) is a \(property.type), which no column can hold: make that type \
-                    Codable or a ColumnValue, or leave the property out with Column(\\.\(property.name), isStored: false)
-                    """, table: tableName, column: property.name)
+                    \(Record.self).\(property.name) is a \(property.type), which no column can hold\
+                    \(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""): make that \
+                    type Codable or a ColumnValue, or leave the property out with \
+                    Column(\\.\(property.name), isStored: false)
+                    """, table: tableName, column: column)
+            }
+            guard !(option?.ignoresCase ?? false) || codec.valueClass == .text else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).\(property.name) is no text, whose case could be ignored",
+                    table: tableName, column: column)
+            }
+            guard option?.dates == nil || codec.isDate else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).\(property.name) is no date, which could be kept in a form of dates",
+                    table: tableName, column: column)
             }
             fields.append(
                 Field(
-                    property: property, column: option?.name ?? property.name, codec: codec,
+                    property: property, column: column, codec: codec,
                     isPrivate: option?.isPrivate ?? false, ignoresCase: option?.ignoresCase ?? false,
                     defaultValue: option?.defaultValue))
         }
@@ -73,12 +85,14 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         }
         fields.insert(fields.remove(at: idIndex), at: 0)
 
-        var byName: [String: Int] = [:]
+        var byName: [[UInt8]: Int] = [:]
         for (index, field) in fields.enumerated() {
             // SQLite's names know no case.
-            guard byName.updateValue(index, forKey: field.column.lowercased()) == nil else {
+            guard byName.updateValue(index, forKey: field.column.nameKey) == nil else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self) has two columns named \(field.column)", table: tableName,
+                    .badRecord,
+                    "\(Record.self) has two columns named \(field.column), which to SQLite is the same in any case",
+                    table: tableName,
                     column: field.column)
             }
         }
@@ -105,6 +119,37 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         updateSQL = Record.sql(for: .update, standard: "UPDATE \(table) SET \(sets) WHERE \(id) = ?\(others.count + 1)")
         findSQL = Record.sql(for: .find, standard: "SELECT \(list) FROM \(table) WHERE \(id) = ?1")
         removeSQL = Record.sql(for: .remove, standard: "DELETE FROM \(table) WHERE \(id) = ?1")
+    }
+
+    private static func properties(tableName: String) throws(ActiveObjectError) -> [StoredProperty<Record>] {
+        do throws(Unreflected) {
+            return try storedProperties(of: Record.self)
+        } catch {
+            let place = error.property.map { "\(Record.self).\($0)" } ?? "\(Record.self) cannot be a record: it"
+            throw ActiveObjectError(.badRecord, "\(place) \(error.reason)", table: tableName, column: error.property)
+        }
+    }
+
+    /// The name of a property's column; nil if it has none. `columns` has the last word, then `CodingKeys`.
+    private static func column(
+        of property: StoredProperty<Record>, option: Column<Record>?, named names: CodingNames, tableName: String
+    ) throws(ActiveObjectError) -> String? {
+        if let option, !option.isStored { return nil }
+        if let name = option?.name { return name }
+        let isKey = property.name == "objectId"
+        switch names[property.name] {
+        case .column(let name): return name
+        // What has no key in JSON may still be said something about here, and the key of the row has none there often.
+        case .leftOut: return isKey || option != nil ? property.name : nil
+        case .unclear where isKey: return property.name
+        case .unclear:
+            throw ActiveObjectError(
+                .badRecord,
+                """
+                \(Record.self).\(property.name) has no key of its name in CodingKeys, whose other names are for a reader \
+                written by hand: say Column(\\.\(property.name), named:), or isStored: false
+                """, table: tableName, column: property.name)
+        }
     }
 
     /// What `columns` says, by property. Each entry must be about a stored property, and none may be named twice.
@@ -139,7 +184,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
 
     /// By the name of the column.
     func field(named column: String) throws(ActiveObjectError) -> Field {
-        guard let index = fieldByName[column.lowercased()] else {
+        guard let index = fieldByName[column.nameKey] else {
             throw ActiveObjectError(
                 .badRecord, "\(name) has no column \(column); it has \(fields.map(\.column).joined(separator: ", "))",
                 table: name, column: column)
@@ -147,8 +192,9 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         return fields[index]
     }
 
-    func error(_ fault: ColumnFault, in field: Field) -> ActiveObjectError {
+    /// - Parameter found: the value in the file, which is shown unless the column is private.
+    func error(_ fault: ColumnFault, in field: Field, found: SQLValue? = nil) -> ActiveObjectError {
         fault.error(
-            table: name, column: field.column, wanted: field.codec.valueClass, isPrivate: field.isPrivate)
+            table: name, column: field.column, wanted: field.codec.valueClass, isPrivate: field.isPrivate, found: found)
     }
 }

@@ -83,7 +83,11 @@ extension Float: BuiltInCodec {
     }
 
     static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Float {
-        Float(try statement.real(index))
+        let real = try statement.real(index)
+        let value = Float(real)
+        // Too large would come back as infinite, which it is not.
+        guard value.isFinite || real.isInfinite else { throw .outOfRange(type: "Float") }
+        return value
     }
 
     static func stored(_ value: Float) throws(ColumnFault) -> SQLValue { try Double.stored(Double(value)) }
@@ -131,6 +135,7 @@ extension Data: BuiltInCodec {
 extension UUID: BuiltInCodec {
     typealias Value = UUID
     static var valueClass: ValueClass { .text }
+    static var neverLooksNumeric: Bool { true }
 
     static func bind(_ value: UUID, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try statement.bind(value.uuidString, at: index)
@@ -142,4 +147,39 @@ extension UUID: BuiltInCodec {
     }
 
     static func stored(_ value: UUID) -> SQLValue { .text(value.uuidString) }
+}
+
+/// As text of one character.
+extension Character: BuiltInCodec {
+    typealias Value = Character
+    static var valueClass: ValueClass { .text }
+
+    static func bind(_ value: Character, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        try statement.bind(String(value), at: index)
+    }
+
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Character {
+        let text = try statement.text(index)
+        guard let character = text.first, text.count == 1 else { throw .unreadable(type: "Character") }
+        return character
+    }
+
+    static func stored(_ value: Character) -> SQLValue { .text(String(value)) }
+}
+
+/// As text, whole: what it is relative to is part of it.
+extension URL: BuiltInCodec {
+    typealias Value = URL
+    static var valueClass: ValueClass { .text }
+
+    static func bind(_ value: URL, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        try statement.bind(value.absoluteString, at: index)
+    }
+
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> URL {
+        guard let value = URL(string: try statement.text(index)) else { throw .unreadable(type: "URL") }
+        return value
+    }
+
+    static func stored(_ value: URL) -> SQLValue { .text(value.absoluteString) }
 }

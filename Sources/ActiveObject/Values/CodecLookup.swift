@@ -3,9 +3,13 @@ import FoundationEssentials
 /// The codec for a property's type: its own if it has a column type, else by what it conforms to. Nil if it is none of
 /// what a column can hold.
 func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
-    if type == Int64?.self { return ObjectIDCodec.self }
+    if type == Int64?.self { return OptionalInt64.self }
     if let optional = type as? any OptionalType.Type {
-        guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates) else { return nil }
+        // An optional of an optional has two kinds of nil, and a column has one.
+        guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates), !wrapped.isOptional else {
+            return nil
+        }
+        if let compiled = compiledOptionalCodec(over: wrapped) { return compiled }
         return optionalCodec(over: wrapped)
     }
     if let builtIn = type as? any BuiltInCodec.Type {
@@ -17,6 +21,8 @@ func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)?
     if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw, dates: dates) {
         return codec
     }
+    // As JSON they would be text, which neither sorts nor adds up as numbers do.
+    if type == Int128.self || type == UInt128.self { return nil }
     if let nested = type as? any Codable.Type { return jsonCodec(nested) }
     return nil
 }

@@ -7,6 +7,9 @@ protocol ColumnCodec {
     associatedtype Value
     static var valueClass: ValueClass { get }
     static var isOptional: Bool { get }
+    /// Of texts: none of them is a number, which a column of numeric affinity would turn it into.
+    static var neverLooksNumeric: Bool { get }
+    static var isDate: Bool { get }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault)
     static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Value
@@ -21,6 +24,8 @@ protocol ColumnCodec {
 
 extension ColumnCodec {
     static var isOptional: Bool { false }
+    static var neverLooksNumeric: Bool { false }
+    static var isDate: Bool { false }
 
     static func bind(from property: UnsafeRawPointer, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try bind(unsafe property.assumingMemoryBound(to: Value.self).pointee, to: statement, at: index)
@@ -30,6 +35,11 @@ extension ColumnCodec {
         _ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer
     ) throws(ColumnFault) {
         unsafe property.initializeMemory(as: Value.self, to: try read(statement, index))
+    }
+
+    /// Whether the value can be read.
+    static func check(_ statement: Statement, _ index: Int32) throws(ColumnFault) {
+        _ = try read(statement, index)
     }
 
     static func stored(any value: Any) throws(ColumnFault) -> SQLValue {

@@ -1,7 +1,11 @@
 extension ColumnFault {
-    /// The error for the caller, who is told where it happened. `value` is shown only if the column is not private.
-    func error(table: String, column: String, wanted: ValueClass?, isPrivate: Bool) -> ActiveObjectError {
+    /// The error for the caller, who is told where it happened. What was found is shown only if the column is not
+    /// private.
+    func error(
+        table: String, column: String, wanted: ValueClass?, isPrivate: Bool, found: SQLValue? = nil
+    ) -> ActiveObjectError {
         let place = "\(table).\(column)"
+        let shown = found.flatMap { isPrivate ? nil : $0.shortened }.map { ": \($0)" } ?? ""
         func make(_ code: ActiveObjectError.Code, _ text: String, _ valueClass: ValueClass? = nil) -> ActiveObjectError
         {
             ActiveObjectError(
@@ -11,15 +15,32 @@ extension ColumnFault {
         case .found(.null, let wanted):
             return make(.missingValue, "is NULL, but the property must have a value (\(wanted))", .null)
         case .found(let found, let wanted):
-            return make(.typeMismatch, "holds a value of class \(found), but the property needs \(wanted)", found)
-        case .outOfRange(let type): return make(.outOfRange, "has a number that does not fit \(type)")
+            return make(
+                .typeMismatch, "holds a value of class \(found), but the property needs \(wanted)\(shown)", found)
+        case .outOfRange(let type): return make(.outOfRange, "has a number that does not fit \(type)\(shown)")
         case .notANumber: return make(.outOfRange, "was given a number that is not a number, which SQLite cannot hold")
         case .notUTF8: return make(.typeMismatch, "holds text that is not UTF-8")
-        case .unreadable(let type): return make(.typeMismatch, "holds a value that is no \(type)")
+        case .unreadable(let type): return make(.typeMismatch, "holds a value that is no \(type)\(shown)")
         case .unwritable(let type): return make(.typeMismatch, "was given a \(type) that cannot be written as JSON")
         case .tooBig: return make(.outOfRange, "was given a value that is longer than SQLite takes")
         case .notOfType(let type): return make(.typeMismatch, "was compared with a value that is no \(type)")
         case .sqlite(let code): return make(.other, "could not be bound (SQLite's code \(code))")
+        }
+    }
+}
+
+extension SQLValue {
+    /// For a message: enough to recognise it. Nil for NULL, which has nothing to show.
+    var shortened: String? {
+        switch self {
+        case .null: return nil
+        case .integer(let value): return "\(value)"
+        case .real(let value): return "\(value)"
+        case .text(let value):
+            let characters = value.unicodeScalars.prefix(40)
+            let start = String(String.UnicodeScalarView(characters)).debugDescription
+            return characters.endIndex == value.unicodeScalars.endIndex ? start : "\(start)…"
+        case .blob(let value): return "\(value.count) bytes"
         }
     }
 }

@@ -7,7 +7,7 @@ public enum DateForm: Hashable, Sendable {
     case exact
     /// Whole milliseconds since 1970, INTEGER; before that they are negative. For columns that other programs share.
     case unixMilliseconds
-    /// ISO 8601 in UTC with milliseconds, TEXT; years 0001 to 9999. Sorts as it counts.
+    /// ISO 8601 in UTC with milliseconds, TEXT; years 0000 to 9999. Sorts as it counts.
     case iso8601
 
     var codec: any ColumnCodec.Type {
@@ -22,6 +22,7 @@ public enum DateForm: Hashable, Sendable {
 extension Date: BuiltInCodec {
     typealias Value = Date
     static var valueClass: ValueClass { .real }
+    static var isDate: Bool { true }
 
     static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try statement.bind(value.timeIntervalSinceReferenceDate, at: index)
@@ -38,6 +39,7 @@ extension Date: BuiltInCodec {
 
 enum UnixMilliseconds: ColumnCodec {
     static var valueClass: ValueClass { .integer }
+    static var isDate: Bool { true }
 
     static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try statement.bind(try milliseconds(value), at: index)
@@ -53,32 +55,5 @@ enum UnixMilliseconds: ColumnCodec {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         guard let whole = Int64(exactly: milliseconds) else { throw .outOfRange(type: "milliseconds since 1970") }
         return whole
-    }
-}
-
-enum ISO8601: ColumnCodec {
-    static var valueClass: ValueClass { .text }
-    private static let style = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
-    private static let wholeSeconds = Date.ISO8601FormatStyle()
-    /// What four digits of a year can say: from 0001-01-01 to the end of 9999.
-    private static let years = -62_135_596_800.0..<253_402_300_800.0
-
-    static func bind(_ value: Date, to statement: Statement, at index: Int32) throws(ColumnFault) {
-        try statement.bind(try text(value), at: index)
-    }
-
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
-        let text = try statement.text(index)
-        guard let date = (try? style.parse(text)) ?? (try? wholeSeconds.parse(text)) else {
-            throw .unreadable(type: "ISO 8601 date")
-        }
-        return date
-    }
-
-    static func stored(_ value: Date) throws(ColumnFault) -> SQLValue { .text(try text(value)) }
-
-    private static func text(_ date: Date) throws(ColumnFault) -> String {
-        guard years.contains(date.timeIntervalSince1970) else { throw .outOfRange(type: "ISO 8601 date") }
-        return style.format(date)
     }
 }

@@ -31,6 +31,8 @@ enum OwnCodec<Value: ColumnValue>: ColumnCodec {
 /// has looked `Raw` up by it, which is more than a `where` clause can be told at run time.
 enum RawCodec<Value: RawRepresentable, Raw: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Raw.valueClass }
+    static var neverLooksNumeric: Bool { Raw.neverLooksNumeric }
+    static var isDate: Bool { Raw.isDate }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try Raw.bind(unsafe unsafeBitCast(value.rawValue, to: Raw.Value.self), to: statement, at: index)
@@ -135,6 +137,8 @@ enum JSONCodec<Value: Codable>: ColumnCodec {
 enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Wrapped.valueClass }
     static var isOptional: Bool { true }
+    static var neverLooksNumeric: Bool { Wrapped.neverLooksNumeric }
+    static var isDate: Bool { Wrapped.isDate }
 
     static func bind(_ value: Wrapped.Value?, to statement: Statement, at index: Int32) throws(ColumnFault) {
         if let value {
@@ -152,25 +156,4 @@ enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
         guard let value else { return .null }
         return try Wrapped.stored(value)
     }
-}
-
-/// What `OptionalCodec<Int64>` is, for the one optional that every record has: compiled for it, where the general one
-/// asks the runtime for its types in each row.
-enum ObjectIDCodec: ColumnCodec {
-    static var valueClass: ValueClass { .integer }
-    static var isOptional: Bool { true }
-
-    static func bind(_ value: Int64?, to statement: Statement, at index: Int32) throws(ColumnFault) {
-        if let value {
-            try statement.bind(value, at: index)
-        } else {
-            try statement.bindNull(at: index)
-        }
-    }
-
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Int64? {
-        statement.isNull(index) ? nil : try statement.integer(index)
-    }
-
-    static func stored(_ value: Int64?) -> SQLValue { value.map(SQLValue.integer) ?? .null }
 }

@@ -1,0 +1,187 @@
+/// What the table of a type must be in the file, without the type: names, classes, rules.
+struct TableDefinition {
+    struct Column {
+        let name: String
+        let codec: any ColumnCodec.Type
+        let ignoresCase: Bool
+        let defaultValue: SQLValue?
+        let isPrivate: Bool
+        let reference: Target?
+
+        var valueClass: ValueClass { codec.valueClass }
+        var isOptional: Bool { codec.isOptional }
+    }
+
+    /// Where a foreign key points.
+    struct Target {
+        let table: String
+        let column: String
+        let onRemove: RemoveRule
+    }
+
+    struct Index {
+        let columns: [String]
+        let isUnique: Bool
+    }
+
+    /// Of the Swift type, for messages.
+    let record: String
+    let name: String
+    /// The key first, as in `Table.fields`.
+    let columns: [Column]
+    let indexes: [Index]
+
+    /// The file and the type do not go together.
+    func misfit(_ text: String, column: String? = nil) -> ActiveObjectError {
+        error(.badSchema, text, column: column)
+    }
+
+    func error(_ code: ActiveObjectError.Code, _ text: String, column: String? = nil) -> ActiveObjectError {
+        let place = column.map { "\(name).\($0)" } ?? "the table \(name)"
+        return ActiveObjectError(code, "\(place) \(text)", table: name, column: column)
+    }
+}
+
+// MARK: As SQL
+
+extension TableDefinition {
+    /// - Parameter name: another name than its own, for a table that is to take its place.
+    func createSQL(as name: String? = nil) throws(ActiveObjectError) -> String {
+        var parts = ["\(columns[0].name.quotedName) INTEGER PRIMARY KEY"]
+        for column in columns.dropFirst() {
+            parts.append(
+                text(of: column, default: column.defaultValue == nil ? nil : try defaultLiteral(of: column)))
+        }
+        return "CREATE TABLE \((name ?? self.name).quotedName) (\(parts.joined(separator: ", "))) STRICT"
+    }
+
+    /// A column as CREATE TABLE and ADD COLUMN take it.
+    func text(of column: Column, default defaultLiteral: String?) -> String {
+        var text = "\(column.name.quotedName) \(column.valueClass.sql)"
+        if column.ignoresCase { text += " COLLATE NOCASE" }
+        if !column.isOptional { text += " NOT NULL" }
+        if let defaultLiteral { text += " DEFAULT \(defaultLiteral)" }
+        if let target = column.reference {
+            text += " REFERENCES \(target.table.quotedName) (\(target.column.quotedName))"
+            text += " ON DELETE \(target.onRemove.sql)"
+        }
+        return text
+    }
+
+    func createSQL(of index: Index, as indexName: String) -> String {
+        """
+        CREATE \(index.isUnique ? "UNIQUE " : "")INDEX \(indexName.quotedName) \
+        ON \(name.quotedName) (\(index.columns.map(\.quotedName).joined(separator: ", ")))
+        """
+    }
+
+    /// What the rows get that are there before the column is: what `Column` says, else the nothing of its class. Nil
+    /// if there is none that every reader would take for nothing.
+    func defaultLiteral(of column: Column) throws(ActiveObjectError) -> String? {
+        if let value = column.defaultValue { return try literal(value, for: column) }
+        // 2001-01-01 is a date like any other.
+        guard !column.isOptional, !column.codec.isDate else { return nil }
+        return switch column.valueClass {
+        case .integer: "0"
+        case .real: "0.0"
+        case .text: "''"
+        case .blob: "x''"
+        case .null: nil
+        }
+    }
+
+    private func literal(_ value: SQLValue, for column: Column) throws(ActiveObjectError) -> String {
+        // As the column would keep it.
+        if case .integer(let number) = value, column.valueClass == .real { return "\(number).0" }
+        guard let literal = value.literal else {
+            throw error(
+                .badRecord, "has a default that SQL cannot write: a number that is none, or text with a NUL in it",
+                column: column.name)
+        }
+        return literal
+    }
+}
+
+extension RemoveRule {
+    var sql: String {
+        switch self {
+        case .restrict: "RESTRICT"
+        case .cascade: "CASCADE"
+        case .setNil: "SET NULL"
+        }
+    }
+}
+
+extension SQLValue {
+    /// As SQL writes it. Only for what cannot be bound, which is the default of a column.
+    var literal: String? {
+        switch self {
+        case .null: return "NULL"
+        case .integer(let value): return "\(value)"
+        case .real(let value):
+            if value.isNaN { return nil }
+            if value.isInfinite { return value < 0 ? "-9e999" : "9e999" }
+            return "\(value)"
+        case .text(let value):
+            guard !value.utf8.contains(0) else { return nil }
+            return "'" + value.split(separator: "'", omittingEmptySubsequences: false).joined(separator: "''") + "'"
+        case .blob(let value):
+            let digits = Array("0123456789abcdef")
+            return "x'" + String(value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }) + "'"
+        }
+    }
+}
+
+extension Table {
+    /// Looks at the targets of references, which must be records too; their tables need not be there.
+    func definition() throws(ActiveObjectError) -> TableDefinition {
+        var targets: [String: TableDefinition.Target] = [:]
+        for reference in Record.references {
+            let field = try self.field(reference.keyPath)
+            guard reference.onRemove != .setNil || field.codec.isOptional else {
+                throw ActiveObjectError(
+                    .badRecord,
+                    """
+                    \(name).\(field.column) is to be set to nil when the row that it refers to is removed, and is not \
+                    optional: make it an Int64?, or choose another rule
+                    """, table: name, column: field.column)
+            }
+            let (table, column) = try Self.place(of: reference.target)
+            let target = TableDefinition.Target(table: table, column: column, onRemove: reference.onRemove)
+            guard targets.updateValue(target, forKey: field.column) == nil else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).references names \(field.column) twice", table: name,
+                    column: field.column)
+            }
+        }
+        var wanted: [TableDefinition.Index] = []
+        for index in indexes {
+            var columns: [String] = []
+            for keyPath in index.keyPaths { columns.append(try field(keyPath).column) }
+            guard !columns.isEmpty else {
+                throw ActiveObjectError(.badRecord, "\(Record.self).indexes has one without a column", table: name)
+            }
+            let isKnown = wanted.contains { $0.columns == columns && $0.isUnique == index.isUnique }
+            if !isKnown { wanted.append(TableDefinition.Index(columns: columns, isUnique: index.isUnique)) }
+        }
+        // Who removes a row has SQLite look for those that refer to it: without an index through the whole table.
+        for field in fields where targets[field.column] != nil {
+            guard !wanted.contains(where: { $0.columns[0] == field.column }) else { continue }
+            wanted.append(TableDefinition.Index(columns: [field.column], isUnique: false))
+        }
+        return TableDefinition(
+            record: "\(Record.self)", name: name,
+            columns: fields.map {
+                TableDefinition.Column(
+                    name: $0.column, codec: $0.codec, ignoresCase: $0.ignoresCase, defaultValue: $0.defaultValue,
+                    isPrivate: $0.isPrivate, reference: targets[$0.column])
+            }, indexes: wanted)
+    }
+
+    private static func place<Target: ActiveRecord>(
+        of target: Target.Type
+    ) throws(ActiveObjectError) -> (table: String, column: String) {
+        let table = try Tables.table(of: target)
+        return (table.name, table.fields[0].column)
+    }
+}

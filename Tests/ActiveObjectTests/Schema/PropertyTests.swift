@@ -1,0 +1,239 @@
+import FoundationEssentials
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct PropertyTests {
+    private struct Keywords: ActiveRecord, Equatable {
+        static let tableName = "order"
+        static var indexes: [Index<Keywords>] { [.unique(\.`where`, \.group)] }
+        var objectId: Int64?
+        var select: Int
+        var `where`: String
+        var `default`: Double?
+        var group = "g"
+        var `two words` = 1
+        var 🦉 = "owl"
+        var größe = 2
+    }
+
+    private struct Constant: ActiveRecord, Equatable {
+        let name: String
+        let rank: Int?
+        var objectId: Int64?
+        var computed: String { name + "!" }
+        static let shared = 1
+        var observed = 0 { didSet {} }
+    }
+
+    private struct OnlyKey: ActiveRecord, Equatable {
+        var objectId: Int64?
+    }
+
+    private static func roundTrip<Record: ActiveRecord & Equatable>(_ record: Record) async throws {
+        try await withDatabase { database in
+            let kept = try await database.write { transaction in
+                var record = record
+                try record.save(in: transaction)
+                try record.save(in: transaction)
+                return record
+            }
+            let found = try await Record.find(try #require(kept.objectId), in: database)
+            #expect(found == kept)
+            let all = try await Record.findAll(in: database)
+            #expect(all == [kept])
+            // The file is compared with the type again.
+            let path = database.path
+            await database.close()
+            let again = try await Database.open(path, name: nil)
+            let same = try await Record.findAll(in: again)
+            await again.close()
+            #expect(same == [kept])
+        }
+    }
+
+    @Test func `Any name will do`() async throws {
+        try await Self.roundTrip(Keywords(select: 1, where: "here", default: 0.5))
+    }
+
+    @Test func `Constants are columns, computed properties are none`() async throws {
+        #expect(try Tables.table(of: Constant.self).fields.map(\.column) == ["objectId", "name", "rank", "observed"])
+        try await Self.roundTrip(Constant(name: "Joe", rank: nil))
+        try await Self.roundTrip(Constant(name: "Joe", rank: 3))
+    }
+
+    @Test func `A record may have no column but its key, or two hundred`() async throws {
+        try await Self.roundTrip(OnlyKey())
+        try await Self.roundTrip(WideRecord(p0: -1, p199: 77))
+    }
+
+    private struct Node<Value: Codable & Sendable & Equatable>: ActiveRecord, Equatable {
+        static var tableName: String { "nodes_\(Value.self)" }
+        var objectId: Int64?
+        var value: Value
+        var others: [Value] = []
+    }
+
+    @Test func `Generic types have a table for each`() async throws {
+        try await Self.roundTrip(Node(value: 3, others: [1, 2]))
+        try await Self.roundTrip(Node(value: "x", others: ["y"]))
+        try await Self.roundTrip(Node<Int?>(value: nil, others: [1, nil]))
+    }
+
+    // MARK: What cannot be
+
+    private final class Object: ActiveRecord, @unchecked Sendable {
+        var objectId: Int64?
+        var name = ""
+    }
+    private enum Choice: ActiveRecord {
+        case one(Int64?), other
+        var objectId: Int64? {
+            get { nil }
+            set {}
+        }
+    }
+    private struct WithTuple: ActiveRecord {
+        var objectId: Int64?
+        var pair = (1, 2)
+    }
+    private struct WithClosure: ActiveRecord {
+        var objectId: Int64?
+        var action: @Sendable () -> Void = {}
+        var after = 1
+    }
+    private struct WithOptionalClosure: ActiveRecord {
+        var objectId: Int64?
+        var action: (@Sendable () -> Void)?
+    }
+    private struct WithMetatype: ActiveRecord {
+        var objectId: Int64?
+        var kind = Int.self
+    }
+    private struct WithWeak: ActiveRecord {
+        var objectId: Int64?
+        weak var object: Object?
+    }
+    private struct WithLazy: ActiveRecord {
+        var objectId: Int64?
+        lazy var name = "Joe"
+    }
+    private struct WithClass: ActiveRecord {
+        var objectId: Int64?
+        var object = Object()
+    }
+    private struct WithExistential: ActiveRecord {
+        var objectId: Int64?
+        var value: any Sendable & Codable = 1
+    }
+    private struct WithOptionalTwice: ActiveRecord {
+        var objectId: Int64?
+        var value: Int??
+    }
+    private struct WithWide: ActiveRecord {
+        var objectId: Int64?
+        var value: Int128 = 0
+    }
+    private struct WithUnsigned: ActiveRecord {
+        var objectId: Int64?
+        var value: UInt128?
+    }
+    private struct WrongKey: ActiveRecord {
+        var objectId: Int64? {
+            get { nil }
+            set {}
+        }
+        var value = 0
+    }
+    private struct TwoNames: ActiveRecord {
+        var objectId: Int64?
+        var rank = 0
+        var RANK = 0
+    }
+    private struct SameNames: ActiveRecord {
+        static var columns: [Column<SameNames>] { [Column(\.name, named: "Rank")] }
+        var objectId: Int64?
+        var rank = 0
+        var name = ""
+    }
+    private struct UnstoredInt: ActiveRecord {
+        static var columns: [Column<UnstoredInt>] { [Column(\.rank, isStored: false)] }
+        var objectId: Int64?
+        var rank = 0
+    }
+    private struct ComputedColumn: ActiveRecord {
+        static var columns: [Column<ComputedColumn>] { [Column(\.twice, named: "x")] }
+        var objectId: Int64?
+        var rank = 0
+        var twice: Int { rank * 2 }
+    }
+    private struct CaseOfNumber: ActiveRecord {
+        static var columns: [Column<CaseOfNumber>] { [Column(\.rank, ignoresCase: true)] }
+        var objectId: Int64?
+        var rank = 0
+    }
+
+    private struct DateOfNumber: ActiveRecord {
+        static var columns: [Column<DateOfNumber>] { [Column(\.rank, dates: .iso8601)] }
+        var objectId: Int64?
+        var rank = 0
+    }
+
+    private static func refused<Record: ActiveRecord>(
+        _ type: Record.Type, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        do throws(ActiveObjectError) {
+            _ = try Tables.table(of: type)
+            Issue.record("\(type) is taken", sourceLocation: sourceLocation)
+        } catch {
+            #expect(error.code == .badRecord, sourceLocation: sourceLocation)
+            for word in words + ["\(type)"] {
+                #expect(error.message.contains(word), "\(error)", sourceLocation: sourceLocation)
+            }
+        }
+    }
+
+    @Test func `A type that cannot be a record is told why`() {
+        Self.refused(Object.self, "struct")
+        Self.refused(Choice.self, "struct")
+        Self.refused(WithTuple.self, "WithTuple.pair", "(Int, Int)")
+        Self.refused(WithClosure.self, "WithClosure.action", "function")
+        Self.refused(WithOptionalClosure.self, "WithOptionalClosure.action")
+        Self.refused(WithMetatype.self, "WithMetatype.kind", "metatype")
+        Self.refused(WithWeak.self, "WithWeak.object", "weak")
+        Self.refused(WithLazy.self, "WithLazy.name", "lazy")
+        Self.refused(WithClass.self, "WithClass.object")
+        Self.refused(WithExistential.self, "WithExistential.value")
+        Self.refused(WithOptionalTwice.self, "WithOptionalTwice.value")
+        Self.refused(WithWide.self, "WithWide.value", "64 bits")
+        Self.refused(WithUnsigned.self, "WithUnsigned.value")
+        Self.refused(WrongKey.self, "objectId")
+        Self.refused(TwoNames.self, "RANK")
+        Self.refused(SameNames.self, "Rank")
+        Self.refused(UnstoredInt.self, "rank", "optional")
+        Self.refused(ComputedColumn.self, "no stored property")
+        Self.refused(CaseOfNumber.self, "rank")
+        Self.refused(DateOfNumber.self, "rank")
+    }
+
+    @propertyWrapper struct Clamped: Codable, Equatable {
+        var wrappedValue: Int
+    }
+    @propertyWrapper struct Boxed: Equatable {
+        var wrappedValue: Int
+    }
+    private struct Wrapped: ActiveRecord, Equatable {
+        var objectId: Int64?
+        @Clamped var rank = 3
+    }
+    private struct WrappedBadly: ActiveRecord {
+        var objectId: Int64?
+        @Boxed var rank = 3
+    }
+
+    @Test func `A wrapped property is a column if its wrapper can be one`() async throws {
+        #expect(try Tables.table(of: Wrapped.self).fields.map(\.column) == ["objectId", "_rank"])
+        try await Self.roundTrip(Wrapped(rank: 5))
+        Self.refused(WrappedBadly.self, "_rank")
+    }
+}

@@ -1,0 +1,55 @@
+@testable import ActiveObject
+
+/// A file as another program, or an older one, would leave it.
+func prepareFile(_ path: String, _ statements: [String]) throws {
+    let connection = try Connection(path: path, mode: .readWrite(creates: true))
+    defer { connection.close() }
+    for sql in statements { try connection.run(sql) }
+}
+
+/// What a statement gives, each value as its text.
+func look(into path: String, _ sql: String) throws -> [[String]] {
+    let connection = try Connection(path: path, mode: .readOnly)
+    defer { connection.close() }
+    return try connection.rows(sql) { row in
+        row.map { value in
+            switch value {
+            case .null: "NULL"
+            case .integer(let value): "\(value)"
+            case .real(let value): "\(value)"
+            case .text(let value): value
+            case .blob(let value): "\(value.count) bytes"
+            }
+        }
+    }
+}
+
+/// Runs `body` with a database in a new file that holds what `statements` leave there.
+func withFile<Result>(
+    _ statements: [String], options: Database.Options = Database.Options(),
+    _ body: (Database) async throws -> Result
+) async throws -> Result {
+    try await withFolder { folder in
+        let path = folder + "/test.db"
+        try prepareFile(path, statements)
+        let database = try await Database.open(path, name: nil, options: options)
+        do {
+            let result = try await body(database)
+            await database.close()
+            return result
+        } catch {
+            await database.close()
+            throw error
+        }
+    }
+}
+
+/// The error that `body` must throw.
+func failure(_ body: () async throws -> Void) async -> ActiveObjectError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? ActiveObjectError
+    }
+}
