@@ -40,14 +40,15 @@ extension Statement {
             guard values.count == parameterCount else { throw wrongCount(values.count) }
             for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1), named: "?\(index + 1)") }
         case .named(let values):
+            var bound: Set<Int32> = []
             for (name, value) in values {
                 guard let index = parameterIndex(name) ?? parameterIndex(":" + name) else {
                     throw ActiveObjectError(.badSQL, "there is no parameter \(name) in \"\(sql)\"", sql: sql)
                 }
                 try bind(value, at: index, named: name)
+                bound.insert(index)
             }
-            // Each name is another parameter, unless one is given with its prefix and without.
-            guard values.count == parameterCount else { throw wrongCount(values.count) }
+            guard bound.count == parameterCount else { throw wrongCount(bound.count) }
         }
     }
 

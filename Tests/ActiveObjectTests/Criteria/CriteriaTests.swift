@@ -92,7 +92,12 @@ import Testing
                 #expect(try Sample.count(where: !.isIn(\.age, ages), in: transaction) == 100)
                 let names = (0..<100_000).map { "n\($0 * 2)\"\\\u{1}" }
                 #expect(try Sample.count(where: .isIn(\.name, names), in: transaction) == 100)
-                #expect(try Sample.count(where: .isIn(\.name, names + ["\u{0}"]), in: transaction) == 0)
+                #expect(try Sample.count(where: .isIn(\.name, names + ["\u{0}"]), in: transaction) == 100)
+                var odd = [Sample(name: "a\u{0}b"), Sample(name: "a\u{0}c"), Sample(name: "a")]
+                try odd.saveAll(in: transaction)
+                let some = names + ["a\u{0}b", "a\u{0}", "x\u{0}"]
+                #expect(try Sample.count(where: .isIn(\.name, some), in: transaction) == 101)
+                #expect(try Sample.count(where: !.isIn(\.nick, some + [nil]), in: transaction) == 0)
             }
         }
     }
@@ -128,8 +133,9 @@ import Testing
             let either = (0..<10_000).reduce(Criteria<Person>.nothing) { $0 || \.age == $1 }
             let reversed = (0..<10_000).reduce(Criteria<Person>.all) { (\.age != 1000 + $1) && $0 }
             #expect(try await Person.count(where: other, in: database) == 4)
-            #expect(try await Person.count(where: either && reversed, in: database) == 4)
-            #expect(try await Person.count(where: !other, in: database) == 0)
+            #expect(try await Person.count(where: either, in: database) == 4)
+            guard case .chain(.and, let list) = (!(!reversed)).node else { return #expect(Bool(false), "no chain") }
+            #expect(list.nodes.count == 10_000 && list.depth == 1)
             let tooMany = (0..<40_000).reduce(Criteria<Person>.all) { $0 && \.age != $1 }
             let error = await #expect(throws: ActiveObjectError.self) {
                 try await Person.count(where: tooMany, in: database)

@@ -47,7 +47,7 @@ extension Sample {
     static let tokens = (0..<6).map { UUID(uuid: (UInt8($0 * 40), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)) }
     static let blobs = [Data(), Data([0]), Data([0, 255]), Data("a".utf8)]
     static let points = [Point(x: 1), Point(x: 1, note: "1"), Point(x: -2, note: "\"")]
-    static let scores = [0, -0.0, 1.5, -1.5, .infinity, -.infinity, 1e300, 5e-324, 0.1]
+    static let scores = [0, -0.0, 1.5, -1.5, .infinity, -.infinity, 1e300, Double.leastNonzeroMagnitude, 0.1]
 
     static func random(_ random: inout SeededRandom) -> Sample {
         func maybe<Value>(_ values: [Value], _ random: inout SeededRandom) -> Value? {

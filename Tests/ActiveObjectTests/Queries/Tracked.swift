@@ -6,8 +6,6 @@ struct Tracked: ActiveRecord {
     var objectId: Int64?
     var name: String
     var age: TrackedAge
-
-    static var tableName: String { "persons" }
 }
 
 /// A value that counts its copies in memory, as one object that all copies of the value share.
@@ -30,12 +28,16 @@ struct TrackedAge: ColumnValue {
     /// How many there are now.
     var live: Int { LiveCount.count.withLock { $0 } }
 
+    init(_ value: Int) {
+        token = Token(value)
+    }
+
     static var valueClass: ValueClass { .integer }
     var sqlValue: SQLValue { SQLValue(value) }
 
     init?(sqlValue: SQLValue) {
         guard case .integer(let number) = sqlValue else { return nil }
-        token = Token(Int(number))
+        self.init(Int(number))
     }
 }
 
