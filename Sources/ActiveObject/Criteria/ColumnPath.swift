@@ -29,4 +29,11 @@ extension Table {
             throw self.error(error, in: field)
         }
     }
+
+    func hasNoOrder(_ field: Field) -> ActiveObjectError {
+        ActiveObjectError(
+            .typeMismatch,
+            "\(name).\(field.column) holds JSON, which has no order: its values can only be equal or not",
+            table: name, column: field.column)
+    }
 }

@@ -95,12 +95,7 @@ extension SQLText {
         _ order: Condition<Record>.Order, _ value: any Sendable, isNegated: Bool, _ field: Table<Record>.Field,
         _ table: Table<Record>
     ) throws(ActiveObjectError) {
-        guard !(field.codec is any WholeCodec.Type) else {
-            throw ActiveObjectError(
-                .typeMismatch,
-                "\(table.name).\(field.column) holds JSON, which has no order: it can be compared with == only",
-                table: table.name, column: field.column)
-        }
+        guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
         let stored = try table.stored(value, in: field)
         guard stored != .null else { return append(isNegated ? "1" : "0") }
         let isOpen = isNegated && field.codec.isOptional

@@ -32,8 +32,9 @@ extension Query {
     }
 
     func extreme<Value>(_ expression: String, _ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Value? {
-        try aggregate(expression, of: column, in: snapshot) { statement, _, field in
-            statement.isNull(0) ? nil : try read(statement, 0, with: field.codec)
+        try aggregate(expression, of: column, in: snapshot) { statement, table, field in
+            guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
+            return statement.isNull(0) ? nil : try read(statement, 0, with: field.codec)
         }
     }
 

@@ -31,6 +31,12 @@ import Testing
             #expect(try await names(["SEX": nil, "age": 30]) == ["joan"])
             #expect(try await names(Criteria(["sex": .text("female")])) == ["Ann"])
             #expect(try await names([:]) == ["Joe", "Ann", "joan", "100%"])
+            #expect(
+                try await names(
+                    \.age > 3 && \.name != "x" && \.rank == 3
+                        || \.sex == nil && !(\.income < 2.5)
+                            && .hasPrefix(\.name, "J")
+                        || \.active == false || \.flags >= 255) == ["Joe", "Ann", "100%"])
             #expect(try await names(.nothing).isEmpty)
             #expect(try await names(.any(of: [])).isEmpty)
         }
@@ -79,6 +85,10 @@ import Testing
                 try await Sample.count(where: \.point < Sample.Point(x: 1), in: database)
             }
             #expect(error?.code == .typeMismatch && error?.column == "point")
+            let least = await #expect(throws: ActiveObjectError.self) {
+                try await Sample.query.min(\.point, in: database)
+            }
+            #expect(least?.code == .typeMismatch && least?.column == "point")
         }
     }
 

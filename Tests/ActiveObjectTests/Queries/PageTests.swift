@@ -112,6 +112,26 @@ import Testing
         }
     }
 
+    @Test func `Pages go by the order of a column that ignores case`() async throws {
+        struct Key: ActiveRecord, Equatable {
+            var objectId: Int64?
+            var name = ""
+
+            static var columns: [Column<Key>] { [Column(\.name, ignoresCase: true)] }
+        }
+        try await withDatabase { database in
+            var keys = ["b", "a", "B", "A", "a", "C", "_", "É", "é", "B"].map { Key(name: $0) }
+            try await keys.saveAll(in: database)
+            for isDescending in [false, true] {
+                let query = Key.query.order(by: \.name, descending: isDescending)
+                var found: [Key] = []
+                for try await key in query.stream(pageSize: 1, in: database) { found.append(key) }
+                let all = try await query.all(in: database)
+                #expect(found == all && Set(all.map(\.objectId)).count == 10)
+            }
+        }
+    }
+
     @Test func `A page needs a size, and a query without limit`() async throws {
         try await withDatabase { database in
             for (query, size) in [
