@@ -14,8 +14,8 @@
 /// ```
 ///
 /// Its stored properties are its columns, found when the type is first used; the table is made then, and gains columns
-/// when the type gains properties. Everything below has a convention and can be overridden. A type that wants to be asked
-/// when its records are saved or removed is a `HookedRecord`.
+/// when the type gains properties. Everything below has a convention and can be overridden. A type that wants to be
+/// asked when its records are saved or removed is a `HookedRecord`.
 public protocol ActiveRecord: Sendable {
     /// The key of the row. Nil until the record was saved; `save` sets it.
     var objectId: Int64? { get set }
@@ -31,8 +31,8 @@ public protocol ActiveRecord: Sendable {
     static var references: [Reference<Self>] { get }
     /// What must hold before a record is saved.
     static var rules: [Rule<Self>] { get }
-    /// A number that counts the saves of a row. With it, `save` and `remove` throw `stale` if somebody else saved since
-    /// the record was read.
+    /// A number that counts the saves of a row, from 1, which an insert sets whatever it was. With it, `save` and
+    /// `remove` throw `stale` if somebody else saved since the record was read.
     static var versionColumn: WritableKeyPath<Self, Int>? { get }
     /// Set by `save`: when the row was inserted, and when it was last saved.
     static var timestamps: Timestamps<Self>? { get }
@@ -58,8 +58,8 @@ extension ActiveRecord {
 /// An override must have the parameters of the standard text, by the same numbers. "The columns" are those of the
 /// properties without `objectId`, in the order of their declaration, from `?1` on; n is how many they are.
 ///
-/// What a statement did is known by the rows that it changed. SQLite counts none where a trigger does the work, as with a
-/// view: there the override ends in RETURNING, and gives one row if it did something.
+/// What a statement did is known by the rows that it changed. SQLite counts none where a trigger does the work, as with
+/// a view: there the override ends in RETURNING, and gives one row if it did something.
 public enum RecordOperation: Hashable, Sendable {
     /// Parameters: the columns. `objectId` becomes what RETURNING gives as its first value; without RETURNING, the
     /// number of the inserted row; nil if nothing was inserted, which is no error (INSERT OR IGNORE).
@@ -67,7 +67,8 @@ public enum RecordOperation: Hashable, Sendable {
     /// Of a record that brings its `objectId`. Parameters: the columns, then `objectId` as `?n+1`.
     case insertWithID
     /// Parameters: the columns, then `objectId` as `?n+1`, then, with a version column, the version that was read as
-    /// `?n+2`; the new version is among the columns. Changes nothing if there is no such row, or one of another version.
+    /// `?n+2`; the new version is among the columns. Changes nothing if there is no such row, or one of another
+    /// version.
     case update
     /// `?1` is `objectId`; gives all columns, `objectId` first.
     case find

@@ -1,11 +1,13 @@
 extension ActiveRecord {
     /// Removes the record's row. The record stays, without its `objectId`: saved again, it is a new row.
     ///
+    /// Rows that go with it by the rule of a `Reference` are removed by SQLite: hooks of theirs are not called.
+    ///
     /// Throws `stale` if the row is of another version, `brokenReference` if others refer to it; then the table and the
     /// record are as they were.
     ///
-    /// - Returns: false if the row was gone already, or the record never saved: what was wanted holds, and whoever cares
-    ///   can ask.
+    /// - Returns: false if the row was gone already, or the record never saved: what was wanted holds, and whoever
+    ///   cares can ask.
     @discardableResult
     public mutating func remove(in transaction: Transaction) throws -> Bool {
         let isRemoved = try transaction.take(self, from: transaction.table(of: Self.self))
@@ -21,8 +23,8 @@ extension ActiveRecord {
 }
 
 extension Array where Element: ActiveRecord {
-    /// Removes the rows of all of them, as `remove` does each; all or none. The records stay in the array, without their
-    /// `objectId`.
+    /// Removes the rows of all of them, as `remove` does each; all or none. The records stay in the array, without
+    /// their `objectId`.
     ///
     /// - Returns: how many rows there were to remove.
     @discardableResult

@@ -66,14 +66,7 @@ extension Transaction {
         let plan = table.saving
         let isDone = try connection.withStatement(table.removeSQL) { statement in
             try table.bindKey(id, to: statement, at: 1)
-            if let version = unsafe withUnsafeBytes(
-                of: record,
-                {
-                    unsafe $0.baseAddress.flatMap { unsafe plan.managed.version(of: $0) }
-                })
-            {
-                try table.bindKey(version, to: statement, at: 2)
-            }
+            if let version = table.version(of: record) { try table.bindKey(version, to: statement, at: 2) }
             return try didChange(statement, isOverridden: plan.statements.overridden.contains(.remove))
         }
         if !isDone, try isStale(id, in: table) { throw table.stale(id) }
@@ -124,8 +117,8 @@ extension Table {
         ActiveObjectError(
             .notFound,
             """
-            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as new and keeps \
-            its objectId
+            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as new and \
+            keeps its objectId
             """, table: name)
     }
 
@@ -133,6 +126,12 @@ extension Table {
         ActiveObjectError(
             .stale, "row \(id) of \(name) was saved by somebody else since it was read: find it again, and try again",
             table: name)
+    }
+
+    fileprivate func version(of record: Record) -> Int64? {
+        unsafe withUnsafeBytes(of: record) { record in
+            unsafe record.baseAddress.flatMap { unsafe saving.managed.version(of: $0) }
+        }
     }
 
     fileprivate func withManaged(_ columns: [Int]) -> [Int] {

@@ -1,5 +1,5 @@
-// All or none. If one fails, the error says which, by its `index`, and the table and the array are as they were. An error
-// of a hook's own comes as it is.
+// All or none. If one fails, the error says which, by its `index`, and the table and the array are as they were. An
+// error of a hook's own comes as it is.
 
 extension Array where Element: ActiveRecord {
     /// Saves all of them, as `save` does each, with one statement for all that are new.

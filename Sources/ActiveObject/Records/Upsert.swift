@@ -10,8 +10,8 @@ extension ActiveRecord {
     /// up, but is not compared: who upserts has not read.
     ///
     /// - Parameters:
-    ///   - key: properties with an `Index.unique` over just these, in any order, or `objectId`. A key with a nil in it is
-    ///     new each time, as in SQL.
+    ///   - key: properties with an `Index.unique` over just these, in any order, or `objectId`. A key with a nil in it
+    ///     is new each time, as in SQL.
     ///   - columns: what is overwritten in a row that is there.
     public mutating func upsert(
         on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all, in transaction: Transaction
@@ -54,8 +54,8 @@ extension Array where Element: ActiveRecord {
     }
 }
 
-/// Which columns an upsert overwrites in a row that is there. Never the time of its creation; its version and the time of
-/// its update always, if anything is overwritten.
+/// Which columns an upsert overwrites in a row that is there. Never the time of its creation; its version and the time
+/// of its update always, if anything is overwritten.
 public struct UpsertColumns<Record>: Hashable {
     enum Choice: Hashable {
         case only([PartialKeyPath<Record>])

@@ -43,8 +43,8 @@ extension Rule {
     /// No other row has the same value, or the same values of all that are named. Rows with a nil among them count as
     /// different, as in SQL.
     ///
-    /// It is looked up in the transaction, and so holds when the record is saved. It costs a search: give the columns an
-    /// index, or declare `Index.unique`, which says less when it is broken but needs no search of its own.
+    /// It is looked up in the transaction, and so holds when the record is saved. It costs a search: give the columns
+    /// an index, or declare `Index.unique`, which says less when it is broken but needs no search of its own.
     public static func unique(_ keyPaths: PartialKeyPath<Record>...) -> Rule {
         Rule(keyPaths, .unique)
     }

@@ -35,8 +35,8 @@ private struct Model {
             guard row.version == record.version else { return .failure(.stale) }
             if let other = holder(of: record.key), other.objectId != id { return .failure(.notUnique) }
             saved.version += 1
-            // The row keeps its time of creation whatever the record says: an old copy may be of a row that was removed,
-            // and whose number another one got.
+            // The row keeps its time of creation whatever the record says: an old copy may be of a row that was
+            // removed, and whose number another one got.
             var kept = saved
             kept.created = row.created
             rows[id] = kept
