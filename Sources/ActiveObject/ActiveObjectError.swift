@@ -40,7 +40,7 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
     }
 
     public let code: Code
-    public let message: String
+    public private(set) var message: String
     public let table: String?
     public let column: String?
     public let valueClass: ValueClass?
@@ -48,6 +48,8 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
     public let resultCode: Int32?
     /// Of a validation: each rule that was broken.
     public let failures: [ValidationFailure]
+    /// Of a verb on an array: which of its records it was.
+    public private(set) var index: Int?
 
     public var description: String { message }
 
@@ -62,6 +64,14 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
         self.valueClass = valueClass
         self.resultCode = resultCode
         self.failures = failures
+    }
+
+    /// The same of one record of an array.
+    func at(_ index: Int) -> ActiveObjectError {
+        var error = self
+        error.index = index
+        error.message = "record \(index) of the array: \(message)"
+        return error
     }
 }
 

@@ -1,3 +1,5 @@
+public import FoundationEssentials
+
 /// A `write` that runs: everything that reads and everything that writes.
 ///
 /// Not `Sendable`: it lives and ends on the writer's thread, inside the closure that it was given to.
@@ -5,6 +7,9 @@ public final class Transaction: Snapshot {
     /// Types whose tables were made in this transaction: known to be there once it is committed.
     private var prepared: [ObjectIdentifier] = []
     private var depth = 0
+    /// What `save` writes into timestamps: one time for all that is saved in this transaction, in whole milliseconds,
+    /// which each form of a date can hold. May be set: for imports, and for tests.
+    public lazy var now = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
 
     static func run<Result>(
         on connection: Connection, schema: SchemaState, _ body: (Transaction) throws -> Result

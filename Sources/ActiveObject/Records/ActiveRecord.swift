@@ -14,7 +14,8 @@
 /// ```
 ///
 /// Its stored properties are its columns, found when the type is first used; the table is made then, and gains columns
-/// when the type gains properties. Everything below has a convention and can be overridden.
+/// when the type gains properties. Everything below has a convention and can be overridden. A type that wants to be
+/// asked when its records are saved or removed is a `HookedRecord`.
 public protocol ActiveRecord: Sendable {
     /// The key of the row. Nil until the record was saved; `save` sets it.
     var objectId: Int64? { get set }
@@ -30,21 +31,14 @@ public protocol ActiveRecord: Sendable {
     static var references: [Reference<Self>] { get }
     /// What must hold before a record is saved.
     static var rules: [Rule<Self>] { get }
-    /// A number that counts the saves of a row. With it, `save` throws `stale` if somebody else saved in between.
+    /// A number that counts the saves of a row, from 1, which an insert sets whatever it was. With it, `save` and
+    /// `remove` throw `stale` if somebody else saved since the record was read.
     static var versionColumn: WritableKeyPath<Self, Int>? { get }
     /// Set by `save`: when the row was inserted, and when it was last saved.
     static var timestamps: Timestamps<Self>? { get }
-    /// The text that is run for an operation: return another than `standard` to override it. It must take the same
-    /// parameters, by the same numbers, and give the same columns.
+    /// The text that is run for an operation: return another than `standard` to override it. `RecordOperation` says for
+    /// each which parameters it is given and what it must do.
     static func sql(for operation: RecordOperation, standard: String) -> String
-
-    /// Called in the transaction, before the record is validated and written. What it changes is saved; what it throws
-    /// undoes the transaction.
-    mutating func willSave(in transaction: Transaction) throws
-    /// Called in the transaction, after the record was written.
-    mutating func didSave(in transaction: Transaction) throws
-    func willRemove(in transaction: Transaction) throws
-    func didRemove(in transaction: Transaction) throws
 }
 
 extension ActiveRecord {
@@ -56,21 +50,28 @@ extension ActiveRecord {
     public static var rules: [Rule<Self>] { [] }
     public static var versionColumn: WritableKeyPath<Self, Int>? { nil }
     public static var timestamps: Timestamps<Self>? { nil }
-    public mutating func willSave(in transaction: Transaction) throws {}
-    public mutating func didSave(in transaction: Transaction) throws {}
-    public func willRemove(in transaction: Transaction) throws {}
-    public func didRemove(in transaction: Transaction) throws {}
     public static func sql(for operation: RecordOperation, standard: String) -> String { standard }
 }
 
 /// The statements of a record that can be overridden.
+///
+/// An override must have the parameters of the standard text, by the same numbers. "The columns" are those of the
+/// properties without `objectId`, in the order of their declaration, from `?1` on; n is how many they are.
+///
+/// What a statement did is known by the rows that it changed. SQLite counts none where a trigger does the work, as with
+/// a view: there the override ends in RETURNING, and gives one row if it did something.
 public enum RecordOperation: Hashable, Sendable {
-    /// Parameters are the columns without `objectId`, in the order of the properties.
+    /// Parameters: the columns. `objectId` becomes what RETURNING gives as its first value; without RETURNING, the
+    /// number of the inserted row; nil if nothing was inserted, which is no error (INSERT OR IGNORE).
     case insert
-    /// The same parameters, and `objectId` as the last.
+    /// Of a record that brings its `objectId`. Parameters: the columns, then `objectId` as `?n+1`.
+    case insertWithID
+    /// Parameters: the columns, then `objectId` as `?n+1`, then, with a version column, the version that was read as
+    /// `?n+2`; the new version is among the columns. Changes nothing if there is no such row, or one of another
+    /// version.
     case update
     /// `?1` is `objectId`; gives all columns, `objectId` first.
     case find
-    /// `?1` is `objectId`.
+    /// `?1` is `objectId`; with a version column `?2` is the version that was read.
     case remove
 }

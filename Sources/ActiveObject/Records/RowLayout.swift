@@ -47,6 +47,33 @@ struct RowLayout {
         }
     }
 
+    /// Binds one column, wherever a statement wants it.
+    func bind(
+        _ record: UnsafeRawPointer, column: Int, to statement: Statement, at index: Int32
+    ) throws(Fault) {
+        do throws(ColumnFault) {
+            try unsafe slots[column].codec.bind(from: record + slots[column].offset, to: statement, at: index)
+        } catch {
+            throw Fault(column: column, fault: error)
+        }
+    }
+
+    /// What a column would hold of a record.
+    func stored(_ record: UnsafeRawPointer, column: Int) throws(Fault) -> SQLValue {
+        do throws(ColumnFault) {
+            return try unsafe slots[column].codec.stored(from: record + slots[column].offset)
+        } catch {
+            throw Fault(column: column, fault: error)
+        }
+    }
+
+    var hasUnstored: Bool { !empty.isEmpty }
+
+    /// Properties without a column, from one record into another.
+    func copyUnstored(from old: UnsafeRawPointer, to new: UnsafeMutableRawPointer) {
+        for slot in empty { unsafe copy(slot.type, from: old + slot.offset, to: new + slot.offset) }
+    }
+
     /// Builds a record in memory that holds none, from the columns of a row.
     ///
     /// If a column cannot be read, what was built so far is taken down again, and the memory holds nothing.
@@ -89,4 +116,16 @@ private func deinitialize<Value>(_ type: Value.Type, at memory: UnsafeMutableRaw
 
 private func initializeToNil<Value: ExpressibleByNilLiteral>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {
     unsafe memory.initializeMemory(as: Value.self, to: nil)
+}
+
+private func copy<Value: ExpressibleByNilLiteral>(
+    _ type: Value.Type, from old: UnsafeRawPointer, to new: UnsafeMutableRawPointer
+) {
+    unsafe new.assumingMemoryBound(to: Value.self).pointee = old.assumingMemoryBound(to: Value.self).pointee
+}
+
+extension ColumnCodec {
+    fileprivate static func stored(from property: UnsafeRawPointer) throws(ColumnFault) -> SQLValue {
+        try stored(unsafe property.assumingMemoryBound(to: Value.self).pointee)
+    }
 }

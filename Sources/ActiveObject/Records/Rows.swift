@@ -8,6 +8,53 @@ extension Table {
         }
     }
 
+    /// The same of a record whose memory is not at hand. It is not changed; only that it could be spares a copy.
+    func bind(_ record: inout Record, to statement: Statement) throws {
+        try unsafe withUnsafeMutableBytes(of: &record) { record in
+            guard let record = record.baseAddress else { return }
+            try unsafe bind(UnsafeRawPointer(record), to: statement)
+        }
+    }
+
+    /// Binds some columns, from 1 on.
+    func bind(_ record: Record, columns: [Int], to statement: Statement) throws {
+        try unsafe withUnsafeBytes(of: record) { record in
+            guard let record = record.baseAddress else { return }
+            for (index, column) in columns.enumerated() {
+                do throws(RowLayout.Fault) {
+                    try unsafe layout.bind(record, column: column, to: statement, at: Int32(index + 1))
+                } catch {
+                    throw self.error(error.fault, in: fields[error.column])
+                }
+            }
+        }
+    }
+
+    /// Binds an `objectId`, or a version, behind the columns.
+    func bindKey(_ key: Int64, to statement: Statement, at index: Int) throws(ActiveObjectError) {
+        do throws(ColumnFault) {
+            try statement.bind(key, at: Int32(index))
+        } catch {
+            throw ActiveObjectError(
+                .badSQL, "a statement of \(name) has no parameter ?\(index): an override must take all of them",
+                table: name, sql: statement.sql)
+        }
+    }
+
+    /// The record becomes what is in its row. Properties without a column stay.
+    func refresh(_ record: inout Record, from statement: Statement) throws {
+        var fresh = try self.record(statement)
+        if layout.hasUnstored {
+            unsafe withUnsafeBytes(of: record) { old in
+                unsafe withUnsafeMutableBytes(of: &fresh) { new in
+                    guard let old = old.baseAddress, let new = new.baseAddress else { return }
+                    unsafe layout.copyUnstored(from: old, to: new)
+                }
+            }
+        }
+        record = fresh
+    }
+
     /// Builds a record in memory that holds none, from a row whose columns are those of `columnList`.
     func read(
         _ statement: Statement, into record: UnsafeMutableRawPointer, firstColumn: Int32 = 0

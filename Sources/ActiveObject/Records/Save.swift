@@ -1,87 +1,63 @@
 extension ActiveRecord {
     /// Inserts the record if it has no `objectId` yet and gives it one, else updates its row.
     ///
-    /// Throws `notFound` if the row is gone, `notUnique` and its like if a constraint is broken.
+    /// Throws `notFound` if the row is gone, `stale` if it is of another version, `invalid` if rules are broken,
+    /// `notUnique` and its like if a constraint of the table is. Then the table and the record are as they were.
+    ///
+    /// The record is a value: if the transaction fails later, whoever kept a copy keeps an `objectId` without a row.
+    /// Return records from `write` rather than keeping them.
     public mutating func save(in transaction: Transaction) throws {
         let table = try transaction.table(of: Self.self)
+        guard table.saving.isPlain else {
+            try put(by: .save, in: transaction, table)
+            return
+        }
         try unsafe withUnsafeMutableBytes(of: &self) { record in
             guard let record = record.baseAddress else { return }
-            try unsafe transaction.save(record, in: table)
+            try unsafe transaction.savePlain(record, in: table)
         }
     }
 
     /// The same in a transaction of its own.
     public mutating func save(in database: Database? = nil) async throws {
-        let record = self
-        self = try await (database ?? Self.database()).write { transaction in
-            var record = record
-            try record.save(in: transaction)
-            return record
-        }
+        try await write(to: database) { try $0.save(in: $1) }
+    }
+
+    /// Inserts the record as a new row, with the `objectId` that it has, or a new one if it has none: for records that
+    /// come from elsewhere. Throws `notUnique` if there is such a row already.
+    public mutating func insert(in transaction: Transaction) throws {
+        try put(by: .insert, in: transaction, transaction.table(of: Self.self))
+    }
+
+    public mutating func insert(in database: Database? = nil) async throws {
+        try await write(to: database) { try $0.insert(in: $1) }
     }
 
     /// The database that the type names.
     public static func database() throws -> Database {
         try OpenDatabases.named(databaseName)
     }
-}
 
-extension Array where Element: ActiveRecord {
-    /// Saves all of them, as `save` does each, with one statement for all that are new.
-    public mutating func saveAll(in transaction: Transaction) throws {
-        let table = try transaction.table(of: Element.self)
-        try unsafe withUnsafeMutableBytes { records in
-            guard var record = records.baseAddress else { return }
-            let end = unsafe record + records.count
-            let connection = transaction.connection
-            let insert = try connection.take(table.insertSQL)
-            defer { connection.giveBack(insert) }
-            while unsafe record < end {
-                if unsafe (record + table.idOffset).assumingMemoryBound(to: Int64?.self).pointee == nil {
-                    try unsafe transaction.insert(record, in: table, with: insert)
-                } else {
-                    try unsafe transaction.save(record, in: table)
-                }
-                unsafe record += MemoryLayout<Element>.stride
-            }
-        }
+    /// Through the pipeline; the record is only changed if all went well.
+    @discardableResult
+    mutating func put(by verb: SaveVerb, in transaction: Transaction, _ table: Table<Self>) throws -> Bool {
+        var record = self
+        let isWritten = try transaction.put(&record, by: verb, in: table)
+        self = record
+        return isWritten
     }
 
-    /// The same in a transaction of its own.
-    public mutating func saveAll(in database: Database? = nil) async throws {
-        let records = self
-        self = try await (database ?? Element.database()).write { transaction in
-            var records = records
-            try records.saveAll(in: transaction)
-            return records
+    /// A verb as a transaction of its own: on a copy, which becomes the record when the transaction is done.
+    mutating func write<Result: Sendable>(
+        to database: Database?, _ body: @escaping @Sendable (inout Self, Transaction) throws -> Result
+    ) async throws -> Result {
+        let record = self
+        let done = try await (database ?? Self.database()).write { transaction in
+            var record = record
+            let result = try body(&record, transaction)
+            return (record, result)
         }
-    }
-}
-
-extension Transaction {
-    func save<Record>(_ record: UnsafeMutableRawPointer, in table: Table<Record>) throws {
-        guard let id = unsafe (record + table.idOffset).assumingMemoryBound(to: Int64?.self).pointee else {
-            return try connection.withStatement(table.insertSQL) {
-                try unsafe insert(record, in: table, with: $0)
-            }
-        }
-        try connection.withStatement(table.updateSQL) { statement in
-            try unsafe table.bind(UnsafeRawPointer(record), to: statement)
-            try statement.bind(id, at: Int32(table.fields.count))
-            try statement.run()
-        }
-        if connection.changes == 0 {
-            throw ActiveObjectError(
-                .notFound, "\(table.name) has no row \(id) to update: it was removed", table: table.name)
-        }
-    }
-
-    @inline(__always)
-    func insert<Record>(
-        _ record: UnsafeMutableRawPointer, in table: Table<Record>, with statement: Statement
-    ) throws(ActiveObjectError) {
-        try unsafe table.bind(UnsafeRawPointer(record), to: statement)
-        try statement.run()
-        unsafe (record + table.idOffset).assumingMemoryBound(to: Int64?.self).pointee = connection.lastInsertedID
+        self = done.0
+        return done.1
     }
 }

@@ -20,6 +20,8 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     let fields: [Field]
     let layout: RowLayout
     let indexes: [Index<Record>]
+    /// What else there is to do when a record is saved or removed.
+    let saving: SavePlan<Record>
     private let fieldByKeyPath: [PartialKeyPath<Record>: Int]
     private let fieldByName: [[UInt8]: Int]
 
@@ -105,20 +107,13 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         fieldByName = byName
         fieldByKeyPath = Dictionary(uniqueKeysWithValues: fields.enumerated().map { ($1.property.keyPath, $0) })
 
-        let table = tableName.quotedName
-        let id = fields[0].column.quotedName
-        let others = fields.dropFirst().map(\.column.quotedName)
-        let list = fields.map(\.column.quotedName).joined(separator: ", ")
-        columnList = list
-        let marks = (0..<others.count).map { "?\($0 + 1)" }
-        let values =
-            others.isEmpty
-            ? "DEFAULT VALUES" : "(\(others.joined(separator: ", "))) VALUES (\(marks.joined(separator: ", ")))"
-        insertSQL = Record.sql(for: .insert, standard: "INSERT INTO \(table) \(values)")
-        let sets = others.isEmpty ? "\(id) = \(id)" : zip(others, marks).map { "\($0) = \($1)" }.joined(separator: ", ")
-        updateSQL = Record.sql(for: .update, standard: "UPDATE \(table) SET \(sets) WHERE \(id) = ?\(others.count + 1)")
-        findSQL = Record.sql(for: .find, standard: "SELECT \(list) FROM \(table) WHERE \(id) = ?1")
-        removeSQL = Record.sql(for: .remove, standard: "DELETE FROM \(table) WHERE \(id) = ?1")
+        columnList = fields.map(\.column.quotedName).joined(separator: ", ")
+        saving = try SavePlan(fields: fields, tableName: tableName)
+        let statements = saving.statements
+        insertSQL = statements.insert
+        updateSQL = statements.update
+        findSQL = statements.find
+        removeSQL = statements.remove
     }
 
     private static func properties(tableName: String) throws(ActiveObjectError) -> [StoredProperty<Record>] {

@@ -1,0 +1,62 @@
+/// Records that are nothing but their columns, written straight from their memory: no copy of a record, no lookup of a
+/// statement for each. No code of the caller runs here, so pointers into records are safe to hold.
+extension Transaction {
+    func savePlain<Record>(_ record: UnsafeMutableRawPointer, in table: Table<Record>) throws {
+        guard let id = unsafe objectID(of: record, in: table).pointee else {
+            return try connection.withStatement(table.insertSQL) {
+                try unsafe insertPlain(record, in: table, with: $0)
+            }
+        }
+        try connection.withStatement(table.updateSQL) { statement in
+            try unsafe table.bind(UnsafeRawPointer(record), to: statement)
+            try table.bindKey(id, to: statement, at: table.fields.count)
+            try statement.run()
+        }
+        if connection.changes == 0 { throw table.notFound(id) }
+    }
+
+    /// If it throws, the records are as they were; undoing the rows is left to the caller.
+    func saveAllPlain<Record>(_ records: UnsafeMutableRawBufferPointer, in table: Table<Record>) throws {
+        guard let start = records.baseAddress else { return }
+        let stride = MemoryLayout<Record>.stride
+        // Those that were not inserted: a save of many is mostly one of new records.
+        var updated: Set<Int> = []
+        var offset = 0
+        let insert = try connection.take(table.insertSQL)
+        defer { connection.giveBack(insert) }
+        do {
+            while offset < records.count {
+                let record = unsafe start + offset
+                if unsafe objectID(of: record, in: table).pointee == nil {
+                    try unsafe insertPlain(record, in: table, with: insert)
+                } else {
+                    updated.insert(offset)
+                    try unsafe savePlain(record, in: table)
+                }
+                offset &+= stride
+            }
+        } catch {
+            for offset in Swift.stride(from: 0, to: offset, by: stride) where !updated.contains(offset) {
+                unsafe objectID(of: start + offset, in: table).pointee = nil
+            }
+            guard let error = error as? ActiveObjectError else { throw error }
+            throw error.at(offset / stride)
+        }
+    }
+
+    @inline(__always)
+    private func insertPlain<Record>(
+        _ record: UnsafeMutableRawPointer, in table: Table<Record>, with statement: Statement
+    ) throws(ActiveObjectError) {
+        try unsafe table.bind(UnsafeRawPointer(record), to: statement)
+        try statement.run()
+        unsafe objectID(of: record, in: table).pointee = connection.lastInsertedID
+    }
+
+    @inline(__always)
+    private func objectID<Record>(
+        of record: UnsafeMutableRawPointer, in table: Table<Record>
+    ) -> UnsafeMutablePointer<Int64?> {
+        unsafe (record + table.idOffset).assumingMemoryBound(to: Int64?.self)
+    }
+}

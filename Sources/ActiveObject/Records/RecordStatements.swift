@@ -1,0 +1,64 @@
+/// The texts of the statements that every record needs.
+struct RecordStatements {
+    let insert: String
+    let insertWithID: String
+    let update: String
+    let find: String
+    let remove: String
+    /// Quoted, `objectId` first.
+    let names: [String]
+    /// Those that the type wrote itself.
+    let overridden: Set<RecordOperation>
+
+    /// - Parameters:
+    ///   - columns: `objectId` first.
+    ///   - created: the number of a column that only an insert writes.
+    ///   - version: the number of the column that counts the saves.
+    init<Record: ActiveRecord>(
+        for type: Record.Type, table: String, columns: [String], created: Int?, version: Int?
+    ) {
+        var overridden: Set<RecordOperation> = []
+        func text(_ operation: RecordOperation, _ standard: String) -> String {
+            let text = Record.sql(for: operation, standard: standard)
+            if text != standard { overridden.insert(operation) }
+            return text
+        }
+
+        let table = table.quotedName
+        let columns = columns.map(\.quotedName)
+        let id = columns[0]
+        let others = columns.dropFirst()
+        let count = others.count
+        insert = text(
+            .insert,
+            "INSERT INTO \(table) "
+                + (others.isEmpty
+                    ? "DEFAULT VALUES" : "(\(others.joined(separator: ", "))) VALUES (\(Self.marks(count)))"))
+        insertWithID = text(
+            .insertWithID,
+            "INSERT INTO \(table) (\((others + [id]).joined(separator: ", "))) VALUES (\(Self.marks(count + 1)))")
+        update = text(
+            .update,
+            """
+            UPDATE \(table) SET \(Self.sets(columns, others.indices.filter { $0 != created }) { "?\($0)" }) \
+            WHERE \(id) = ?\(count + 1)\(version.map { " AND \(columns[$0]) = ?\(count + 2)" } ?? "")
+            """)
+        find = text(.find, "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \(id) = ?1")
+        remove = text(
+            .remove,
+            "DELETE FROM \(table) WHERE \(id) = ?1\(version.map { " AND \(columns[$0]) = ?2" } ?? "")")
+        self.overridden = overridden
+        names = columns
+    }
+
+    /// `?1, ?2, ?3`
+    static func marks(_ count: Int) -> String {
+        (0..<count).map { "?\($0 + 1)" }.joined(separator: ", ")
+    }
+
+    /// `"name" = ?1, "age" = ?2`; what changes nothing if there are none, since SET needs something.
+    static func sets(_ columns: [String], _ indexes: [Int], value: (Int) -> String) -> String {
+        guard !indexes.isEmpty else { return "\(columns[0]) = \(columns[0])" }
+        return indexes.map { "\(columns[$0]) = \(value($0))" }.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,156 @@
+// One row, one statement.
+
+extension Transaction {
+    /// - Parameter lent: the statement, if the caller has it, for records without `objectId`.
+    func insert<Record>(_ record: inout Record, in table: Table<Record>, with lent: Statement?) throws {
+        let statements = table.saving.statements
+        if let id = record.objectId {
+            record.objectId = try connection.withStatement(statements.insertWithID) { statement in
+                try table.bind(&record, to: statement)
+                try table.bindKey(id, to: statement, at: table.fields.count)
+                return try runInsert(statement, id: id, isOverridden: statements.overridden.contains(.insertWithID))
+            }
+        } else {
+            let statement = try lent ?? connection.take(statements.insert)
+            defer { if lent == nil { connection.giveBack(statement) } }
+            try table.bind(&record, to: statement)
+            record.objectId = try runInsert(
+                statement, id: nil, isOverridden: statements.overridden.contains(.insert))
+        }
+    }
+
+    private func runInsert(_ statement: Statement, id: Int64?, isOverridden: Bool) throws -> Int64? {
+        guard isOverridden else {
+            try statement.run()
+            return id ?? connection.lastInsertedID
+        }
+        guard try statement.step() else {
+            statement.rewind()
+            return connection.changes > 0 ? id ?? connection.lastInsertedID : nil
+        }
+        let given = try? statement.integer(0)
+        try statement.run()
+        return given
+    }
+
+    /// - Parameter only: which columns; nil for all. Those that the library writes come with them.
+    func update<Record>(
+        _ record: inout Record, from readVersion: Int64?, only: [Int]?, in table: Table<Record>
+    ) throws {
+        guard let id = record.objectId else { return }
+        let plan = table.saving
+        let isOverridden = plan.statements.overridden.contains(.update)
+        // An override takes all columns.
+        let columns = isOverridden ? nil : only.map { table.withManaged($0) }
+        let isDone = try connection.withStatement(columns.map { table.updateSQL($0) } ?? table.updateSQL) { statement in
+            var count = table.fields.count - 1
+            if let columns {
+                try table.bind(record, columns: columns, to: statement)
+                count = columns.count
+            } else {
+                try table.bind(&record, to: statement)
+            }
+            try table.bindKey(id, to: statement, at: count + 1)
+            if let readVersion { try table.bindKey(readVersion, to: statement, at: count + 2) }
+            return try didChange(statement, isOverridden: isOverridden)
+        }
+        guard isDone else {
+            if try isStale(id, in: table) { throw table.stale(id) }
+            throw table.notFound(id)
+        }
+    }
+
+    /// False: there was no such row.
+    func remove<Record>(_ record: Record, in table: Table<Record>) throws -> Bool {
+        guard let id = record.objectId else { return false }
+        let plan = table.saving
+        let isDone = try connection.withStatement(table.removeSQL) { statement in
+            try table.bindKey(id, to: statement, at: 1)
+            if let version = table.version(of: record) { try table.bindKey(version, to: statement, at: 2) }
+            return try didChange(statement, isOverridden: plan.statements.overridden.contains(.remove))
+        }
+        if !isDone, try isStale(id, in: table) { throw table.stale(id) }
+        return isDone
+    }
+
+    /// False: the row is there, and nothing of it was to be overwritten. The record is the row either way.
+    func upsert<Record>(_ record: inout Record, _ plan: UpsertPlan, in table: Table<Record>) throws -> Bool {
+        let isWritten = try connection.withStatement(plan.sql) { statement in
+            try table.bind(record, columns: plan.columns, to: statement)
+            guard try statement.step() else { return false }
+            try table.refresh(&record, from: statement)
+            try statement.run()
+            return true
+        }
+        if isWritten { return true }
+        try connection.withStatement(plan.findSQL) { statement in
+            try table.bind(record, columns: plan.key, to: statement)
+            guard try statement.step() else {
+                throw ActiveObjectError(
+                    .notFound, "\(table.name) took no row and has none with this key: a trigger may have refused it",
+                    table: table.name)
+            }
+            try table.refresh(&record, from: statement)
+        }
+        return false
+    }
+
+    /// Runs a statement that writes. What triggers write is not counted: an override says it by a row.
+    private func didChange(_ statement: Statement, isOverridden: Bool) throws -> Bool {
+        let gaveRow = try isOverridden && statement.step()
+        if !isOverridden || gaveRow { try statement.run() }
+        return gaveRow || connection.changes > 0
+    }
+
+    /// After nothing was changed: whether the row is there, so that it must be the version that was in the way.
+    private func isStale<Record>(_ id: Int64, in table: Table<Record>) throws -> Bool {
+        guard table.saving.managed.version != nil else { return false }
+        return try connection.withStatement(table.findSQL) { statement in
+            try table.bindKey(id, to: statement, at: 1)
+            return try statement.step()
+        }
+    }
+}
+
+extension Table {
+    func notFound(_ id: Int64) -> ActiveObjectError {
+        ActiveObjectError(
+            .notFound,
+            """
+            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as new and \
+            keeps its objectId
+            """, table: name)
+    }
+
+    fileprivate func stale(_ id: Int64) -> ActiveObjectError {
+        ActiveObjectError(
+            .stale, "row \(id) of \(name) was saved by somebody else since it was read: find it again, and try again",
+            table: name)
+    }
+
+    fileprivate func version(of record: Record) -> Int64? {
+        unsafe withUnsafeBytes(of: record) { record in
+            unsafe record.baseAddress.flatMap { unsafe saving.managed.version(of: $0) }
+        }
+    }
+
+    fileprivate func withManaged(_ columns: [Int]) -> [Int] {
+        columns + [saving.managed.updated?.column, saving.managed.version?.column].compactMap { $0 }
+    }
+
+    /// There are more sets of columns than a process should remember; it uses few of them.
+    private static var updateLimit: Int { 64 }
+
+    fileprivate func updateSQL(_ columns: [Int]) -> String {
+        if let sql = saving.updates.withLock({ $0[columns] }) { return sql }
+        let names = saving.statements.names
+        let sets = columns.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }.joined(separator: ", ")
+        let version = saving.managed.version.map { " AND \(names[$0.column]) = ?\(columns.count + 2)" } ?? ""
+        let sql = "UPDATE \(name.quotedName) SET \(sets) WHERE \(names[0]) = ?\(columns.count + 1)\(version)"
+        saving.updates.withLock { updates in
+            if updates.count >= Self.updateLimit { updates.removeAll() }
+            updates[columns] = sql
+        }
+        return sql
+    }
+}

@@ -1,0 +1,47 @@
+import PushThread
+
+/// What happens when records of a type are saved or removed, beyond their columns being written. Found out once.
+final class SavePlan<Record: ActiveRecord> {
+    typealias Field = Table<Record>.Field
+
+    let hooks: Hooks<Record>?
+    let rules: [PlacedRule<Record>]
+    let managed: ManagedColumns
+    let statements: RecordStatements
+    /// A save is one statement and nothing else: neither rules nor hooks nor times nor versions.
+    let isPlain: Bool
+    // Making a text takes longer than running it: these are kept, by what they were asked for.
+    let upserts = Locked<[UpsertRequest<Record>: UpsertPlan]>([:])
+    let updates = Locked<[[Int]: String]>([:])
+
+    init(fields: [Field], tableName: String) throws(ActiveObjectError) {
+        func place(
+            _ keyPath: PartialKeyPath<Record>?, _ what: String
+        ) throws(ActiveObjectError) -> ManagedColumns.Place? {
+            guard let keyPath else { return nil }
+            guard let index = fields.firstIndex(where: { $0.property.keyPath == keyPath }), index > 0 else {
+                throw ActiveObjectError(
+                    .badRecord, "\(Record.self).\(what) names \(keyPath), which is no stored property with a column",
+                    table: tableName)
+            }
+            return ManagedColumns.Place(column: index, offset: fields[index].property.offset)
+        }
+        hooks = ActiveObject.hooks(of: Record.self)
+        managed = ManagedColumns(
+            created: try place(Record.timestamps?.created, "timestamps"),
+            updated: try place(Record.timestamps?.updated, "timestamps"),
+            version: try place(Record.versionColumn, "versionColumn"))
+        var rules: [PlacedRule<Record>] = []
+        for rule in Record.rules { rules.append(try PlacedRule(rule, fields: fields, tableName: tableName)) }
+        self.rules = rules
+        statements = RecordStatements(
+            for: Record.self, table: tableName, columns: fields.map(\.column), created: managed.created?.column,
+            version: managed.version?.column)
+        isPlain =
+            hooks == nil && rules.isEmpty && managed.isEmpty
+            && statements.overridden.isDisjoint(with: [.insert, .update])
+    }
+
+    /// Whether a rule compares with other rows.
+    var hasUniqueRules: Bool { rules.contains { $0.uniqueSQL != nil } }
+}

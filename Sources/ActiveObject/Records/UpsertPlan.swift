@@ -1,0 +1,105 @@
+/// The statements of one kind of upsert of a table.
+final class UpsertPlan: Sendable {
+    let sql: String
+    /// The columns that are its parameters.
+    let columns: [Int]
+    /// Gives the row with the key.
+    let findSQL: String
+    /// The columns that are its parameters.
+    let key: [Int]
+
+    init(sql: String, columns: [Int], findSQL: String, key: [Int]) {
+        self.sql = sql
+        self.columns = columns
+        self.findSQL = findSQL
+        self.key = key
+    }
+}
+
+/// What an upsert was asked for.
+struct UpsertRequest<Record>: Hashable {
+    let key: [PartialKeyPath<Record>]
+    let columns: UpsertColumns<Record>
+}
+
+extension Table {
+    /// The same request is worked out once.
+    func upsertPlan(
+        _ key: [PartialKeyPath<Record>], _ columns: UpsertColumns<Record>
+    ) throws(ActiveObjectError) -> UpsertPlan {
+        let request = UpsertRequest(key: key, columns: columns)
+        if let plan = saving.upserts.withLock({ $0[request] }) { return plan }
+        let plan = try makeUpsertPlan(request)
+        saving.upserts.withLock { $0[request] = plan }
+        return plan
+    }
+
+    private func makeUpsertPlan(_ request: UpsertRequest<Record>) throws(ActiveObjectError) -> UpsertPlan {
+        let key = try numbers(request.key)
+        try checkIsUnique(key)
+        let isByID = key == [0]
+        let parameters = Array((isByID ? 0 : 1)..<fields.count)
+        let names = fields.map(\.column.quotedName)
+        let action =
+            try overwritten(request.columns, key: key).map { columns in
+                let sets = columns.map { "\(names[$0]) = excluded.\(names[$0])" }
+                let count = saving.managed.version.map { ["\(names[$0.column]) = \(names[$0.column]) + 1"] } ?? []
+                // SET needs something, and RETURNING a row that was written.
+                let all = sets + count
+                return "UPDATE SET " + (all.isEmpty ? ["\(names[0]) = \(names[0])"] : all).joined(separator: ", ")
+            } ?? "NOTHING"
+        let list = parameters.map { names[$0] }.joined(separator: ", ")
+        let target = key.map { names[$0] }.joined(separator: ", ")
+        let condition = key.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }.joined(separator: " AND ")
+        return UpsertPlan(
+            sql: """
+                INSERT INTO \(name.quotedName) (\(list)) VALUES (\(RecordStatements.marks(parameters.count))) \
+                ON CONFLICT (\(target)) DO \(action) RETURNING \(columnList)
+                """,
+            columns: parameters,
+            findSQL: "SELECT \(columnList) FROM \(name.quotedName) WHERE \(condition)",
+            key: key)
+    }
+
+    /// Without those that the library counts; nil for nothing at all.
+    private func overwritten(_ columns: UpsertColumns<Record>, key: [Int]) throws(ActiveObjectError) -> [Int]? {
+        let chosen: [Int]
+        switch columns.choice {
+        case .nothing: return nil
+        case .only(let keyPaths):
+            chosen = try numbers(keyPaths) + [saving.managed.updated?.column].compactMap { $0 }
+        case .allBut(let keyPaths):
+            let left = try numbers(keyPaths) + key
+            chosen = fields.indices.filter { !left.contains($0) || $0 == saving.managed.updated?.column }
+        }
+        let never = [0, saving.managed.created?.column, saving.managed.version?.column]
+        return Set(chosen).subtracting(never.compactMap { $0 }).sorted()
+    }
+
+    private func numbers(_ keyPaths: [PartialKeyPath<Record>]) throws(ActiveObjectError) -> [Int] {
+        var numbers: [Int] = []
+        for keyPath in keyPaths {
+            guard let number = fields.firstIndex(where: { $0.property.keyPath == keyPath }) else {
+                throw ActiveObjectError(
+                    .badRecord, "\(keyPath) is no column of \(name): only stored properties are", table: name)
+            }
+            numbers.append(number)
+        }
+        return numbers
+    }
+
+    private func checkIsUnique(_ key: [Int]) throws(ActiveObjectError) {
+        if key == [0] { return }
+        var declared: [[Int]] = []
+        for index in indexes where index.isUnique { declared.append(try numbers(index.keyPaths)) }
+        if declared.contains(where: { Set($0) == Set(key) }) { return }
+        func text(_ numbers: [Int]) -> String { "(" + numbers.map { fields[$0].column }.joined(separator: ", ") + ")" }
+        let known = declared.isEmpty ? "it has none" : "it has \(declared.map(text).joined(separator: ", "))"
+        throw ActiveObjectError(
+            .badRecord,
+            """
+            \(name) has no unique key \(text(key)) to upsert on; \(known). Declare one in \(Record.self).indexes: \
+            .unique(\(key.map { "\\.\(fields[$0].property.name)" }.joined(separator: ", ")))
+            """, table: name)
+    }
+}

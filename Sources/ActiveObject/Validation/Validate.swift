@@ -1,0 +1,99 @@
+extension ActiveRecord {
+    /// Which rules of its type the record breaks, as it is now; empty if none. Nothing is written, no hook is called.
+    public func failures(in snapshot: Snapshot) throws -> [ValidationFailure] {
+        try snapshot.table(of: Self.self).failures(of: self, rowID: objectId, in: snapshot)
+    }
+
+    public func failures(in database: Database? = nil) async throws -> [ValidationFailure] {
+        let record = self
+        return try await (database ?? Self.database()).read { try record.failures(in: $0) }
+    }
+
+    /// Throws `invalid`, as `save` would, if the record breaks rules.
+    public func validate(in snapshot: Snapshot) throws {
+        try snapshot.table(of: Self.self).validate(self, rowID: objectId, in: snapshot)
+    }
+
+    public func validate(in database: Database? = nil) async throws {
+        let record = self
+        try await (database ?? Self.database()).read { try record.validate(in: $0) }
+    }
+}
+
+/// A rule of a type whose table is known.
+final class PlacedRule<Record: ActiveRecord> {
+    let place: String
+    let check: Rule<Record>.Check
+    /// Of the key paths that are columns.
+    let columns: [Int]
+    /// Finds another row with the same values. The row that is not another is the last parameter.
+    let uniqueSQL: String?
+
+    init(_ rule: Rule<Record>, fields: [Table<Record>.Field], tableName: String) throws(ActiveObjectError) {
+        check = rule.check
+        columns = rule.keyPaths.compactMap { keyPath in fields.firstIndex { $0.property.keyPath == keyPath } }
+        let isComplete = columns.count == rule.keyPaths.count
+        let names = columns.map { fields[$0].column }
+        // What is no column, as a part of a nested value, is named as the source does: `\Person.address.city`.
+        place = rule.place ?? (isComplete ? names : rule.keyPaths.map { "\($0)" }).joined(separator: ", ")
+        guard case .unique = rule.check else {
+            uniqueSQL = nil
+            return
+        }
+        guard isComplete, !columns.isEmpty else {
+            throw ActiveObjectError(
+                .badRecord, "\(Record.self).rules: unique names \(place), and only columns can be looked up",
+                table: tableName)
+        }
+        let conditions = names.enumerated().map { "\($1.quotedName) = ?\($0 + 1)" }.joined(separator: " AND ")
+        uniqueSQL =
+            "SELECT 1 FROM \(tableName.quotedName) WHERE \(conditions) "
+            + "AND \(fields[0].column.quotedName) IS NOT ?\(names.count + 1) LIMIT 1"
+    }
+}
+
+extension Table {
+    /// - Parameter rowID: the row that the record is, or will be; a rule that compares with others leaves it out.
+    func failures(of record: Record, rowID: Int64?, in snapshot: Snapshot) throws -> [ValidationFailure] {
+        var failures: [ValidationFailure] = []
+        for rule in saving.rules {
+            switch rule.check {
+            case .value(let check):
+                if let message = check(record) {
+                    failures.append(ValidationFailure(column: rule.place, message: message))
+                }
+            case .unique:
+                if try isTaken(rule, record, rowID: rowID, in: snapshot) {
+                    let message =
+                        rule.columns.count == 1
+                        ? "must be unique, and another record has this value"
+                        : "must be unique together, and another record has these values"
+                    failures.append(ValidationFailure(column: rule.place, message: message))
+                }
+            }
+        }
+        return failures
+    }
+
+    func validate(_ record: Record, rowID: Int64?, in snapshot: Snapshot) throws {
+        let failures = try failures(of: record, rowID: rowID, in: snapshot)
+        guard let first = failures.first else { return }
+        let text = failures.map(\.description).joined(separator: "; ")
+        throw ActiveObjectError(
+            .invalid, "this record cannot be saved in \(name): \(text)", table: name,
+            column: failures.count == 1 ? first.column : nil, failures: failures)
+    }
+
+    private func isTaken(
+        _ rule: PlacedRule<Record>, _ record: Record, rowID: Int64?, in snapshot: Snapshot
+    ) throws -> Bool {
+        guard let sql = rule.uniqueSQL else { return false }
+        return try snapshot.connection.withStatement(sql) { statement in
+            try bind(record, columns: rule.columns, to: statement)
+            if let rowID {
+                try bindKey(rowID, to: statement, at: rule.columns.count + 1)
+            }
+            return try statement.step()
+        }
+    }
+}

@@ -1,0 +1,176 @@
+import ActiveObject
+import Testing
+
+/// Writes down what happens to it, through the transaction that it happens in.
+private struct Entry: ActiveRecord, Equatable {
+    var objectId: Int64?
+    var text: String
+}
+
+private struct Refused: Error {}
+
+private struct Page: HookedRecord, Equatable {
+    var objectId: Int64?
+    var title: String
+    /// Which hook throws.
+    var refuses = ""
+    /// How many pages more this one saves when it is saved.
+    var children = 0
+    var isSaved: Bool?
+
+    static var columns: [Column<Page>] { [Column(\.isSaved, isStored: false)] }
+    static var indexes: [Index<Page>] { [.unique(\.title)] }
+    static var rules: [Rule<Page>] {
+        [Rule(\.title, "must be trimmed") { !$0.hasPrefix(" ") }]
+    }
+
+    mutating func willSave(in transaction: Transaction) throws {
+        try note("will save \(title), \(objectId == nil ? "new" : "known")", in: transaction)
+        title = String(title.drop { $0 == " " })
+        if refuses == "willSave" { throw Refused() }
+    }
+
+    mutating func didSave(in transaction: Transaction) throws {
+        let id = try #require(objectId)
+        let row = try #require(try Page.find(id, in: transaction))
+        try note("did save \(row.title)", in: transaction)
+        if refuses == "didSave" { throw Refused() }
+        isSaved = true
+        if children > 0 {
+            var child = Page(title: title + "/\(children)", children: children - 1)
+            try child.save(in: transaction)
+        }
+    }
+
+    func willRemove(in transaction: Transaction) throws {
+        try note("will remove \(title)", in: transaction)
+        if refuses == "willRemove" { throw Refused() }
+    }
+
+    func didRemove(in transaction: Transaction) throws {
+        #expect(try Page.find(try #require(objectId), in: transaction) == nil)
+        try note("did remove \(title)", in: transaction)
+        if refuses == "didRemove" { throw Refused() }
+    }
+
+    private func note(_ text: String, in transaction: Transaction) throws {
+        var entry = Entry(text: text)
+        try entry.save(in: transaction)
+    }
+}
+
+@Suite struct HookTests {
+    private func entries(in database: Database) async throws -> [String] {
+        try await Entry.findAll(in: database).map(\.text)
+    }
+
+    @Test func `Hooks run around the writing, and what willSave changes is saved`() async throws {
+        try await withDatabase { database in
+            var page = Page(title: " one")
+            try await page.save(in: database)
+            #expect(page == Page(objectId: 1, title: "one", isSaved: true))
+            page.title = "two"
+            try await page.save(in: database)
+            #expect(try await Page.find(1, in: database)?.title == "two")
+            #expect(try await page.remove(in: database))
+            #expect(try await !page.remove(in: database))
+            #expect(
+                try await entries(in: database) == [
+                    "will save  one, new", "did save one", "will save two, known", "did save two", "will remove two",
+                    "did remove two",
+                ])
+        }
+    }
+
+    @Test(arguments: ["willSave", "didSave"])
+    func `A hook that throws undoes the save and what hooks did`(hook: String) async throws {
+        try await withDatabase { database in
+            var page = Page(title: "one")
+            try await page.save(in: database)
+            let before = try await entries(in: database)
+            // The transaction goes on: only the verb is undone.
+            try await database.write { [page] transaction in
+                var new = Page(title: " two", refuses: hook)
+                #expect(throws: Refused.self) { try new.save(in: transaction) }
+                #expect(new == Page(title: " two", refuses: hook))
+
+                var known = page
+                known.title = "three"
+                known.refuses = hook
+                #expect(throws: Refused.self) { try known.save(in: transaction) }
+
+                var pages = [Page(title: "four"), new, page]
+                #expect(throws: Refused.self) { try pages.saveAll(in: transaction) }
+                #expect(pages == [Page(title: "four"), new, page])
+            }
+            #expect(try await Page.findAll(in: database).map(\.title) == ["one"])
+            #expect(try await entries(in: database) == before)
+        }
+    }
+
+    @Test(arguments: ["willRemove", "didRemove"])
+    func `A hook that throws keeps the row`(hook: String) async throws {
+        try await withDatabase { database in
+            var pages = [Page(title: "one"), Page(title: "two", refuses: hook)]
+            try await pages.saveAll(in: database)
+            let before = try await entries(in: database)
+            let saved = pages
+            await #expect(throws: Refused.self) {
+                var pages = saved
+                try await pages.removeAll(in: database)
+            }
+            try await database.write { transaction in
+                var page = saved[1]
+                #expect(throws: Refused.self) { try page.remove(in: transaction) }
+                #expect(page == saved[1])
+            }
+            #expect(try await Page.findAll(in: database).count == 2)
+            #expect(try await entries(in: database) == before)
+        }
+    }
+
+    @Test func `Hooks may save records of the same type`() async throws {
+        try await withDatabase { database in
+            var pages = [Page(title: "a", children: 3), Page(title: "b", children: 1)]
+            try await pages.saveAll(in: database)
+            let titles = try await Page.findAll(in: database).map(\.title)
+            #expect(titles == ["a", "a/3", "a/3/2", "a/3/2/1", "b", "b/1"])
+            #expect(pages.map(\.objectId) == [1, 5])
+
+            var again = [Page(title: "a", children: 0), Page(title: " c")]
+            try await again.upsertAll(on: \.title, in: database)
+            #expect(again.map(\.objectId) == [1, 7])
+            #expect(again.map(\.isSaved) == [true, true])
+            #expect(again[1].title == "c")
+
+            var kept = Page(title: "a", children: 5)
+            try await kept.upsert(on: \.title, updating: .nothing, in: database)
+            #expect(kept == Page(objectId: 1, title: "a"))
+        }
+    }
+
+    @Test func `Rules are asked after willSave`() async throws {
+        try await withDatabase { database in
+            let page = Page(title: " one")
+            #expect(try await page.failures(in: database).map(\.column) == ["title"])
+            var saved = page
+            try await saved.save(in: database)
+            #expect(saved.title == "one")
+        }
+    }
+
+    @Test func `What did not change calls willSave only`() async throws {
+        try await withDatabase { database in
+            var page = Page(title: "one")
+            try await page.save(in: database)
+            let before = page
+            #expect(try await !page.save(changedSince: before, in: database))
+            page.title = " one"
+            #expect(try await !page.save(changedSince: before, in: database))
+            #expect(page.title == "one")
+            page.title = "two"
+            #expect(try await page.save(changedSince: before, in: database))
+            #expect(try await entries(in: database).filter { $0.hasPrefix("did") } == ["did save one", "did save two"])
+        }
+    }
+}
