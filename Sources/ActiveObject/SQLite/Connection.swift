@@ -6,12 +6,13 @@ private import CSQLite
 /// of there holds it. That is why SQLite's own locks are off.
 @safe
 final class Connection {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     private var isOpen = true
     /// Prepared statements by their text. One in use stays in here, marked; who needs the same text meanwhile gets one
     /// of their own.
     private var statements: [String: Statement] = [:]
-    private var uses: UInt64 = 0
+    /// How often a statement was lent.
+    private(set) var uses: UInt64 = 0
     private let path: String
 
     /// More would be texts that are made up as they go, which a cache does not help.
@@ -93,6 +94,11 @@ final class Connection {
         statement.isLent = false
     }
 
+    /// For who changes how statements have to be prepared.
+    func dropStatements() {
+        statements.removeAll()
+    }
+
     private func dropOldest() {
         let oldest = statements.lazy.filter { !$0.value.isLent }.min { $0.value.lastUse < $1.value.lastUse }
         if let oldest { statements.removeValue(forKey: oldest.key) }
@@ -140,6 +146,8 @@ final class Connection {
     var lastInsertedID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
     /// Rows that the last statement changed.
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
+    /// Rows that were changed since the connection was opened.
+    var totalChanges: Int64 { unsafe sqlite3_total_changes64(handle) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     func setBusyTimeout(milliseconds: Int32) {
