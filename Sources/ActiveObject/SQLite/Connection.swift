@@ -7,6 +7,8 @@ private import CSQLite
 @safe
 final class Connection {
     let handle: OpaquePointer
+    /// Takes note of what is changed, while somebody observes. Only a writer has one.
+    var recorder: ChangeRecorder?
     private var isOpen = true
     /// Prepared statements by their text. One in use stays in here, marked; who needs the same text meanwhile gets one
     /// of their own.
