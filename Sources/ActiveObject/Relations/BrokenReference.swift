@@ -9,13 +9,53 @@ extension Connection {
         guard let known = error as? ActiveObjectError, known.code == .brokenReference,
             let reference = try? referenceInTheWay(of: id, in: table)
         else { return error }
+        let rows = id.map { "row \($0)" } ?? "rows"
+        let refers =
+            if id == nil {
+                "may still refer to them"
+            } else if reference.parent.lowercased() == table.lowercased() {
+                "still refers to it"
+            } else {
+                "still refers to a row of \(reference.parent) that would go with it"
+            }
         return ActiveObjectError(
             .brokenReference,
             """
-            cannot remove \(id.map { "row \($0)" } ?? "rows") of \(table): \(reference.table).\(reference.column) \
-            \(id == nil ? "may still refer to them" : "still refers to \(reference.parent == table ? "it" : "a row of \(reference.parent) that would go with it")"); \
-            remove or change what refers, or declare another `onRemove`
+            cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change what \
+            refers, or declare another `onRemove`
             """, table: reference.table, column: reference.column, resultCode: known.resultCode)
+    }
+
+    /// The same for a record that could not be saved: which of its references names no row.
+    func explained<Record: ActiveRecord>(_ error: any Error, saving record: Record) -> any Error {
+        guard let known = error as? ActiveObjectError, known.code == .brokenReference,
+            let table = try? Tables.table(of: Record.self)
+        else { return error }
+        for reference in Record.references {
+            guard let id = record[keyPath: reference.keyPath] as? Int64,
+                let field = try? table.field(reference.keyPath),
+                let target = try? keyColumn(of: reference.target)
+            else { continue }
+            let sql = "SELECT 1 FROM \(target.table.quotedName) WHERE \(target.column.quotedName) = ?1"
+            let isThere = try? withStatement(sql) { statement in
+                try statement.bind(id, at: 1)
+                return try statement.step()
+            }
+            guard isThere == false else { continue }
+            let value = field.isPrivate ? "a row" : "row \(id)"
+            return ActiveObjectError(
+                .brokenReference,
+                """
+                cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which is not there; \
+                save that first
+                """, table: table.name, column: field.column, resultCode: known.resultCode)
+        }
+        return error
+    }
+
+    private func keyColumn<Target: ActiveRecord>(of type: Target.Type) throws -> (table: String, column: String) {
+        let table = try Tables.table(of: type)
+        return (table.name, table.fields[0].column)
     }
 
     private struct ForeignKeyColumn {

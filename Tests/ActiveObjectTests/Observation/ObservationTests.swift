@@ -67,6 +67,7 @@ private struct Owner: ActiveRecord, Equatable {
             }
             var iterator = Slot.changes(in: database).makeAsyncIterator()
             try await database.write(empty)
+            await database.close()
             #expect(await iterator.next() == ChangeSet(removed: [1, 2, 3, 4, 5]))
         }
     }
