@@ -22,6 +22,7 @@ final class ChangeRecorder {
     /// The tables that were met so far, by the names that SQLite gives, and whether they are in `scope`.
     private var tables: [(name: [CChar], isWanted: Bool)] = []
     private var lastTable = 0
+    private var roots = TableRoots()
 
     init(feed: ChangeFeed) {
         self.feed = feed
@@ -47,9 +48,8 @@ final class ChangeRecorder {
             return
         }
         log.begin()
-        try connection.withStatement("INSERT INTO \(SavepointTable.name) VALUES (NULL)") {
-            try $0.run()
-        }
+        try roots.begin(on: connection)
+        try connection.withStatement("INSERT INTO \(SavepointTable.name) VALUES (NULL)") { try $0.run() }
         changesBefore = connection.totalChanges
     }
 
@@ -60,17 +60,16 @@ final class ChangeRecorder {
             guard connection.totalChanges != changesBefore, feed.scope != .nothing else { return }
             return feed.publish(ChangeFeed.Commit(scope: .nothing, changes: [:]))
         }
-        guard log.isComplete else {
+        var changes: [String: ChangeSet] = [:]
+        for (table, change) in log.netEffect() {
+            let name = String(decoding: tables[table].name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+            changes[name] = hasKeys(name, change, on: connection) ? change : .unknown
+        }
+        guard let changes = try? roots.committed(changes, on: connection), log.isComplete else {
             return feed.publish(ChangeFeed.Commit(scope: .nothing, changes: [:]))
         }
         // Also when nothing of interest was changed: an observer that came meanwhile may be interested in the rest.
-        guard connection.totalChanges != changesBefore || !log.isEmpty else { return }
-        var changes: [String: ChangeSet] = [:]
-        for (table, change) in log.netEffect() {
-            let name = String(
-                decoding: tables[table].name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-            changes[name] = hasKeys(name, change, on: connection) ? change : .unknown
-        }
+        guard connection.totalChanges != changesBefore || !changes.isEmpty else { return }
         feed.publish(ChangeFeed.Commit(scope: scope, changes: changes))
     }
 

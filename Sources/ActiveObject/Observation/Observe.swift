@@ -9,8 +9,8 @@ extension ActiveRecord {
     ///
     /// Every change that goes through `database` is seen: `save`, `remove`, raw SQL, and what foreign keys and triggers
     /// do in their wake; nothing of what is rolled back is. A transaction that runs when this is called is seen too; since
-    /// its beginning was not, its change set is not complete. What migrations do to a table as a whole (drop it, rename
-    /// it) is not seen, and neither is what other programs change in the file: see `Database.outsideVersion`.
+    /// its beginning was not, its change set is not complete. Neither is that of a migration that drops the table or makes
+    /// it anew. What other programs change in the file is not seen: see `Database.outsideVersion`.
     ///
     /// A transaction that changes more than 100,000 rows gives a change set that is not complete.
     ///

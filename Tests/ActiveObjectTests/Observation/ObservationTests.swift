@@ -151,6 +151,31 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
+    @Test func `A table that is made anew is told of as a whole, and by its own name`() async throws {
+        try await withDatabase { database in
+            try await database.write { transaction in
+                try transaction.connection.run("CREATE TABLE parents (a INTEGER PRIMARY KEY, b)")
+                try transaction.connection.run("CREATE TABLE children (a REFERENCES parents)")
+                try transaction.connection.run("INSERT INTO parents VALUES (1, 2), (2, 3)")
+            }
+            var iterator = database.changes().makeAsyncIterator()
+            try await database.write { transaction in
+                // As a parent is dropped, SQLite removes its rows first.
+                try transaction.connection.run("CREATE TABLE anew (a INTEGER PRIMARY KEY, b, c)")
+                try transaction.connection.run("INSERT INTO anew SELECT a, b, 0 FROM parents")
+                try transaction.connection.run("DROP TABLE parents")
+                try transaction.connection.run("ALTER TABLE anew RENAME TO parents")
+            }
+            #expect(await iterator.next()?.tables == ["parents": .unknown])
+            try await database.write { try $0.connection.run("DROP TABLE children") }
+            try await database.write { try $0.connection.run("ALTER TABLE parents ADD COLUMN d") }
+            try await database.write { try $0.connection.run("INSERT INTO parents (a) VALUES (3)") }
+            await database.close()
+            #expect(await iterator.next()?.tables["children"] == .unknown)
+            #expect(await iterator.next()?.tables == ["parents": ChangeSet(inserted: [3])])
+        }
+    }
+
     @Test func `More rows than are kept are told of without their keys`() async throws {
         try await withDatabase { database in
             var iterator = Slot.changes(in: database).makeAsyncIterator()
@@ -221,6 +246,55 @@ private struct Owner: ActiveRecord, Equatable {
             #expect(try await mine.outsideVersion() != before)
             await mine.close()
             await other.close()
+        }
+    }
+
+    @Test func `Who follows the change sets has the table in the end, however slow`() async throws {
+        try await withDatabase { database in
+            // So few that they are merged again and again.
+            let changes = Slot.changes(in: database, buffering: 2)
+            let observer = Task {
+                var copy: [Int64: Slot] = [:]
+                for await change in changes {
+                    if change.isComplete {
+                        for id in change.removed { copy[id] = nil }
+                        for id in change.inserted + change.updated { copy[id] = try await Slot.find(id, in: database) }
+                    } else {
+                        let all = try await Slot.findAll(in: database)
+                        copy = Dictionary(uniqueKeysWithValues: all.map { ($0.objectId!, $0) })
+                    }
+                    if copy.values.contains(where: { $0.stamp < 0 }) { break }
+                }
+                return copy
+            }
+            try await withThrowingTaskGroup { group in
+                for writer in 0..<4 {
+                    group.addTask {
+                        var random = SeededRandom(seed: UInt64(writer))
+                        for step in 1...80 {
+                            let id = Int64.random(in: 1...20, using: &random)
+                            let removes = Int.random(in: 0..<3, using: &random) == 0
+                            try await database.write { transaction in
+                                guard var slot = try Slot.find(id, in: transaction) else {
+                                    var slot = Slot(stamp: step)
+                                    return try slot.save(in: transaction)
+                                }
+                                if removes {
+                                    return try transaction.connection.run("DELETE FROM slots WHERE objectId = \(id)")
+                                }
+                                slot.stamp = step
+                                try slot.save(in: transaction)
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            var last = Slot(stamp: -1)
+            try await last.save(in: database)
+            let copy = try await observer.value
+            let table = try await Slot.findAll(in: database)
+            #expect(copy.values.sorted { $0.objectId! < $1.objectId! } == table)
         }
     }
 }
