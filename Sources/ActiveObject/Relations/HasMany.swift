@@ -12,9 +12,9 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     }
 
     /// The same records in this order, then in that of their keys. A second order counts where the first says nothing.
-    public func ordered<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
+    public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
-        relation.rows = rows.ordered(by: keyPath, descending: descending)
+        relation.rows = rows.order(by: keyPath, descending: descending)
         return relation
     }
 

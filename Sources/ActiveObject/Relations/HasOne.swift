@@ -15,9 +15,9 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     }
 
     /// Which of several counts: `Author.books` by date, descending, as `HasOne` is the latest book.
-    public func ordered<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
+    public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
-        relation.rows = rows.ordered(by: keyPath, descending: descending)
+        relation.rows = rows.order(by: keyPath, descending: descending)
         return relation
     }
 

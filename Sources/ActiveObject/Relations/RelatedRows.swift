@@ -33,7 +33,7 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
     /// A condition on the target's columns, with `?` for its values.
     private var filter: (sql: String, values: [SQLValue])?
 
-    func ordered(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
+    func order(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
         var rows = self
         rows.order.append((keyPath, descending))
         return rows

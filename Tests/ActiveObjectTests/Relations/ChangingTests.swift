@@ -53,7 +53,7 @@ import Testing
             try await Book.tags.add(tags[1], to: book, as: &join, in: database)
             #expect(join == BookTag(objectId: 1, bookId: 1, tagId: 2, weight: 7, note: "by hand"))
             try await Book.tags.add(tags[0], to: book, in: database)
-            let links = try await Book.tags.ordered(by: \.name, descending: true).loadLinks(for: book, in: database)
+            let links = try await Book.tags.order(by: \.name, descending: true).loadLinks(for: book, in: database)
             #expect(links.map(\.target) == [tags[1], tags[0]])
             #expect(links.map(\.join.note) == ["by hand", nil])
         }
@@ -119,7 +119,7 @@ import Testing
 
             var changes = Book.changes(in: database).makeAsyncIterator()
             var kept = [library.books[0], Book(title: "G"), both[0]]
-            try await Author.books.ordered(by: \.title).set(&kept, of: ann, in: database)
+            try await Author.books.order(by: \.title).set(&kept, of: ann, in: database)
             #expect(kept.map(\.authorId) == [1, 1, 1])
             #expect(try await ann.load(Author.books, in: database).map(\.title) == ["B", "F", "G"])
             #expect(try await Book.find(2, in: database)?.authorId == nil)

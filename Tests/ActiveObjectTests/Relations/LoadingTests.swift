@@ -55,24 +55,24 @@ import Testing
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let ann = library.authors[0]
-            let byTitle = Author.books.ordered(by: \.title)
+            let byTitle = Author.books.order(by: \.title)
             #expect(try await ann.load(byTitle, in: database).map(\.title) == ["A", "B", "C"])
-            let last = Author.books.ordered(by: \.title, descending: true)
+            let last = Author.books.order(by: \.title, descending: true)
             let grouped = try await last.load(for: library.authors, in: database)
             #expect(grouped.mapValues { $0.map(\.title) } == [1: ["C", "B", "A"], 2: ["D"]])
 
             try await Book.tags.add(library.tags, to: library.books[0], in: database)
-            let tags = Book.tags.ordered(by: \.name, descending: true)
+            let tags = Book.tags.order(by: \.name, descending: true)
             #expect(try await library.books[0].load(tags, in: database).map(\.name) == ["long", "dry", "blue"])
 
-            let longest = HasOne<Author, Book>(\.authorId).ordered(by: \.title, descending: true)
+            let longest = HasOne<Author, Book>(\.authorId).order(by: \.title, descending: true)
             #expect(try await ann.load(longest, in: database)?.title == "C")
             let each = try await longest.load(for: library.authors, in: database)
             #expect(each.mapValues(\.title) == [1: "C", 2: "D"])
             try await database.write { transaction in
                 var twin = Book(authorId: ann.objectId, title: "A")
                 try twin.save(in: transaction)
-                let two = Author.books.ordered(by: \.title).ordered(by: \.objectId, descending: true)
+                let two = Author.books.order(by: \.title).order(by: \.objectId, descending: true)
                 let books = try ann.load(two, in: transaction)
                 #expect(books.map(\.objectId) == [6, 2, 1, 5])
             }
