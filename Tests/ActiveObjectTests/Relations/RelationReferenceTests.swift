@@ -2,7 +2,7 @@ import Testing
 
 @testable import ActiveObject
 
-@Suite struct ReferenceTests {
+@Suite struct RelationReferenceTests {
     /// The tables as their types say: made by hand, so that these tests are about what SQLite does with them.
     private func withLibrary(_ body: (Database, Library) async throws -> Void) async throws {
         try await withDatabase { database in
