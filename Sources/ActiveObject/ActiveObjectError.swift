@@ -120,7 +120,8 @@ extension ActiveObjectError {
             return (.notUnique, "there is a row with this value of \(column) already; change it, or upsert")
         case Constraint.notNull:
             return (.missingValue, "\(column) needs a value and was given none")
-        case Constraint.foreignKey:
+        case Constraint.foreignKey,
+            Constraint.trigger where said == "FOREIGN KEY constraint failed":
             return (.brokenReference, "a row that is referred to is not there, or is still referred to")
         case Constraint.dataType:
             return (.typeMismatch, "\(said): the column is of another type")
@@ -157,6 +158,8 @@ private enum Constraint {
     static let foreignKey = SQLITE_CONSTRAINT | 3 << 8
     static let notNull = SQLITE_CONSTRAINT | 5 << 8
     static let primaryKey = SQLITE_CONSTRAINT | 6 << 8
+    /// What RAISE says, and also ON DELETE RESTRICT, which SQLite makes a trigger of.
+    static let trigger = SQLITE_CONSTRAINT | 7 << 8
     static let unique = SQLITE_CONSTRAINT | 8 << 8
     static let rowID = SQLITE_CONSTRAINT | 10 << 8
     static let dataType = SQLITE_CONSTRAINT | 12 << 8

@@ -11,6 +11,7 @@ public final class Database: Sendable {
     public let path: String
     public let options: Options
     let schema = SchemaState()
+    let feed = ChangeFeed()
     private let writer: ConnectionActor
     private let readers: [ConnectionActor]
     /// Calls that each reader has to answer, to pick the one with the fewest.
@@ -47,12 +48,13 @@ public final class Database: Sendable {
     }
 
     private func openConnections() async throws {
-        let options = options
+        let (options, feed) = (options, feed)
         let mode: Connection.Mode = options.isReadOnly ? .readOnly : .readWrite(creates: options.creates)
         try await writer.open(path: path, mode: mode) { connection in
             try connection.setUp(options)
             if !options.isReadOnly { try connection.run("PRAGMA journal_mode = WAL") }
             try connection.migrate(options.migrations)
+            if !options.isReadOnly { connection.recorder = ChangeRecorder(feed: feed) }
         }
         for reader in readers {
             try await reader.open(path: path, mode: options.isReadOnly ? .readOnly : .readWrite(creates: false)) {
@@ -71,6 +73,7 @@ public final class Database: Sendable {
             await connection.close()
             await connection.executor.shutDown()
         }
+        feed.finish()
     }
 
     // MARK: Work
@@ -103,6 +106,13 @@ public final class Database: Sendable {
         return try await inside {
             try await writer.perform { try Transaction.run(on: $0, schema: schema, body) }
         }
+    }
+
+    /// On the writer's connection, outside of any transaction.
+    func onWriter<Result: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> Result
+    ) async throws -> Result {
+        try await inside { try await writer.perform(body) }
     }
 
     private func onReader<Result: Sendable>(

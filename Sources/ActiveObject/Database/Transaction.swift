@@ -17,8 +17,10 @@ public final class Transaction: Snapshot {
         let transaction = Transaction(connection: connection, schema: schema)
         try connection.withStatement("BEGIN IMMEDIATE") { try $0.run() }
         do {
+            try connection.recorder?.begin(on: connection)
             let result = try body(transaction)
             try connection.withStatement("COMMIT") { try $0.run() }
+            connection.recorder?.committed(on: connection)
             schema.insert(transaction.prepared)
             return result
         } catch {

@@ -4,6 +4,14 @@ public struct Reference<Record> {
     let target: any ActiveRecord.Type
     let onRemove: RemoveRule
 
+    fileprivate init(
+        _ keyPath: PartialKeyPath<Record>, target: any ActiveRecord.Type, onRemove: RemoveRule
+    ) {
+        self.keyPath = keyPath
+        self.target = target
+        self.onRemove = onRemove
+    }
+
     /// To a column that must name a row.
     public init<Target: ActiveRecord>(
         _ keyPath: KeyPath<Record, Int64>, to target: Target.Type, onRemove: RemoveRule = .restrict
@@ -20,6 +28,13 @@ public struct Reference<Record> {
         self.keyPath = keyPath
         self.target = target
         self.onRemove = onRemove
+    }
+}
+
+extension Reference where Record: ActiveRecord {
+    /// What the relation says, as a foreign key of the table.
+    public init<Target: ActiveRecord>(_ relation: BelongsTo<Record, Target>) {
+        self.init(relation.key.keyPath, target: Target.self, onRemove: relation.onRemove)
     }
 }
 

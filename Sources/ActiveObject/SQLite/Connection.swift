@@ -6,12 +6,15 @@ private import CSQLite
 /// of there holds it. That is why SQLite's own locks are off.
 @safe
 final class Connection {
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
+    /// Takes note of what is changed, while somebody observes. Only a writer has one.
+    var recorder: ChangeRecorder?
     private var isOpen = true
     /// Prepared statements by their text. One in use stays in here, marked; who needs the same text meanwhile gets one
     /// of their own.
     private var statements: [String: Statement] = [:]
-    private var uses: UInt64 = 0
+    /// How often a statement was lent.
+    private(set) var uses: UInt64 = 0
     private let path: String
 
     /// More would be texts that are made up as they go, which a cache does not help.
@@ -91,6 +94,11 @@ final class Connection {
     func giveBack(_ statement: Statement) {
         statement.reset()
         statement.isLent = false
+    }
+
+    /// For who changes how statements have to be prepared.
+    func dropStatements() {
+        statements.removeAll()
     }
 
     private func dropOldest() {

@@ -31,4 +31,28 @@ static inline int CSQLite_db_config(sqlite3 *database, int option, int value)
     return sqlite3_db_config(database, option, value, (int *)0);
 }
 
+/* Not every build of SQLite has this function, and its header tells of it only where it does. */
+extern void *sqlite3_preupdate_hook(sqlite3 *database,
+    void (*call)(void *context, sqlite3 *database, int operation, char const *schema, char const *table,
+        sqlite3_int64 old_row, sqlite3_int64 new_row),
+    void *context) __attribute__((weak));
+
+/* 0: there is no such function. No call takes the hook away. */
+static inline int CSQLite_preupdate_hook(sqlite3 *database,
+    void (*call)(void *context, sqlite3 *database, int operation, char const *schema, char const *table,
+        sqlite3_int64 old_row, sqlite3_int64 new_row),
+    void *context)
+{
+    if (!sqlite3_preupdate_hook)
+        return 0;
+    sqlite3_preupdate_hook(database, call, context);
+    return 1;
+}
+
+/* A virtual table with something of its owner's. */
+typedef struct CSQLite_table {
+    sqlite3_vtab base;
+    void *context;
+} CSQLite_table;
+
 #endif

@@ -1,0 +1,129 @@
+extension Connection {
+    /// A broken reference with the names of both tables, which SQLite does not tell; any other error as it is.
+    ///
+    /// To be asked where a statement on `table` has failed and was undone. It looks for the rows that stand in the way,
+    /// so it costs queries, but on the way of an error only.
+    ///
+    /// - Parameter id: the row that was to be removed; nil if it is not known which, or if it was to be saved.
+    func explained(_ error: any Error, removing id: Int64?, from table: String) -> any Error {
+        guard let known = error as? ActiveObjectError, known.code == .brokenReference,
+            let reference = try? referenceInTheWay(of: id, in: table)
+        else { return error }
+        let rows = id.map { "row \($0)" } ?? "rows"
+        let refers =
+            if id == nil {
+                "may still refer to them"
+            } else if reference.parent.lowercased() == table.lowercased() {
+                "still refers to it"
+            } else {
+                "still refers to a row of \(reference.parent) that would go with it"
+            }
+        return ActiveObjectError(
+            .brokenReference,
+            """
+            cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change what \
+            refers, or declare another `onRemove`
+            """, table: reference.table, column: reference.column, resultCode: known.resultCode)
+    }
+
+    /// The same for a record that could not be saved: which of its references names no row.
+    func explained<Record: ActiveRecord>(_ error: any Error, saving record: Record) -> any Error {
+        guard let known = error as? ActiveObjectError, known.code == .brokenReference,
+            let table = try? Tables.table(of: Record.self)
+        else { return error }
+        for reference in Record.references {
+            guard let id = record[keyPath: reference.keyPath] as? Int64,
+                let field = try? table.field(reference.keyPath),
+                let target = try? keyColumn(of: reference.target)
+            else { continue }
+            let sql = "SELECT 1 FROM \(target.table.quotedName) WHERE \(target.column.quotedName) = ?1"
+            let isThere = try? withStatement(sql) { statement in
+                try statement.bind(id, at: 1)
+                return try statement.step()
+            }
+            guard isThere == false else { continue }
+            let value = field.isPrivate ? "a row" : "row \(id)"
+            return ActiveObjectError(
+                .brokenReference,
+                """
+                cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which is not there; \
+                save that first
+                """, table: table.name, column: field.column, resultCode: known.resultCode)
+        }
+        return error
+    }
+
+    private func keyColumn<Target: ActiveRecord>(of type: Target.Type) throws -> (table: String, column: String) {
+        let table = try Tables.table(of: type)
+        return (table.name, table.fields[0].column)
+    }
+
+    private struct ForeignKeyColumn {
+        let table: String
+        let column: String
+        let parent: String
+        let parentColumn: String
+        let rule: String
+    }
+
+    /// The first reference with rows that must not go, to the row or to what a cascade would take with it.
+    private func referenceInTheWay(of id: Int64?, in table: String) throws -> ForeignKeyColumn? {
+        let references = try foreignKeys()
+        var seen: Set<String> = []
+        /// `rows` is a query for the row ids of `parent` that would go.
+        func search(_ parent: String, rows: String) throws -> ForeignKeyColumn? {
+            guard seen.insert(parent.lowercased()).inserted else { return nil }
+            let ofParent = references.filter { $0.parent.lowercased() == parent.lowercased() }
+            func condition(_ reference: ForeignKeyColumn) -> String {
+                """
+                \(reference.column.quotedName) IN (SELECT \(reference.parentColumn.quotedName) \
+                FROM \(parent.quotedName) WHERE rowid IN (\(rows)))
+                """
+            }
+            for reference in ofParent where reference.rule == "RESTRICT" || reference.rule == "NO ACTION" {
+                let sql =
+                    "SELECT 1 FROM \(reference.table.quotedName) WHERE \(condition(reference)) LIMIT 1"
+                if try withStatement(
+                    sql,
+                    {
+                        try bind(id, to: $0)
+                        return try $0.step()
+                    })
+                {
+                    return reference
+                }
+            }
+            for reference in ofParent where reference.rule == "CASCADE" {
+                let rows = "SELECT rowid FROM \(reference.table.quotedName) WHERE \(condition(reference))"
+                if let found = try search(reference.table, rows: rows) { return found }
+            }
+            return nil
+        }
+        return try search(table, rows: id == nil ? "SELECT rowid FROM \(table.quotedName)" : "?1")
+    }
+
+    private func bind(_ id: Int64?, to statement: Statement) throws {
+        if let id { try statement.bind(id, at: 1) }
+    }
+
+    private func foreignKeys() throws -> [ForeignKeyColumn] {
+        let sql =
+            """
+            SELECT m.name, f."from", f."table", f."to", f.on_delete \
+            FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f WHERE m.type = 'table' ORDER BY m.name, f.id
+            """
+        return try withStatement(sql) { statement in
+            var keys: [ForeignKeyColumn] = []
+            while try statement.step() {
+                keys.append(
+                    ForeignKeyColumn(
+                        table: try statement.text(0), column: try statement.text(1),
+                        parent: try statement.text(2),
+                        // Without a column it refers to the key of the row.
+                        parentColumn: statement.isNull(3) ? "rowid" : try statement.text(3),
+                        rule: try statement.text(4)))
+            }
+            return keys
+        }
+    }
+}

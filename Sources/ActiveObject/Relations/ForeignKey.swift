@@ -1,0 +1,56 @@
+/// The property of a record that holds the `objectId` of another: one that must have a value, or one that may be nil.
+struct ForeignKey<Record: ActiveRecord>: @unchecked Sendable {
+    // Unchecked: key paths to stored properties, which capture nothing, are not marked Sendable, and are.
+    let keyPath: PartialKeyPath<Record>
+    private let required: KeyPath<Record, Int64>?
+    private let optional: KeyPath<Record, Int64?>?
+
+    init(_ keyPath: KeyPath<Record, Int64>) {
+        (self.keyPath, required, optional) = (keyPath, keyPath, nil)
+    }
+
+    init(_ keyPath: KeyPath<Record, Int64?>) {
+        (self.keyPath, required, optional) = (keyPath, nil, keyPath)
+    }
+
+    func value(in record: Record) -> Int64? {
+        if let required { return record[keyPath: required] }
+        return optional.flatMap { record[keyPath: $0] }
+    }
+
+    func set(_ id: Int64?, in record: inout Record) throws {
+        let table = try Tables.table(of: Record.self)
+        let field = try table.field(keyPath)
+        func badRecord(_ text: String) -> ActiveObjectError {
+            ActiveObjectError(
+                .badRecord, "\(table.name).\(field.column) \(text)", table: table.name, column: field.column
+            )
+        }
+        if let optional = optional as? WritableKeyPath<Record, Int64?> {
+            record[keyPath: optional] = id
+        } else if let required = required as? WritableKeyPath<Record, Int64> {
+            guard let id else {
+                throw badRecord("must name a row: remove the record, or make the property optional")
+            }
+            record[keyPath: required] = id
+        } else {
+            throw badRecord("cannot be set: make the property a `var`")
+        }
+    }
+
+    func column(in table: Table<Record>) throws -> String {
+        try table.field(keyPath).column.quotedName
+    }
+}
+
+extension ActiveRecord {
+    /// The key of a record that others are to refer to.
+    func savedID() throws -> Int64 {
+        guard let objectId else {
+            throw ActiveObjectError(
+                .missingValue, "a \(Self.self) without objectId cannot be referred to: save it first",
+                table: Self.tableName, column: "objectId")
+        }
+        return objectId
+    }
+}

@@ -1,0 +1,90 @@
+/// How the rows of a relation's target are read: for which keys, which of them, and in what order.
+struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
+    // Unchecked: key paths to stored properties, which capture nothing, are not marked Sendable, and are.
+
+    /// Keys that rows are asked for, as the first parameter of a statement whose text does not depend on their number.
+    enum Keys {
+        case one(Int64)
+        case many([Int64])
+
+        /// What follows the name of a column.
+        var condition: String {
+            switch self {
+            case .one: "= ?1"
+            case .many: "IN (SELECT value FROM json_each(?1))"
+            }
+        }
+
+        func bind(to statement: Statement, at index: Int32 = 1) throws {
+            do throws(ColumnFault) {
+                switch self {
+                case .one(let id): try statement.bind(id, at: index)
+                case .many(let ids):
+                    try statement.bind("[\(ids.map(String.init).joined(separator: ","))]", at: index)
+                }
+            } catch {
+                throw ActiveObjectError(
+                    .outOfRange, "\(Target.tableName): there are more keys than SQLite takes at once")
+            }
+        }
+    }
+
+    private var order: [(keyPath: PartialKeyPath<Target>, isDescending: Bool)] = []
+    /// A condition on the target's columns, with `?` for its values.
+    private var filter: (sql: String, values: [SQLValue])?
+
+    func order(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
+        var rows = self
+        rows.order.append((keyPath, descending))
+        return rows
+    }
+
+    /// Both this condition and the one that was there.
+    func filtered(_ sql: String, values: [SQLValue]) -> RelatedRows {
+        var rows = self
+        rows.filter = (
+            filter.map { "(\($0.sql)) AND (\(sql))" } ?? sql, (filter?.values ?? []) + values
+        )
+        return rows
+    }
+
+    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The filter
+    /// comes behind all else that has parameters, so that its values are the last.
+    func clauses(keys: String?, in table: Table<Target>) throws -> String {
+        let conditions = [keys, filter.map { "(\($0.sql))" }].compactMap(\.self)
+        let terms = try order.map {
+            try table.field($0.keyPath).column.quotedName + ($0.isDescending ? " DESC" : "")
+        }
+        return (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
+            + " ORDER BY " + (terms + [table.fields[0].column.quotedName]).joined(separator: ", ")
+    }
+
+    /// Behind `first` other parameters.
+    func bindFilter(to statement: Statement, after first: Int32) throws {
+        guard let filter else { return }
+        for (index, value) in filter.values.enumerated() {
+            do throws(ColumnFault) {
+                try statement.bind(value, at: first + Int32(index) + 1)
+            } catch {
+                throw error.error(
+                    table: Target.tableName, column: "a condition", wanted: value.valueClass, isPrivate: true)
+            }
+        }
+    }
+
+    /// Target rows by a column of their own.
+    func load(_ keys: Keys, of column: String, in snapshot: Snapshot, limit: Int? = nil) throws
+        -> [Target]
+    {
+        let table = try snapshot.table(of: Target.self)
+        let sql =
+            "SELECT \(table.columnList) FROM \(table.name.quotedName)"
+            + (try clauses(keys: "\(column) \(keys.condition)", in: table))
+            + (limit.map { " LIMIT \($0)" } ?? "")
+        return try snapshot.connection.withStatement(sql) { statement in
+            try keys.bind(to: statement)
+            try bindFilter(to: statement, after: 1)
+            return try table.records(statement)
+        }
+    }
+}

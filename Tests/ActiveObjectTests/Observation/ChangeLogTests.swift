@@ -1,0 +1,106 @@
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct ChangeLogTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let changes: [ChangeLog.Change]
+        let expected: ChangeSet?
+
+        init(_ description: String, _ changes: [ChangeLog.Change], _ expected: ChangeSet?) {
+            testDescription = description
+            self.changes = changes
+            self.expected = expected
+        }
+    }
+
+    @Test(arguments: [
+        Case("nothing", [], nil),
+        Case("an insert", [.inserted(1)], ChangeSet(inserted: [1])),
+        Case(
+            "an insert that is updated", [.inserted(1), .updated(from: 1, to: 1)],
+            ChangeSet(inserted: [1])),
+        Case("an insert that is removed", [.inserted(1), .removed(1)], nil),
+        Case(
+            "an update", [.updated(from: 1, to: 1), .updated(from: 1, to: 1)], ChangeSet(updated: [1])),
+        Case(
+            "an update that is removed", [.updated(from: 1, to: 1), .removed(1)], ChangeSet(removed: [1])),
+        Case(
+            "a removal that is undone by an insert", [.removed(1), .inserted(1)], ChangeSet(updated: [1])),
+        Case(
+            "a row that comes, goes and comes", [.inserted(1), .removed(1), .inserted(1)],
+            ChangeSet(inserted: [1])),
+        Case(
+            "a row that goes, comes and goes", [.removed(1), .inserted(1), .removed(1)],
+            ChangeSet(removed: [1])),
+        Case("another key", [.updated(from: 1, to: 2)], ChangeSet(inserted: [2], removed: [1])),
+        Case(
+            "there and back", [.updated(from: 1, to: 2), .updated(from: 2, to: 1)],
+            ChangeSet(updated: [1])),
+        Case(
+            "a new row with another key", [.inserted(1), .updated(from: 1, to: 2)],
+            ChangeSet(inserted: [2])),
+        Case(
+            "the key of a removed row", [.removed(2), .updated(from: 1, to: 2)],
+            ChangeSet(updated: [2], removed: [1])),
+        Case(
+            "in order", [.inserted(3), .inserted(-1), .inserted(2)], ChangeSet(inserted: [-1, 2, 3])),
+    ])
+    func `What counts is the net effect`(_ testCase: Case) {
+        var log = ChangeLog(limit: 100)
+        log.begin()
+        for change in testCase.changes { log.note(change, in: 7) }
+        #expect(log.netEffect() == (testCase.expected.map { [7: $0] } ?? [:]))
+    }
+
+    @Test func `A savepoint that is rolled back takes its changes with it`() {
+        var log = ChangeLog(limit: 100)
+        log.begin()
+        log.note(.inserted(1), in: 0)
+        log.savepoint(0)
+        log.note(.inserted(2), in: 0)
+        log.savepoint(1)
+        log.note(.inserted(3), in: 1)
+        log.rollBack(to: 1)
+        log.note(.inserted(4), in: 1)
+        log.rollBack(to: 1)
+        log.note(.inserted(5), in: 1)
+        log.release(1)
+        #expect(log.netEffect() == [0: ChangeSet(inserted: [1, 2]), 1: ChangeSet(inserted: [5])])
+        log.rollBack(to: 0)
+        log.release(0)
+        #expect(log.netEffect() == [0: ChangeSet(inserted: [1])])
+    }
+
+    @Test func `A savepoint that nobody told of began before the first change`() {
+        var log = ChangeLog(limit: 100)
+        log.begin()
+        log.savepoint(2)
+        log.note(.inserted(1), in: 0)
+        log.rollBack(to: 1)
+        #expect(log.isEmpty)
+        log.note(.inserted(2), in: 0)
+        // One that is not open is nobody's.
+        log.rollBack(to: 5)
+        log.release(5)
+        log.rollBack(to: -1)
+        #expect(log.netEffect() == [0: ChangeSet(inserted: [2])])
+    }
+
+    @Test func `More changes than are kept leave nothing known, until the next transaction`() {
+        var log = ChangeLog(limit: 3)
+        log.begin()
+        log.savepoint(0)
+        for id in 1...3 { log.note(.inserted(Int64(id)), in: 0) }
+        #expect(log.isComplete)
+        log.note(.inserted(4), in: 0)
+        #expect(!log.isComplete)
+        log.rollBack(to: 0)
+        #expect(!log.isComplete && !log.isEmpty)
+        log.begin()
+        log.note(.inserted(5), in: 0)
+        #expect(log.isComplete)
+        #expect(log.netEffect() == [0: ChangeSet(inserted: [5])])
+    }
+}
