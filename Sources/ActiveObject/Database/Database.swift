@@ -234,7 +234,8 @@ extension Connection {
         guard try setJournalMode("WAL") == "wal" else {
             throw ActiveObjectError(
                 .cannotOpen,
-                "\(path) is on a file system that cannot hold a write-ahead log: put it on a local disk of this machine")
+                "\(path) is on a file system that cannot hold a write-ahead log: put it on a local disk of this machine"
+            )
         }
         // A log that had to grow is cut when it starts anew.
         let bytes = max(1000, options.checkpointPages).multipliedReportingOverflow(by: 4 * 4096)

@@ -10,7 +10,8 @@ extension Connection {
         // A log or a journal of that name would be taken for the new file's.
         for file in [path, path + "-wal", path + "-journal"] where DatabaseFile.exists(file) {
             throw ActiveObjectError(
-                .cannotOpen, "cannot back up \(self.path): there is a file \(file) already; take another name, or move it")
+                .cannotOpen,
+                "cannot back up \(self.path): there is a file \(file) already; take another name, or move it")
         }
         let partial = path + ".partial"
         defer { for end in ["", "-journal"] { unsafe _ = unlink(partial + end) } }

@@ -112,10 +112,9 @@ final class Connection {
     /// For who cannot work inside a closure. Each `take` needs its `giveBack`. Who needs a text whose statement is lent
     /// gets one of his own.
     func take(_ sql: String) throws(ActiveObjectError) -> Statement {
-        let key = StatementCache.Key(text: sql)
-        if let statement = statements.take(key) { return statement }
+        if let statement = statements.take(sql) { return statement }
         let statement = try prepare(sql)
-        statements.add(statement, for: key)
+        statements.add(statement)
         return statement
     }
 
@@ -128,7 +127,9 @@ final class Connection {
         var sql = sql
         var prepared: OpaquePointer?
         // SQLite would take a NUL for the end and leave the rest out.
-        guard !sql.utf8.contains(0) else { throw ActiveObjectError(.badSQL, "cannot prepare: there is a NUL in the SQL") }
+        guard !sql.utf8.contains(0) else {
+            throw ActiveObjectError(.badSQL, "cannot prepare: there is a NUL in the SQL")
+        }
         var hasMore = false
         let code = sql.withUTF8 { text in
             guard let count = Int32(exactly: text.count) else { return SQLITE_TOOBIG }
@@ -265,12 +266,16 @@ final class Connection {
 
     /// The error for a result code, with what SQLite says of it.
     func failure(_ code: Int32, doing action: String, sql: String? = nil) -> ActiveObjectError {
+        // Not every way on which SQLite reports an error keeps what the system said.
+        let last = errno
+        let kept = unsafe sqlite3_system_errno(handle)
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"
         let error = ActiveObjectError(
-            result: code, systemError: unsafe sqlite3_system_errno(handle), message: said, action: action, path: path,
+            result: code, systemError: kept == 0 ? last : kept, message: said, action: action, path: path,
             sql: sql
         ) { table, column in
-            unsafe sqlite3_table_column_metadata(self.handle, "main", table, column, nil, nil, nil, nil, nil) == SQLITE_OK
+            unsafe sqlite3_table_column_metadata(self.handle, "main", table, column, nil, nil, nil, nil, nil)
+                == SQLITE_OK
         }
         if hasTransaction, !isInTransaction, undoing == nil {
             undoing = error

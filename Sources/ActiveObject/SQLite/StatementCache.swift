@@ -1,40 +1,30 @@
+import Glibc
+
 /// Prepared statements by their text, the ones used last. One that is lent stays in here, marked.
 struct StatementCache {
-    /// Texts are the same if their bytes are. `String` takes two ways to write "é" for one text; SQLite does not.
-    struct Key: Hashable {
-        let text: String
-
-        static func == (one: Key, other: Key) -> Bool {
-            one.text.utf8.count == other.text.utf8.count && one.text.utf8.elementsEqual(other.text.utf8)
-        }
-
-        func hash(into hasher: inout Hasher) {
-            var text = text
-            text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        }
-    }
-
     /// More would be texts that are made up as they go, which a cache does not help.
     static let limit = 128
 
-    private var statements: [Key: Statement] = [:]
+    private var statements: [String: Statement] = [:]
     private var uses: UInt64 = 0
 
     var count: Int { statements.count }
 
     /// Marks the statement as lent and hands it out. Nil: there is none, or somebody has it.
-    mutating func take(_ key: Key) -> Statement? {
-        guard let statement = statements[key], !statement.isLent else { return nil }
+    mutating func take(_ sql: String) -> Statement? {
+        guard let statement = statements[sql], !statement.isLent, statement.sql.hasSameBytes(as: sql) else {
+            return nil
+        }
         lend(statement)
         return statement
     }
 
     /// Keeps a statement that is about to be lent, unless its text is in here already.
-    mutating func add(_ statement: Statement, for key: Key) {
-        guard statements[key] == nil else { return }
+    mutating func add(_ statement: Statement) {
+        guard statements[statement.sql] == nil else { return }
         while statements.count >= Self.limit, dropOldest() {}
         lend(statement)
-        statements[key] = statement
+        statements[statement.sql] = statement
     }
 
     mutating func removeAll() {
@@ -53,5 +43,19 @@ struct StatementCache {
         guard let oldest else { return false }
         statements.removeValue(forKey: oldest.key)
         return true
+    }
+}
+
+extension String {
+    /// To `==`, the two ways to write "é" are one text. To SQLite they are two.
+    fileprivate func hasSameBytes(as other: String) -> Bool {
+        guard utf8.count == other.utf8.count else { return false }
+        var (one, other) = (self, other)
+        return one.withUTF8 { one in
+            other.withUTF8 { other in
+                guard let start = one.baseAddress, let otherStart = other.baseAddress else { return true }
+                return unsafe memcmp(start, otherStart, one.count) == 0
+            }
+        }
     }
 }

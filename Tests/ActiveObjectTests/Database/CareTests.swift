@@ -129,7 +129,8 @@ import Testing
                 #expect(try await copy.rows("SELECT count(*) FROM notes") == ["1000"])
                 #expect(try await copy.rows("SELECT a = b FROM pair") == ["1"])
                 #expect(
-                    try await copy.rows("SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"])
+                    try await copy.rows("SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"]
+                )
                 await copy.close()
             }
             isOver.withLock { $0 = true }

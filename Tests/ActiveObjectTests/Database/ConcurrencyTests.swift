@@ -140,7 +140,8 @@ import Testing
         options.checkpointPages = 20
         try await withDatabase(options) { database in
             try await database.write { transaction in
-                _ = try transaction.rows("CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
+                _ = try transaction.rows(
+                    "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
                 for id in 0..<10 { _ = try transaction.rows("INSERT INTO accounts VALUES (\(id), 100)") }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in

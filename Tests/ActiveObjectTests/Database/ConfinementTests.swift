@@ -50,12 +50,16 @@ import Testing
         try await withFolder { folder in
             let path = folder + "/Escapes.swift"
             try Data(source.utf8).write(to: URL(filePath: path))
+            let root = #filePath.split(separator: "/").dropLast(4).joined(separator: "/")
+            let maps = ["CLinux", "CSQLite"].flatMap { module in
+                ["-Xcc", "-fmodule-map-file=/\(root)/Sources/System/\(module)/module.modulemap"]
+            }
             let ended = try await ChildProcess.run(
                 "swiftc",
                 [
-                    "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault", "-parse-as-library",
-                    "-I", modules, "-emit-sil", "-o", "/dev/null", "-module-cache-path", folder + "/cache", path,
-                ])
+                    "-swift-version", "6", "-enable-upcoming-feature", "NonisolatedNonsendingByDefault",
+                    "-parse-as-library", "-I", modules, "-emit-sil", "-o", "/dev/null", path,
+                ] + maps)
             let wrong = ended.errors.split(separator: "\n").compactMap { line -> Int? in
                 guard line.hasPrefix(path + ":"), line.contains(": error: ") else { return nil }
                 return Int(line.dropFirst(path.count + 1).prefix { $0 != ":" })

@@ -36,17 +36,26 @@ import Testing
         """
 
     static let cases = [
-        Case("INSERT INTO people (name, a, b) VALUES ('n', 'secret', 'x')", .notUnique, "people", "a, b", says: "people.a, b"),
+        Case(
+            "INSERT INTO people (name, a, b) VALUES ('n', 'secret', 'x')", .notUnique, "people", "a, b",
+            says: "people.a, b"),
         Case("INSERT INTO people (id, name) VALUES (1, 'n')", .notUnique, "people", "id", says: "people.id"),
         Case("INSERT INTO people (name) VALUES ('SECRET')", .notUnique, says: "index 'people_lower'"),
-        Case("INSERT INTO \"odd.na\"\"me, x\" (\"a.b, c\") VALUES ('secret')", .notUnique, "odd.na\"me, x", "a.b, c", says: "a.b, c"),
+        Case(
+            "INSERT INTO \"odd.na\"\"me, x\" (\"a.b, c\") VALUES ('secret')", .notUnique, "odd.na\"me, x", "a.b, c",
+            says: "a.b, c"),
         Case("INSERT INTO \"odd.na\"\"me, x\" (d) VALUES (2)", .notUnique, "odd.na\"me, x", "it's, d", says: "it's, d"),
         Case("INSERT INTO keyed VALUES ('secret')", .notUnique, "keyed", "k", says: "keyed.k"),
-        Case("INSERT INTO people (age) VALUES (30)", .missingValue, "people", "name", says: "people.name needs a value"),
-        Case("INSERT INTO \"odd.na\"\"me, x\" (\"it's\") VALUES (NULL)", .missingValue, "odd.na\"me, x", "it's", says: "it's needs"),
+        Case(
+            "INSERT INTO people (age) VALUES (30)", .missingValue, "people", "name", says: "people.name needs a value"),
+        Case(
+            "INSERT INTO \"odd.na\"\"me, x\" (\"it's\") VALUES (NULL)", .missingValue, "odd.na\"me, x", "it's",
+            says: "it's needs"),
         Case("INSERT INTO people (name, age) VALUES ('n', 12)", .checkFailed, says: "adult"),
         Case("INSERT INTO people (name, parent) VALUES ('n', 99)", .brokenReference, says: "referred to"),
-        Case("INSERT INTO people (name, age) VALUES ('n', 'secret')", .typeMismatch, "people", "age", says: "TEXT value in INTEGER column"),
+        Case(
+            "INSERT INTO people (name, age) VALUES ('n', 'secret')", .typeMismatch, "people", "age",
+            says: "TEXT value in INTEGER column"),
         Case("DELETE FROM people", .checkFailed, says: "people stay"),
         Case("INSERT INTO plain (id) VALUES ('secret')", .typeMismatch, says: "datatype mismatch"),
         Case("SELECT * FROM nowhere", .badSQL, says: "no such table: nowhere"),
@@ -72,11 +81,14 @@ import Testing
     }
 
     @Test(arguments: [
-        (7, 0, ActiveObjectError.Code.outOfMemory), (8, 0, .readOnly), (8 | 4 << 8, 0, .readOnly), (10, 0, .inputOutput),
+        (7, 0, ActiveObjectError.Code.outOfMemory), (8, 0, .readOnly), (8 | 4 << 8, 0, .readOnly),
+        (10, 0, .inputOutput),
         (10 | 3 << 8, 28, .diskFull), (10 | 3 << 8, 27, .diskFull), (10 | 12 << 8, 0, .outOfMemory),
         (10 | 32 << 8, 0, .corrupt), (10 | 33 << 8, 0, .corrupt), (11, 0, .corrupt), (11 | 1 << 8, 0, .corrupt),
-        (26, 0, .corrupt), (13, 0, .diskFull), (14, 13, .cannotOpen), (14 | 2 << 8, 21, .cannotOpen), (3, 0, .cannotOpen),
-        (22, 0, .cannotOpen), (5, 0, .busy), (5 | 1 << 8, 0, .busy), (5 | 2 << 8, 0, .busy), (6, 0, .busy), (15, 0, .busy),
+        (26, 0, .corrupt), (13, 0, .diskFull), (14, 13, .cannotOpen), (14 | 2 << 8, 21, .cannotOpen),
+        (3, 0, .cannotOpen),
+        (22, 0, .cannotOpen), (5, 0, .busy), (5 | 1 << 8, 0, .busy), (5 | 2 << 8, 0, .busy), (6, 0, .busy),
+        (15, 0, .busy),
         (17, 0, .busy), (9, 0, .interrupted), (4 | 2 << 8, 0, .other), (18, 0, .outOfRange), (20, 0, .typeMismatch),
         (21, 0, .badSQL), (25, 0, .badSQL), (23, 0, .badSQL), (19, 0, .checkFailed), (19 | 9 << 8, 0, .checkFailed),
         (2, 0, .other), (99, 0, .other),
@@ -93,8 +105,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("SELECT * FROM t WHERE a = 'it''s' AND b = ?1 AND c = 12.5 AND d1 = x'ab'",
-            "SELECT * FROM t WHERE a = '…' AND b = ?1 AND c = … AND d1 = x'…'"),
+        (
+            "SELECT * FROM t WHERE a = 'it''s' AND b = ?1 AND c = 12.5 AND d1 = x'ab'",
+            "SELECT * FROM t WHERE a = '…' AND b = ?1 AND c = … AND d1 = x'…'"
+        ),
         ("SELECT \"it's\", [a'b], `c'd` FROM t2 LIMIT 10", "SELECT \"it's\", [a'b], `c'd` FROM t2 LIMIT …"),
         ("SELECT 'never ends", "SELECT '…'"),
         ("SELECT \"open", "SELECT \"open\""),

@@ -59,7 +59,9 @@ import Testing
         #expect(try connection.rows("SELECT length('e\u{301}')") == ["2"])
     }
 
-    @Test(arguments: ["", " ; -- nothing", "SELECT 1; SELECT 2", "SELECT 1; é", "SELECT 1\u{0}", "SELECT 1; )", "SELEKT"])
+    @Test(arguments: [
+        "", " ; -- nothing", "SELECT 1; SELECT 2", "SELECT 1; é", "SELECT 1\u{0}", "SELECT 1; )", "SELEKT",
+    ])
     func `What is not one statement is refused`(sql: String) throws {
         let connection = try connection()
         #expect { try connection.rows(sql) } throws: { ($0 as? ActiveObjectError)?.code == .badSQL }

@@ -61,14 +61,17 @@ import Testing
             try await database.write { transaction in
                 _ = try Note.findAll(in: transaction)
                 _ = try transaction.rows(
-                    "CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END")
+                    "CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+                )
             }
             let thrown = await error {
                 try await database.write { transaction in
                     var first = Note("first")
                     try first.save(in: transaction)
                     var bad = Note("bad")
-                    #expect(throws: ActiveObjectError.self) { try transaction.savepoint { try bad.save(in: transaction) } }
+                    #expect(throws: ActiveObjectError.self) {
+                        try transaction.savepoint { try bad.save(in: transaction) }
+                    }
                     var later = Note("later")
                     #expect(throws: ActiveObjectError.self) { try later.save(in: transaction) }
                     #expect(throws: ActiveObjectError.self) { try transaction.savepoint {} }
@@ -85,7 +88,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT x", "END", "RELEASE s1", "PRAGMA journal_mode = DELETE"])
+    @Test(arguments: [
+        "COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT x", "END", "RELEASE s1", "PRAGMA journal_mode = DELETE",
+    ])
     func `Raw SQL does not end or begin a transaction`(sql: String) async throws {
         try await withDatabase { database in
             let thrown = await error {

@@ -59,7 +59,8 @@ import Testing
                     // The head of a page, where its cells are listed.
                     let page = Int.random(in: 0..<file.count / 4096, using: &random) * 4096
                     for _ in 0..<8 {
-                        bytes[page + Int.random(in: 0..<200, using: &random)] = UInt8.random(in: 0...255, using: &random)
+                        bytes[page + Int.random(in: 0..<200, using: &random)] = UInt8.random(
+                            in: 0...255, using: &random)
                     }
                 case 2: bytes.removeLast(Int.random(in: 1..<file.count, using: &random))
                 default: bytes = random.mutate(bytes, chance: 1)
@@ -87,7 +88,8 @@ import Testing
     }
 
     /// Of the log, what was written whole counts; what comes after the first damaged page does not.
-    @Test(arguments: [false, true]) func `A torn or damaged log loses its end and nothing else`(torn: Bool) async throws {
+    @Test(arguments: [false, true]) func `A torn or damaged log loses its end and nothing else`(torn: Bool) async throws
+    {
         let (file, log) = try await make(logged: true)
         try #require(log.count > 100_000)
         var random = SeededRandom(seed: 6)

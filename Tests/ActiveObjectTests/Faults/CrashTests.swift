@@ -6,7 +6,8 @@ import Testing
 
 /// A process that writes transactions is killed at some moment, again and again.
 @Suite struct CrashTests {
-    @Test(arguments: 1...10) func `What was acknowledged survives the kill, and each transaction is there whole or not at all`(
+    @Test(arguments: 1...10)
+    func `What was acknowledged survives the kill, and each transaction is there whole or not at all`(
         seed: UInt64
     ) async throws {
         try await withFolder { folder in

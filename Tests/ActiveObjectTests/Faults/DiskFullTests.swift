@@ -23,7 +23,9 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FullDisk.canMount)) func `A full disk loses no transaction and keeps no half of one`() async throws {
+    @Test(.enabled(if: FullDisk.canMount)) func `A full disk loses no transaction and keeps no half of one`()
+        async throws
+    {
         try await withFolder { folder in
             guard let disk = FullDisk(folder, megabytes: 1) else { throw FullDisk.NotMounted() }
             let database = try await Database.open(folder + "/a.db", name: nil)

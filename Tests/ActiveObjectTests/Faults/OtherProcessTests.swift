@@ -102,11 +102,13 @@ import Testing
             try await database.write { _ = try $0.rows("CREATE TABLE t (a)") }
             try await database.write { _ = try $0.rows("INSERT INTO t VALUES (1)") }
             for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1"]) }
-            let ended = try await ChildProcess.run("python3", [
-                "-c",
-                "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')",
-                path,
-            ])
+            let ended = try await ChildProcess.run(
+                "python3",
+                [
+                    "-c",
+                    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')",
+                    path,
+                ])
             #expect(ended.status == 0, "\(ended.errors)")
             for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1|7"]) }
             await database.close()
