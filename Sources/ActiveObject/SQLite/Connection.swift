@@ -271,7 +271,8 @@ final class Connection {
         let kept = unsafe sqlite3_system_errno(handle)
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"
         let error = ActiveObjectError(
-            result: code, systemError: kept == 0 ? last : kept, message: said, action: action, path: path,
+            result: code, systemError: kept == 0 && code & 0xff == SQLITE_IOERR ? last : kept,
+            message: said, action: action, path: path,
             sql: sql
         ) { table, column in
             unsafe sqlite3_table_column_metadata(self.handle, "main", table, column, nil, nil, nil, nil, nil)
@@ -360,6 +361,8 @@ extension Connection {
     /// Copies what the log holds into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the frames in the log
     /// and those that were copied, and whether the mode got what it waited for.
     func checkpoint(mode: Int32) throws(ActiveObjectError) -> (inLog: Int, copied: Int, isDone: Bool) {
+        // SQLite keeps an interrupt that met no statement until the next one begins; this one is for nobody here.
+        if !interruption.isRequested { try? withStatement("SELECT 1") { try $0.run() } }
         var inLog: Int32 = 0
         var copied: Int32 = 0
         let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &copied)
