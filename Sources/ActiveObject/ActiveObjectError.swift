@@ -1,5 +1,3 @@
-private import CSQLite
-
 /// What went wrong, where, and what to do: the one error that this library throws.
 ///
 /// It names the table, the column and the class of the value. It never holds a value of a column that is marked
@@ -33,8 +31,10 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
         case badMigration
 
         // The file and the system.
-        case busy, readOnly, diskFull, corrupt, cannotOpen, inputOutput, outOfMemory
-        /// The task was cancelled, or the database closed, while the statement ran.
+        /// Another program holds the file, or too many calls wait already. Trying again later may help.
+        case busy
+        case readOnly, diskFull, corrupt, cannotOpen, inputOutput, outOfMemory
+        /// The task was cancelled while the statement ran. Who called `read` or `write` gets `CancellationError`.
         case interrupted
         case other
     }
@@ -55,7 +55,7 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
 
     init(
         _ code: Code, _ message: String, table: String? = nil, column: String? = nil, valueClass: ValueClass? = nil,
-        resultCode: Int32? = nil, failures: [ValidationFailure] = [], sql: String? = nil
+        resultCode: Int32? = nil, failures: [ValidationFailure] = []
     ) {
         self.code = code
         self.message = message
@@ -87,80 +87,4 @@ public struct ValidationFailure: Hashable, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(column) \(message)" }
-}
-
-extension ActiveObjectError {
-    /// From a result code of SQLite and what it says of it. Its messages name tables and columns, never values.
-    init(result: Int32, message said: String, action: String, path: String, sql: String?) {
-        let place = Self.place(in: said)
-        let what = Self.meaning(result, said: said, path: path, place: place)
-        let statement = sql.map { "; in: \($0)" } ?? ""
-        self.init(
-            what.code, "cannot \(action): \(what.text)\(statement)", table: place?.table, column: place?.column,
-            resultCode: result, sql: sql)
-    }
-
-    /// "UNIQUE constraint failed: persons.name, persons.age" names a place; of several columns all are given.
-    private static func place(in said: String) -> (table: String, column: String)? {
-        guard
-            let colon = said.firstRange(of: "constraint failed: ")?.upperBound
-                ?? said.firstRange(of: " column ")?.upperBound
-        else { return nil }
-        let names = said[colon...].split(separator: ", ").map { $0.split(separator: ".", maxSplits: 1) }
-        guard let table = names.first?.first, names.allSatisfy({ $0.count == 2 }) else { return nil }
-        return (String(table), names.map { $0[1] }.joined(separator: ", "))
-    }
-
-    private static func meaning(
-        _ result: Int32, said: String, path: String, place: (table: String, column: String)?
-    ) -> (code: Code, text: String) {
-        let column = place.map { "\($0.table).\($0.column)" } ?? "a column"
-        switch result {
-        case Constraint.unique, Constraint.primaryKey, Constraint.rowID:
-            return (.notUnique, "there is a row with this value of \(column) already; change it, or upsert")
-        case Constraint.notNull:
-            return (.missingValue, "\(column) needs a value and was given none")
-        case Constraint.foreignKey,
-            Constraint.trigger where said == "FOREIGN KEY constraint failed":
-            return (.brokenReference, "a row that is referred to is not there, or is still referred to")
-        case Constraint.dataType:
-            return (.typeMismatch, "\(said): the column is of another type")
-        case SQLITE_FULL:
-            return (.diskFull, "the disk of \(path) is full; nothing of this transaction was kept")
-        case SQLITE_NOTADB:
-            return (.corrupt, "\(path) is no database, or one that is encrypted")
-        // RESTRICT is a trigger to SQLite, and only its message says what it was about.
-        case _ where result & 0xff == SQLITE_CONSTRAINT && said.hasPrefix("FOREIGN KEY"):
-            return (.brokenReference, "a row that is removed, or changed in its key, is still referred to")
-        default: break
-        }
-        switch result & 0xff {
-        case SQLITE_CONSTRAINT: return (.checkFailed, said)
-        case SQLITE_BUSY, SQLITE_LOCKED:
-            return (.busy, "\(path) is locked by another program; try again, or raise `busyTimeout`")
-        case SQLITE_READONLY: return (.readOnly, "\(path) is not to be written: \(said); look at its permissions")
-        case SQLITE_CORRUPT: return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
-        case SQLITE_CANTOPEN:
-            return (.cannotOpen, "\(path) cannot be opened: \(said); does its folder exist, and may it be written?")
-        case SQLITE_IOERR: return (.inputOutput, "reading or writing \(path) failed: \(said)")
-        case SQLITE_NOMEM: return (.outOfMemory, "there is no memory left")
-        case SQLITE_INTERRUPT: return (.interrupted, "it was stopped")
-        case SQLITE_TOOBIG: return (.outOfRange, "a value is longer than SQLite takes")
-        case SQLITE_MISMATCH: return (.typeMismatch, said)
-        case SQLITE_ERROR: return (.badSQL, said)
-        default: return (.other, "\(said) (SQLite's code \(result))")
-        }
-    }
-}
-
-/// Extended result codes, which are macros that Swift does not see.
-private enum Constraint {
-    static let foreignKey = SQLITE_CONSTRAINT | 3 << 8
-    static let notNull = SQLITE_CONSTRAINT | 5 << 8
-    static let primaryKey = SQLITE_CONSTRAINT | 6 << 8
-    /// What RAISE says, and also ON DELETE RESTRICT, which SQLite makes a trigger of.
-    static let trigger = SQLITE_CONSTRAINT | 7 << 8
-    static let unique = SQLITE_CONSTRAINT | 8 << 8
-    static let rowID = SQLITE_CONSTRAINT | 10 << 8
-    static let dataType = SQLITE_CONSTRAINT | 12 << 8
 }

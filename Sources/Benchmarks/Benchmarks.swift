@@ -21,6 +21,9 @@ enum Benchmarks {
             name: "records", about: "the record layer over SQLite: insert, read all, find, stream [records [finds]]",
             run: recordBenchmark),
         Case(
+            name: "records-crash", about: "transactions to be killed in the middle of: --file FILE --from NUMBER",
+            run: recordCrash),
+        Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),
     ]

@@ -1,3 +1,4 @@
+import Glibc
 import PushThread
 
 /// A database file: one connection that writes and a few that read, each on a thread of its own.
@@ -22,10 +23,14 @@ public final class Database: Sendable {
 
     /// Opens a file, or `":memory:"`, and gives it a name by which records find it.
     ///
+    /// Close it when it is no longer needed. One without a name that is dropped closes itself, at some later time.
+    ///
     /// - Parameter name: records use "main" unless they say otherwise. Nil: only who holds the database uses it.
     public static func open(
         _ path: String, name: String? = mainName, options: Options = Options()
     ) async throws -> Database {
+        // Before anything is made on disk for nothing.
+        if let name { try OpenDatabases.check(isFree: name) }
         let database = Database(path: path, options: options)
         do {
             try await database.openConnections()
@@ -40,34 +45,54 @@ public final class Database: Sendable {
     private init(path: String, options: Options) {
         self.path = path
         self.options = options
-        writer = ConnectionActor(name: "db-writer")
+        writer = ConnectionActor(name: "db-writer", maximumWaiting: options.maximumWaiting)
         // A database in memory belongs to one connection.
-        let count = path == ":memory:" ? 0 : max(0, options.readers)
-        readers = (0..<count).map { ConnectionActor(name: "db-reader-\($0)") }
+        let count = path == ":memory:" ? 0 : min(max(0, options.readers), 64)
+        readers = (0..<count).map {
+            ConnectionActor(name: "db-reader-\($0)", maximumWaiting: options.maximumWaiting)
+        }
         load = Locked(Array(repeating: 0, count: count))
     }
 
     private func openConnections() async throws {
         let (options, feed) = (options, feed)
-        let mode: Connection.Mode = options.isReadOnly ? .readOnly : .readWrite(creates: options.creates)
-        try await writer.open(path: path, mode: mode) { connection in
-            try connection.setUp(options)
-            if !options.isReadOnly { try connection.run("PRAGMA journal_mode = WAL") }
-            try connection.migrate(options.migrations)
-            if !options.isReadOnly { connection.recorder = ChangeRecorder(feed: feed) }
+        let readMode: Connection.Mode =
+            !options.isReadOnly ? .readWrite(creates: false) : DatabaseFile.isImmutable(path) ? .immutable : .readOnly
+        try await writer.open(path: path, mode: options.isReadOnly ? readMode : .readWrite(creates: options.creates)) {
+            if !options.isReadOnly { try $0.mustBeWritable() }
+            try $0.setUp(options)
+            if !options.isReadOnly { try $0.useLog(options) }
+            try $0.migrate(options.migrations)
+            if !options.isReadOnly { $0.recorder = ChangeRecorder(feed: feed) }
         }
         for reader in readers {
-            try await reader.open(path: path, mode: options.isReadOnly ? .readOnly : .readWrite(creates: false)) {
+            try await reader.open(path: path, mode: readMode) {
                 try $0.setUp(options)
-                try $0.run("PRAGMA query_only = 1")
+                try $0.control("PRAGMA query_only = 1")
             }
         }
     }
 
-    /// Waits for what runs, copies the log into the file and ends the threads. Calls that come later throw `notOpen`.
+    deinit {
+        guard gate.beginClosing() else { return }
+        Self.end(readers, writer)
+    }
+
+    /// Nobody waits for the threads of a database that was dropped; nobody calls them either.
+    private static func end(_ readers: [ConnectionActor], _ writer: ConnectionActor) {
+        Task.detached { await close(readers, writer) }
+    }
+
+    /// Waits for the calls that run or wait, copies the log into the file and ends the threads. Calls that come later
+    /// throw `notOpen`. Whoever closes, once or at the same time as others, returns when all that is done.
     public func close() async {
-        guard await gate.close() else { return }
-        OpenDatabases.remove(self)
+        await gate.close {
+            OpenDatabases.remove(self)
+            await Self.close(readers, writer)
+        }
+    }
+
+    private static func close(_ readers: [ConnectionActor], _ writer: ConnectionActor) async {
         // The writer last: the last connection to close copies the log and removes it.
         for connection in readers + [writer] {
             await connection.close()
@@ -78,16 +103,18 @@ public final class Database: Sendable {
 
     // MARK: Work
 
-    /// Reads, in any number of statements, one state of the file.
+    /// Reads, in any number of statements, one state of the file: the one of the moment when `body` begins.
+    ///
+    /// `body` may run twice, if it is the first to read a type whose table has to be made. If the task is cancelled, the
+    /// statement that runs is stopped and `CancellationError` thrown.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {
         try await onReader { connection, schema in
-            let snapshot = Snapshot(connection: connection, schema: schema)
-            try connection.withStatement("BEGIN") { try $0.run() }
+            try connection.beginReading()
             // A transaction that has only read has nothing to lose: how it ends makes no difference.
-            defer { try? connection.withStatement("ROLLBACK") { try $0.run() } }
-            return try body(snapshot)
+            defer { connection.rollBack() }
+            return try Self.lend(connection, schema, to: body)
         }
     }
 
@@ -95,41 +122,77 @@ public final class Database: Sendable {
     func readOnce<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {
-        try await onReader { try body(Snapshot(connection: $0, schema: $1)) }
+        try await onReader { try Self.lend($0, $1, to: body) }
     }
 
-    /// Runs a transaction. If `body` throws, nothing of it was done.
+    private static func lend<Result>(
+        _ connection: Connection, _ schema: SchemaState, to body: (Snapshot) throws -> Result
+    ) throws -> Result {
+        let snapshot = Snapshot(connection: connection, schema: schema)
+        defer { snapshot.end() }
+        let result = try body(snapshot)
+        if let needed = snapshot.needed { throw needed }
+        return result
+    }
+
+    /// Runs a transaction. If `write` returns, all of it was done; if it throws, nothing of it was.
+    ///
+    /// If the task is cancelled, the statement that runs is stopped, the transaction undone and `CancellationError`
+    /// thrown. A transaction that has begun to commit is not cancelled any more.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Result
     ) async throws -> Result {
-        let schema = schema
+        try await onWriter { connection, schema in try Transaction.run(on: connection, schema: schema, body) }
+    }
+
+    /// Runs `body` on the writer, and then sees to the log.
+    private func onWriter<Result: Sendable>(
+        _ body: @escaping @Sendable (Connection, SchemaState) throws -> Result
+    ) async throws -> Result {
+        guard !options.isReadOnly else {
+            throw ActiveObjectError(.readOnly, "\(path) is not to be written: it was opened with `isReadOnly`")
+        }
+        let (schema, limit) = (schema, options.checkpointPages)
         return try await inside {
-            try await writer.perform { try Transaction.run(on: $0, schema: schema, body) }
+            try await writer.perform { connection in
+                let result = try body(connection, schema)
+                connection.tendLog(limit: limit)
+                return result
+            }
         }
     }
 
-    /// On the writer's connection, outside of any transaction.
-    func onWriter<Result: Sendable>(
+    /// On the writer's connection, whatever it may do, outside of any transaction.
+    func inspect<Result: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws -> Result {
         try await inside { try await writer.perform(body) }
     }
 
-    private func onReader<Result: Sendable>(
+    func onReader<Result: Sendable>(
         _ body: @escaping @Sendable (Connection, SchemaState) throws -> Result
     ) async throws -> Result {
         let schema = schema
         return try await inside {
+            var isSecondTry = false
             while true {
                 let index = leastLoadedReader()
                 defer { if let index { load.withLock { $0[index] -= 1 } } }
                 do {
-                    return try await (index.map { readers[$0] } ?? writer).perform { try body($0, schema) }
+                    guard let index else {
+                        return try await writer.perform { connection in
+                            try connection.readingOnly { try body(connection, schema) }
+                        }
+                    }
+                    return try await readers[index].perform { try body($0, schema) }
                 } catch let needed as SchemaNeeded {
                     // A reader cannot make a table. The writer does, and the reading begins anew.
                     try await writer.perform { connection in
                         try Transaction.run(on: connection, schema: schema) { try needed.prepare($0) }
                     }
+                } catch let error as ActiveObjectError where error.saysOfMissingTable && !isSecondTry {
+                    // The table may have been made, or have gained the column, since this state of the file was picked.
+                    isSecondTry = true
                 }
             }
         }
@@ -148,19 +211,69 @@ public final class Database: Sendable {
         defer { gate.leave() }
         return try await body()
     }
+
+    /// On the writer, outside of a transaction.
+    func maintain<Result: Sendable>(
+        _ body: @escaping @Sendable (Connection) throws -> Result
+    ) async throws -> Result {
+        try await onWriter { connection, _ in try body(connection) }
+    }
 }
 
 extension Connection {
     /// What holds for readers and the writer alike.
-    fileprivate func setUp(_ options: Database.Options) throws(ActiveObjectError) {
-        let milliseconds =
-            options.busyTimeout.components.seconds * 1000
-            + options.busyTimeout.components.attoseconds / 1_000_000_000_000_000
-        setBusyTimeout(milliseconds: Int32(clamping: milliseconds))
-        try run("PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL")")
-        try run("PRAGMA cache_size = -\(max(64, options.cacheBytes / 1024))")
-        try run("PRAGMA foreign_keys = 1")
-        try run("PRAGMA wal_autocheckpoint = \(max(0, options.checkpointPages))")
+    fileprivate func setUp(_ options: Database.Options) throws {
+        patience = max(.zero, options.busyTimeout)
+        // The first pragma that looks into the file: what is no database is found out here.
+        try control("PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL")")
+        try control("PRAGMA cache_size = -\(max(64, options.cacheBytes / 1024))")
+        try control("PRAGMA foreign_keys = 1")
+        try control("PRAGMA cell_size_check = 1")
+    }
+
+    /// SQLite opens what it may not write for reading, and says nothing.
+    fileprivate func mustBeWritable() throws(ActiveObjectError) {
+        guard isReadOnly else { return }
+        throw ActiveObjectError(
+            .readOnly,
+            "\(path) may not be written by this process: change its permissions, or open it with `isReadOnly`")
+    }
+
+    /// Has the writer keep a log beside the file, which is what lets others read while it writes.
+    fileprivate func useLog(_ options: Database.Options) throws {
+        guard path != ":memory:" else { return }
+        guard try setJournalMode("WAL") == "wal" else {
+            throw ActiveObjectError(
+                .cannotOpen,
+                "\(path) is on a file system that cannot hold a write-ahead log: put it on a local disk of this machine"
+            )
+        }
+        // A log that had to grow is cut when it starts anew.
+        let bytes = max(1000, options.checkpointPages).multipliedReportingOverflow(by: 4 * 4096)
+        try control("PRAGMA journal_size_limit = \(bytes.overflow ? -1 : bytes.partialValue)")
+    }
+
+    /// SQLite gives up at once if another program opens the same new file at the same time: it does not wait while it
+    /// holds a lock that the other needs. Trying again does.
+    private func setJournalMode(_ mode: String) throws -> String? {
+        let end = ContinuousClock.now + patience
+        while true {
+            do {
+                return try control("PRAGMA journal_mode = \(mode)")
+            } catch let error as ActiveObjectError where error.code == .busy && ContinuousClock.now < end {
+                usleep(1000)
+            }
+        }
+    }
+
+    /// For a writer that reads because there are no readers.
+    fileprivate func readingOnly<Result>(_ body: () throws -> Result) throws -> Result {
+        try control("PRAGMA query_only = 1")
+        defer {
+            _ = interruption.disarm()
+            _ = try? control("PRAGMA query_only = 0")
+        }
+        return try body()
     }
 }
 
@@ -168,16 +281,22 @@ extension Connection {
 enum OpenDatabases {
     private static let databases = Locked<[String: Database]>([:])
 
+    static func check(isFree name: String) throws(ActiveObjectError) {
+        if databases.withLock({ $0[name] != nil }) { throw isOpenAlready(name) }
+    }
+
     static func add(_ database: Database, as name: String) throws(ActiveObjectError) {
         let isFree = databases.withLock { databases in
             guard databases[name] == nil else { return false }
             databases[name] = database
             return true
         }
-        guard isFree else {
-            throw ActiveObjectError(
-                .cannotOpen, "a database named \(name) is open already: close it first, or give this one another name")
-        }
+        guard isFree else { throw isOpenAlready(name) }
+    }
+
+    private static func isOpenAlready(_ name: String) -> ActiveObjectError {
+        ActiveObjectError(
+            .cannotOpen, "a database named \(name) is open already: close it first, or give this one another name")
     }
 
     static func remove(_ database: Database) {

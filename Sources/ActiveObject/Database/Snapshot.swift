@@ -1,13 +1,28 @@
 /// What a `read` sees, and the handle for all that is read in it.
 ///
-/// Not `Sendable`: it lives and ends on the connection's thread, inside the closure that it was given to.
+/// Not `Sendable`: it lives and ends on the connection's thread, inside the closure that it was given to. Who carries
+/// it out of there against the compiler's will ends the process when he uses it.
 public class Snapshot {
-    let connection: Connection
+    private let lent: Connection
     let schema: SchemaState
+    private var isOver = false
+    /// Set when a table was missing. The closure may have swallowed the error, and what it made of it counts for
+    /// nothing.
+    private(set) var needed: SchemaNeeded?
 
     init(connection: Connection, schema: SchemaState) {
-        self.connection = connection
+        lent = connection
         self.schema = schema
+    }
+
+    /// Asked for once by each verb, not for each row.
+    final var connection: Connection {
+        precondition(!isOver, "a Snapshot or Transaction was used after the closure that it was given to had ended")
+        return lent
+    }
+
+    final func end() {
+        isOver = true
     }
 
     /// The table of a type, made or brought up to date if this is its first use in this database.
@@ -18,7 +33,9 @@ public class Snapshot {
     }
 
     func prepare<Record: ActiveRecord>(_ table: Table<Record>) throws {
-        throw SchemaNeeded { _ = try $0.table(of: Record.self) }
+        let needed = SchemaNeeded { _ = try $0.table(of: Record.self) }
+        self.needed = needed
+        throw needed
     }
 }
 

@@ -15,38 +15,46 @@ public final class Transaction: Snapshot {
         on connection: Connection, schema: SchemaState, _ body: (Transaction) throws -> Result
     ) throws -> Result {
         let transaction = Transaction(connection: connection, schema: schema)
-        try connection.withStatement("BEGIN IMMEDIATE") { try $0.run() }
+        defer { transaction.end() }
+        try connection.begin()
         do {
             try connection.recorder?.begin(on: connection)
             let result = try body(transaction)
-            try connection.withStatement("COMMIT") { try $0.run() }
+            try connection.commit()
             connection.recorder?.committed(on: connection)
             schema.insert(transaction.prepared)
             return result
         } catch {
-            // After some errors (a full disk, no memory) SQLite has rolled back itself.
-            if connection.isInTransaction { try? connection.withStatement("ROLLBACK") { try $0.run() } }
+            connection.rollBack()
             throw error
         }
     }
 
     /// A part that can fail by itself: if `body` throws, what it did is undone, and the transaction goes on with what
     /// the caller makes of the error. Savepoints nest.
+    ///
+    /// Some errors undo the whole transaction: a full disk, no memory, a trigger that says so, the end of the task. Then
+    /// nothing more can be done in it, and `write` throws even if the closure does not.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
+        let connection = connection
         depth += 1
         defer { depth -= 1 }
         let name = "s\(depth)"
         let preparedBefore = prepared.count
-        try connection.withStatement("SAVEPOINT \(name)") { try $0.run() }
+        try connection.control("SAVEPOINT \(name)")
         do {
             let result = try body()
-            try connection.withStatement("RELEASE \(name)") { try $0.run() }
+            try connection.control("RELEASE \(name)")
             return result
         } catch {
             prepared.removeSubrange(min(preparedBefore, prepared.count)...)
-            if connection.isInTransaction {
-                try? connection.withStatement("ROLLBACK TO \(name)") { try $0.run() }
-                try? connection.withStatement("RELEASE \(name)") { try $0.run() }
+            guard !connection.interruption.isRequested else { throw error }
+            do {
+                try connection.control("ROLLBACK TO \(name)")
+                try connection.control("RELEASE \(name)")
+            } catch let undoing {
+                // What could not be undone must not be committed.
+                connection.undo(because: undoing)
             }
             throw error
         }

@@ -18,7 +18,7 @@ final class ChangeRecorder {
     private var scope = ChangeFeed.Scope.nothing
     private var isModuleThere = false
     private var isHooked = false
-    private var changesBefore: Int64 = 0
+    private var changesBefore = 0
     /// The tables that were met so far, by the names that SQLite gives, and whether they are in `scope`.
     private var tables: [(name: [CChar], isWanted: Bool)] = []
     private var lastTable = 0

@@ -37,7 +37,7 @@ extension Database {
     /// database writes itself does not change it. It says no more than that, and costs no reading of the file: who shares
     /// a file with other programs asks for it from time to time.
     public func outsideVersion() async throws -> Int64 {
-        try await onWriter { connection in
+        try await inspect { connection in
             try connection.withStatement("PRAGMA data_version") { statement in
                 guard try statement.step() else { return 0 }
                 return try statement.integer(0)

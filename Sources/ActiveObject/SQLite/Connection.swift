@@ -1,4 +1,5 @@
 private import CSQLite
+import Glibc
 
 /// One connection to a database file and its prepared statements.
 ///
@@ -9,35 +10,52 @@ final class Connection {
     let handle: OpaquePointer
     /// Takes note of what is changed, while somebody observes. Only a writer has one.
     var recorder: ChangeRecorder?
+    let path: String
+    let interruption: Interruption
     private var isOpen = true
-    /// Prepared statements by their text. One in use stays in here, marked; who needs the same text meanwhile gets one
-    /// of their own.
-    private var statements: [String: Statement] = [:]
-    /// How often a statement was lent.
-    private(set) var uses: UInt64 = 0
-    private let path: String
+    private var statements = StatementCache()
 
-    /// More would be texts that are made up as they go, which a cache does not help.
-    static let statementLimit = 128
+    // What the callbacks of SQLite see; they come on the connection's thread.
+    /// How long a statement waits for another program that holds the file.
+    var patience = Duration.zero
+    private var waitingSince: ContinuousClock.Instant?
+    /// Pages that the log had after the last commit.
+    fileprivate(set) var logPages = 0
+    /// The size of the log when `tendLog` last waited for readers.
+    private var logPagesAtLastWait = 0
+    /// Only this class begins and ends transactions: raw SQL that did would break the promise of `write`.
+    fileprivate var isControlling = false
+
+    /// A transaction has begun and not ended, as far as we know. SQLite may know better.
+    private var hasTransaction = false
+    /// What made SQLite undo the transaction by itself.
+    private var undoing: ActiveObjectError?
 
     enum Mode {
         case readWrite(creates: Bool)
         /// For a file that this process may not write.
         case readOnly
+        /// For a file that nobody can write: neither locks nor a log are looked for.
+        case immutable
     }
 
-    init(path: String, mode: Mode) throws(ActiveObjectError) {
+    init(path: String, mode: Mode, interruption: Interruption = Interruption()) throws(ActiveObjectError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw ActiveObjectError(.cannotOpen, "a path that is empty or has a NUL in it names no database")
+        }
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         switch mode {
         case .readWrite(creates: true): flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         case .readWrite(creates: false): flags |= SQLITE_OPEN_READWRITE
         case .readOnly: flags |= SQLITE_OPEN_READONLY
+        case .immutable: flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
         }
         var opened: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(path, &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(Self.fileName(path, mode), &opened, flags, nil)
         guard let handle = unsafe opened else { throw ActiveObjectError(.outOfMemory, "cannot open \(path)") }
         unsafe self.handle = handle
         self.path = path
+        self.interruption = interruption
         guard code == SQLITE_OK else {
             let error = failure(code, doing: "open \(path)")
             unsafe sqlite3_close_v2(handle)
@@ -49,6 +67,27 @@ final class Connection {
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
+        setCallbacks()
+    }
+
+    /// What SQLite is told to open. It may be built to take names that begin with "file:" for URIs, with options in
+    /// them; here a path is a path.
+    private static func fileName(_ path: String, _ mode: Mode) -> String {
+        guard case .immutable = mode else { return path.hasPrefix("file:") ? "./" + path : path }
+        var name = "file:"
+        for byte in path.utf8 {
+            switch UInt8(byte) {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+                name.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: "/") where name != "file:/":
+                name += "/"
+            default:
+                let digits = String(byte, radix: 16)
+                name += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+        return name + "?immutable=1"
     }
 
     deinit {
@@ -72,22 +111,12 @@ final class Connection {
         return try body(statement)
     }
 
-    /// For who cannot work inside a closure. Each `take` needs its `giveBack`.
+    /// For who cannot work inside a closure. Each `take` needs its `giveBack`. Who needs a text whose statement is lent
+    /// gets one of his own.
     func take(_ sql: String) throws(ActiveObjectError) -> Statement {
-        uses &+= 1
-        if let statement = statements[sql] {
-            guard statement.isLent else {
-                statement.isLent = true
-                statement.lastUse = uses
-                return statement
-            }
-            return try prepare(sql)
-        }
+        if let statement = statements.take(sql) { return statement }
         let statement = try prepare(sql)
-        if statements.count >= Self.statementLimit { dropOldest() }
-        statement.isLent = true
-        statement.lastUse = uses
-        statements[sql] = statement
+        statements.add(statement)
         return statement
     }
 
@@ -101,46 +130,120 @@ final class Connection {
         statements.removeAll()
     }
 
-    private func dropOldest() {
-        let oldest = statements.lazy.filter { !$0.value.isLent }.min { $0.value.lastUse < $1.value.lastUse }
-        if let oldest { statements.removeValue(forKey: oldest.key) }
-    }
-
     private func prepare(_ sql: String) throws(ActiveObjectError) -> Statement {
         var sql = sql
         var prepared: OpaquePointer?
+        // SQLite would take a NUL for the end and leave the rest out.
+        guard !sql.utf8.contains(0) else {
+            throw ActiveObjectError(.badSQL, "cannot prepare: there is a NUL in the SQL")
+        }
         var hasMore = false
         let code = sql.withUTF8 { text in
-            // SQLite would take a NUL for the end and leave the rest out.
-            guard unsafe !text.contains(0) else { return SQLITE_MISUSE }
+            guard let count = Int32(exactly: text.count) else { return SQLITE_TOOBIG }
             return unsafe text.withMemoryRebound(to: CChar.self) { text in
                 var rest: UnsafePointer<CChar>?
                 let code = unsafe sqlite3_prepare_v3(
-                    handle, text.baseAddress, Int32(text.count), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, &rest)
-                if let rest = unsafe rest, let end = unsafe text.baseAddress.map({ unsafe $0 + text.count }) {
-                    hasMore = unsafe UnsafeBufferPointer(start: rest, count: end - rest).contains {
-                        $0 > 0x20 && $0 != UInt8(ascii: ";")
-                    }
+                    handle, text.baseAddress, count, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, &rest)
+                if code == SQLITE_OK, let rest = unsafe rest, let start = text.baseAddress {
+                    unsafe hasMore = hasStatement(rest, count - Int32(rest - start))
                 }
                 return code
             }
         }
         guard code == SQLITE_OK else { throw failure(code, doing: "prepare", sql: sql) }
         guard let statement = unsafe prepared else {
-            throw ActiveObjectError(.badSQL, "there is no statement in \"\(sql)\"", sql: sql)
+            throw ActiveObjectError(.badSQL, "there is no statement in \"\(sql.shownSQL)\"")
         }
         guard !hasMore else {
             unsafe sqlite3_finalize(statement)
             throw ActiveObjectError(
-                .badSQL, "there is more than one statement in \"\(sql)\"; run one at a time", sql: sql)
+                .badSQL, "there is more than one statement in \"\(sql.shownSQL)\"; run one at a time")
         }
         return unsafe Statement(statement, sql: sql, connection: self)
     }
 
+    /// Whether there is more than blanks and comments.
+    private func hasStatement(_ text: UnsafePointer<CChar>, _ count: Int32) -> Bool {
+        guard count > 0 else { return false }
+        var prepared: OpaquePointer?
+        let code = unsafe sqlite3_prepare_v3(handle, text, count, 0, &prepared, nil)
+        unsafe sqlite3_finalize(prepared)
+        return unsafe code != SQLITE_OK || prepared != nil
+    }
+
     /// Runs statements without parameters and without rows of interest, one after the other.
     func run(_ sql: String) throws(ActiveObjectError) {
+        if interruption.isRequested { throw stopped() }
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         if code != SQLITE_OK { throw failure(code, doing: "run", sql: sql) }
+    }
+
+    // MARK: Transactions
+
+    /// Begins a transaction that writes, unless the file is only read.
+    func begin() throws {
+        // Were one left open by what failed before, everybody after it would fail too.
+        if isInTransaction { rollBack() }
+        try control(isReadOnly ? "BEGIN" : "BEGIN IMMEDIATE")
+        hasTransaction = true
+    }
+
+    /// Begins to read one state of the file: the one of now.
+    func beginReading() throws {
+        if isInTransaction { rollBack() }
+        try control("BEGIN")
+        // BEGIN by itself picks no state yet.
+        try withStatement("SELECT 1 FROM sqlite_schema") { _ = try $0.step() }
+    }
+
+    /// Throws, and nothing was committed, if the call was cancelled or SQLite has undone the transaction already. What
+    /// is cancelled later is committed all the same.
+    func commit() throws {
+        let first = undoing
+        switch interruption.disarm() {
+        case .cancelled: throw CancellationError()
+        case .undone: throw undone(by: first)
+        case .none: break
+        }
+        try control("COMMIT")
+        hasTransaction = false
+    }
+
+    /// Undoes the transaction, if there still is one, whatever state it is in.
+    func rollBack() {
+        hasTransaction = false
+        undoing = nil
+        _ = interruption.disarm()
+        guard isInTransaction else { return }
+        // A statement in use would go on holding the state that it reads.
+        var statement = unsafe sqlite3_next_stmt(handle, nil)
+        while let one = unsafe statement {
+            if unsafe sqlite3_stmt_busy(one) != 0 { unsafe sqlite3_reset(one) }
+            unsafe statement = sqlite3_next_stmt(handle, one)
+        }
+        // All that SQLite could say against it is that it has been done.
+        _ = try? control("ROLLBACK")
+    }
+
+    /// Undoes the transaction before its closure has ended. What the closure does from here on fails.
+    func undo(because error: any Error) {
+        rollBack()
+        undoing = error as? ActiveObjectError ?? ActiveObjectError(.other, "\(error)")
+        interruption.noteUndone()
+    }
+
+    /// Runs a statement that begins or ends a transaction or a savepoint, or sets what raw SQL must not. Returns the
+    /// text that it answers with.
+    @discardableResult
+    func control(_ sql: String) throws -> String? {
+        isControlling = true
+        defer { isControlling = false }
+        return try withStatement(sql) { statement in
+            guard try statement.step() else { return nil }
+            let answer = statement.valueClass(0) == .text ? try statement.text(0) : nil
+            while try statement.step() {}
+            return answer
+        }
     }
 
     // MARK: State
@@ -151,8 +254,10 @@ final class Connection {
     /// Rows that were changed since the connection was opened, by triggers and references too.
     var totalChanges: Int { Int(unsafe sqlite3_total_changes64(handle)) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
-
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
+    var cachedStatementCount: Int { statements.count }
+    /// How often a statement was lent.
+    var uses: UInt64 { statements.uses }
 
     /// By which rule a column's texts are compared, as "BINARY"; nil if there is no such column.
     func collation(of column: String, in table: String) -> String? {
@@ -160,20 +265,6 @@ final class Connection {
         let code = unsafe sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
         guard code == SQLITE_OK, let name = unsafe name else { return nil }
         return unsafe String(cString: name)
-    }
-
-    func setBusyTimeout(milliseconds: Int32) {
-        unsafe _ = sqlite3_busy_timeout(handle, milliseconds)
-    }
-
-    /// Copies what the log holds into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the frames in the log
-    /// and those that were copied; less were copied than there are if a reader still needs the rest.
-    func checkpoint(mode: Int32) throws(ActiveObjectError) -> (inLog: Int, copied: Int) {
-        var inLog: Int32 = 0
-        var copied: Int32 = 0
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &copied)
-        guard code == SQLITE_OK else { throw failure(code, doing: "checkpoint") }
-        return (Int(inLog), Int(copied))
     }
 
     /// Stops what runs, from any thread; SQLite says so of this one call. The caller sees to it that the connection is
@@ -190,9 +281,133 @@ final class Connection {
         }
     }
 
+    // MARK: Errors
+
     /// The error for a result code, with what SQLite says of it.
     func failure(_ code: Int32, doing action: String, sql: String? = nil) -> ActiveObjectError {
+        // Not every way on which SQLite reports an error keeps what the system said.
+        let last = errno
+        let kept = unsafe sqlite3_system_errno(handle)
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"
-        return ActiveObjectError(result: code, message: said, action: action, path: path, sql: sql)
+        let error = ActiveObjectError(
+            result: code, systemError: kept == 0 && code & 0xff == SQLITE_IOERR ? last : kept,
+            message: said, action: action, path: path,
+            sql: sql
+        ) { table, column in
+            unsafe sqlite3_table_column_metadata(self.handle, "main", table, column, nil, nil, nil, nil, nil)
+                == SQLITE_OK
+        }
+        if hasTransaction, !isInTransaction, undoing == nil {
+            undoing = error
+            interruption.noteUndone()
+        }
+        return error
+    }
+
+    /// Why nothing more may run in this call.
+    func stopped() -> ActiveObjectError {
+        if interruption.reason == .undone { return undone(by: undoing) }
+        return ActiveObjectError(.interrupted, "the task was cancelled: nothing more of it is done in \(path)")
+    }
+
+    private func undone(by error: ActiveObjectError?) -> ActiveObjectError {
+        ActiveObjectError(
+            error?.code ?? .other,
+            """
+            the transaction has been undone as a whole already, and nothing can be added to it; let the error that did \
+            it leave the closure: \(error?.message ?? "unknown")
+            """, table: error?.table, column: error?.column, resultCode: error?.resultCode)
+    }
+}
+
+// MARK: - What SQLite calls
+
+extension Connection {
+    /// Steps of SQLite's machine between two questions whether to stop: well under a millisecond.
+    private static let stepsBetweenQuestions: Int32 = 10_000
+
+    private func setCallbacks() {
+        // All of them come while a call into this connection runs, which is alive then.
+        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        // An interrupt between two statements is forgotten by SQLite; this one is not.
+        unsafe sqlite3_progress_handler(
+            handle, Self.stepsBetweenQuestions,
+            { context in unsafe Connection.from(context).interruption.isRequested ? 1 : 0 }, context)
+        unsafe _ = sqlite3_busy_handler(
+            handle, { context, count in unsafe Connection.from(context).waits(afterTries: count) ? 1 : 0 }, context)
+        unsafe _ = sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                unsafe Connection.from(context).logPages = Int(pages)
+                return SQLITE_OK
+            }, context)
+        unsafe _ = sqlite3_set_authorizer(
+            handle,
+            { context, action, first, second, _, _ in
+                switch action {
+                case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: break
+                // A pragma with a value sets something.
+                case SQLITE_PRAGMA where unsafe second != nil && Connection.isReserved(pragma: first): break
+                default: return SQLITE_OK
+                }
+                return unsafe Connection.from(context).isControlling ? SQLITE_OK : SQLITE_DENY
+            }, context)
+    }
+
+    private static func from(_ context: UnsafeMutableRawPointer?) -> Connection {
+        unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+    }
+
+    /// Another program holds the file. Waits a little; false when that has been done long enough.
+    private func waits(afterTries count: Int32) -> Bool {
+        let now = ContinuousClock.now
+        if count == 0 { waitingSince = now }
+        guard !interruption.isRequested, now - (waitingSince ?? now) < patience else { return false }
+        usleep(count < 4 ? 1000 : 10_000)
+        return true
+    }
+
+    /// What this class sets and readers and writers count on.
+    private static func isReserved(pragma name: UnsafePointer<CChar>?) -> Bool {
+        guard let name = unsafe name else { return false }
+        return ["query_only", "journal_mode", "locking_mode"].contains(unsafe String(cString: name).lowercased())
+    }
+}
+
+// MARK: - The log
+
+extension Connection {
+    /// Copies what the log holds into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the frames in the log
+    /// and those that were copied, and whether the mode got what it waited for.
+    func checkpoint(mode: Int32) throws(ActiveObjectError) -> (inLog: Int, copied: Int, isDone: Bool) {
+        // SQLite keeps an interrupt that met no statement until the next one begins; this one is for nobody here.
+        if !interruption.isRequested { try? withStatement("SELECT 1") { try $0.run() } }
+        var inLog: Int32 = 0
+        var copied: Int32 = 0
+        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &copied)
+        guard code == SQLITE_OK || code & 0xff == SQLITE_BUSY else { throw failure(code, doing: "checkpoint") }
+        return (max(0, Int(inLog)), max(0, Int(copied)), code == SQLITE_OK)
+    }
+
+    /// After a commit: copies the log into the file when it has `limit` pages.
+    ///
+    /// Readers that come and go without a gap never let a log be copied whole, and it would grow without end. So one of
+    /// four times the limit waits for those that read now, a moment only, and again after each `limit` pages: a reader
+    /// that takes long must not stop the writer.
+    func tendLog(limit: Int) {
+        guard limit > 0, logPages >= limit else {
+            logPagesAtLastWait = 0
+            return
+        }
+        // What was committed is committed: an error here comes again with the next statement that it concerns.
+        guard logPages >= 4 * limit, logPages - logPagesAtLastWait >= limit else {
+            _ = try? checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
+            return
+        }
+        logPagesAtLastWait = logPages
+        let usual = patience
+        patience = min(usual, .milliseconds(100))
+        defer { patience = usual }
+        _ = try? checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
     }
 }

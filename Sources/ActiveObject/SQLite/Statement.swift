@@ -10,6 +10,7 @@ final class Statement {
     let sql: String
     /// Unowned: a connection drops its statements before it goes, and nothing else keeps one.
     private unowned let connection: Connection
+    private let interruption: Interruption
     /// Texts and blobs that fit are copied here, which is there as long as the statement is: SQLite's own copies would
     /// be one allocation each. Whoever runs the statement again binds again.
     private let arena = UnsafeMutableRawPointer.allocate(byteCount: Statement.arenaSize, alignment: 1)
@@ -23,6 +24,7 @@ final class Statement {
         unsafe self.handle = handle
         self.sql = sql
         self.connection = connection
+        interruption = connection.interruption
     }
 
     deinit {
@@ -90,6 +92,7 @@ final class Statement {
 
     /// True: there is a row. False: the statement is done.
     func step() throws(ActiveObjectError) -> Bool {
+        if interruption.isRequested { throw connection.stopped() }
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
@@ -118,6 +121,10 @@ final class Statement {
 
     // MARK: Rows
 
+    /// Whether it writes nothing.
+    var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
+
+    /// Known for sure after the first `step` only: another connection may have changed the table.
     var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
 
     func columnName(_ index: Int32) -> String {

@@ -1,0 +1,196 @@
+import Foundation
+import PushThread
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct CareTests {
+    private func logSize(_ path: String) -> Int {
+        var information = stat()
+        return stat(path + "-wal", &information) == 0 ? Int(information.st_size) : 0
+    }
+
+    // MARK: Checkpoints
+
+    @Test func `Checkpoints tell how far they came`() async throws {
+        var options = Database.Options()
+        options.checkpointPages = 0
+        try await withDatabase(options) { database in
+            var notes = (0..<1000).map { Note("note \($0)") }
+            try await notes.saveAll(in: database)
+            let passive = try await database.checkpoint()
+            #expect(passive.isComplete && passive.pagesInLog > 5 && passive.pagesCopied == passive.pagesInLog)
+            #expect(logSize(database.path) > 5 * 4096)
+            let cut = try await database.checkpoint(.truncate)
+            #expect(cut == Database.Checkpoint(pagesInLog: 0, pagesCopied: 0, isComplete: true))
+            #expect(logSize(database.path) == 0)
+        }
+    }
+
+    @Test func `A long read holds a checkpoint back until it ends`() async throws {
+        var options = Database.Options()
+        options.checkpointPages = 0
+        options.busyTimeout = .milliseconds(20)
+        try await withDatabase(options) { database in
+            var note = Note("before")
+            try await note.save(in: database)
+            let (isIn, mayGo) = (Event(), Event())
+            let reading = Task {
+                try await database.read { _ in
+                    isIn.happen()
+                    mayGo.block()
+                }
+            }
+            await isIn.wait()
+            var notes = (0..<500).map { Note("note \($0)") }
+            try await notes.saveAll(in: database)
+            for mode in [Database.CheckpointMode.passive, .full, .truncate] {
+                let held = try await database.checkpoint(mode)
+                #expect(!held.isComplete && held.pagesCopied < held.pagesInLog, "\(mode)")
+            }
+            mayGo.happen()
+            try await reading.value
+            #expect(try await database.checkpoint(.full).isComplete)
+        }
+    }
+
+    /// One read begins before the other ends, always: there is no moment at which the log could be copied by itself.
+    @Test func `The log does not grow without end under readers that come and go`() async throws {
+        var options = Database.Options()
+        options.durability = .normal
+        options.checkpointPages = 20
+        try await withDatabase(options) { database in
+            try await database.write { _ = try Note.findAll(in: $0) }
+            let isOver = Locked(false)
+            let turnover = Task {
+                var last: (mayGo: Event, task: Task<Int, any Error>)?
+                var count = 0
+                while !isOver.withLock({ $0 }) {
+                    let (isIn, mayGo) = (Event(), Event())
+                    let task = Task {
+                        try await database.read { snapshot in
+                            isIn.happen()
+                            mayGo.block()
+                            return try snapshot.rows("SELECT count(*) FROM notes").count
+                        }
+                    }
+                    await isIn.wait()
+                    last?.mayGo.happen()
+                    _ = try await last?.task.value
+                    last = (mayGo, task)
+                    count += 1
+                }
+                last?.mayGo.happen()
+                _ = try await last?.task.value
+                return count
+            }
+            var largest = 0
+            for number in 0..<1500 {
+                var note = Note("note \(number)")
+                try await note.save(in: database)
+                largest = max(largest, logSize(database.path))
+            }
+            isOver.withLock { $0 = true }
+            #expect(try await turnover.value > 10)
+            #expect(largest < 300 * 4120, "\(largest / 4120) pages")
+        }
+    }
+
+    // MARK: Backup
+
+    @Test func `A backup that is made while others write is one state, and a database by itself`() async throws {
+        var options = Database.Options()
+        options.durability = .normal
+        try await withDatabase(options) { database in
+            let filler = String(repeating: "x", count: 2000)
+            try await database.write { transaction in
+                for _ in 0..<1000 {
+                    var note = Note(filler)
+                    try note.save(in: transaction)
+                }
+                _ = try transaction.rows("CREATE TABLE pair (a, b)")
+                _ = try transaction.rows("INSERT INTO pair VALUES (0, 0)")
+            }
+            let isOver = Locked(false)
+            let writing = Task {
+                while !isOver.withLock({ $0 }) {
+                    try await database.write { transaction in
+                        _ = try transaction.rows("UPDATE pair SET a = a + 1")
+                        _ = try transaction.rows("UPDATE notes SET text = text || 'y' WHERE objectId % 100 = 0")
+                        _ = try transaction.rows("UPDATE pair SET b = b + 1")
+                    }
+                }
+            }
+            for number in 0..<5 {
+                let path = database.path + ".\(number)"
+                try await database.backup(to: path)
+                let copy = try await Database.open(path, name: nil)
+                #expect(try await copy.integrityCheck() == [])
+                #expect(try await copy.rows("SELECT count(*) FROM notes") == ["1000"])
+                #expect(try await copy.rows("SELECT a = b FROM pair") == ["1"])
+                #expect(
+                    try await copy.rows("SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"]
+                )
+                await copy.close()
+            }
+            isOver.withLock { $0 = true }
+            try await writing.value
+            let before = try Data(contentsOf: URL(filePath: database.path + ".0"))
+            #expect(await code { try await database.backup(to: database.path + ".0") } == .cannotOpen)
+            #expect(try Data(contentsOf: URL(filePath: database.path + ".0")) == before)
+            #expect(await code { try await database.backup(to: "/nowhere/a.db") } == .cannotOpen)
+            let left = try FileManager.default.contentsOfDirectory(
+                atPath: URL(filePath: database.path).deletingLastPathComponent().path())
+            #expect(left.filter { $0.contains("partial") || $0.contains("journal") } == [])
+        }
+    }
+
+    @Test func `A backup that is cancelled leaves nothing`() async throws {
+        try await withDatabase { database in
+            var notes = (0..<5000).map { Note("note \($0) " + String(repeating: "x", count: 500)) }
+            try await notes.saveAll(in: database)
+            for _ in 0..<20 {
+                let path = database.path + ".copy"
+                let backup = Task { try await database.backup(to: path) }
+                await Task.yield()
+                backup.cancel()
+                let isThere = (try? await backup.value) != nil
+                #expect((access(path, F_OK) == 0) == isThere)
+                #expect(access(path + ".partial", F_OK) != 0)
+                unlink(path)
+            }
+            try await database.write { _ in }
+        }
+    }
+
+    @Test func `A database in memory can be backed up`() async throws {
+        try await withFolder { folder in
+            let database = try await Database.open(":memory:", name: nil)
+            var note = Note("kept")
+            try await note.save(in: database)
+            try await database.backup(to: folder + "/a.db")
+            await database.close()
+            let copy = try await Database.open(folder + "/a.db", name: nil)
+            #expect(try await copy.texts() == ["kept"])
+            await copy.close()
+        }
+    }
+
+    // MARK: Checks
+
+    @Test func `A check finds rows that refer to nothing, and an index that lies`() async throws {
+        try await withFolder { folder in
+            let raw = try Connection(path: folder + "/a.db", mode: .readWrite(creates: true))
+            try raw.run(
+                """
+                CREATE TABLE parents (id INTEGER PRIMARY KEY);
+                CREATE TABLE children (id INTEGER PRIMARY KEY, parent REFERENCES parents (id));
+                INSERT INTO children VALUES (3, 7)
+                """)
+            raw.close()
+            let database = try await Database.open(folder + "/a.db", name: nil)
+            #expect(try await database.integrityCheck() == ["row 3 of children refers to no row of parents"])
+            await database.close()
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct CloseTests {
+    @Test func `Close waits for what runs and what waits, and refuses what comes later`() async throws {
+        try await withFolder { folder in
+            let database = try await Database.open(folder + "/a.db", name: nil)
+            let (isIn, mayGo) = (Event(), Event())
+            let running = Task {
+                try await database.write { transaction in
+                    isIn.happen()
+                    mayGo.block()
+                    var note = Note("first")
+                    try note.save(in: transaction)
+                }
+            }
+            await isIn.wait()
+            let waiting = (1...20).map { number in
+                Task {
+                    var note = Note("\(number)")
+                    try await note.save(in: database)
+                }
+            }
+            let reading = Task { try await database.read { _ in isIn.block() } }
+            try await reading.value
+            // From two tasks, and both come back to a database that is closed.
+            let closing = (0..<2).map { _ in
+                Task {
+                    await database.close()
+                    return await code { _ = try await database.read { _ in 1 } }
+                }
+            }
+            mayGo.happen()
+            try await running.value
+            var saved = 1
+            // Who came before the gate closed was served; who came after it was told.
+            for task in waiting {
+                switch await task.result {
+                case .success: saved += 1
+                case .failure(let error): #expect((error as? ActiveObjectError)?.code == .notOpen)
+                }
+            }
+            for task in closing { #expect(await task.value == .notOpen) }
+            await database.close()
+            #expect(await code { try await database.checkpoint() } == .notOpen)
+            #expect(await code { _ = try await database.write { _ in 1 } } == .notOpen)
+            // The log was copied and removed.
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
+            let again = try await Database.open(folder + "/a.db", name: nil)
+            #expect(try await again.texts().count == saved)
+            await again.close()
+        }
+    }
+
+    /// In a process of its own, whose threads can be counted.
+    @Test func `A database that is dropped while open gives back its threads and its file`() async throws {
+        await #expect(processExitsWith: .success) {
+            func threads() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { task in
+                    let name = try? String(contentsOfFile: "/proc/self/task/\(task)/comm", encoding: .utf8)
+                    return name?.hasPrefix("db-") == true
+                }
+            }
+            try await withFolder { folder in
+                for number in 0..<20 {
+                    let database = try await Database.open(folder + "/a.db", name: nil)
+                    var note = Note("\(number)")
+                    try await note.save(in: database)
+                    let count = try await Note.findAll(in: database).count
+                    #expect(count == number + 1)
+                }
+                // The end of a thread is no event that could be waited for.
+                while try threads() > 0 { await Task.yield() }
+                #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
+            }
+        }
+    }
+
+    @Test func `Dropping it right after the last call, or while it is opened in vain, breaks nothing`() async throws {
+        try await withFolder { folder in
+            for number in 0..<100 {
+                let database = try await Database.open(folder + "/a.db", name: nil)
+                async let one = database.read { _ in number }
+                async let other = database.write { _ in number }
+                #expect(try await one + other == 2 * number)
+                #expect(await code { _ = try await Database.open(folder, name: nil) } == .cannotOpen)
+            }
+        }
+    }
+
+    @Test func `A snapshot that is carried out of its closure ends the process, not the data`() async throws {
+        await #expect(processExitsWith: .failure) {
+            final class Smuggler: @unchecked Sendable { var snapshot: Snapshot? }
+            let database = try await Database.open(":memory:", name: nil)
+            let smuggler = Smuggler()
+            try await database.read { smuggler.snapshot = $0 }
+            _ = try Note.findAll(in: smuggler.snapshot!)
+        }
+    }
+}

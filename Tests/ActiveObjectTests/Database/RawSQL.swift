@@ -1,0 +1,88 @@
+import Dispatch
+
+@testable import ActiveObject
+
+/// A record for tests that are about transactions, not about records.
+struct Note: ActiveRecord, Equatable {
+    var objectId: Int64?
+    var text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+}
+
+extension Snapshot {
+    /// All rows of a statement, as texts separated by bars.
+    func rows(_ sql: String) throws -> [String] {
+        try connection.rows(sql)
+    }
+}
+
+extension Connection {
+    func rows(_ sql: String) throws -> [String] {
+        try withStatement(sql) { statement in
+            var rows: [String] = []
+            while try statement.step() {
+                rows.append(
+                    try (0..<statement.columnCount).map { column in
+                        switch try statement.value(Int32(column)) {
+                        case .null: "NULL"
+                        case .integer(let value): "\(value)"
+                        case .real(let value): "\(value)"
+                        case .text(let value): value
+                        case .blob(let value): "\(value.count) bytes"
+                        }
+                    }.joined(separator: "|"))
+            }
+            return rows
+        }
+    }
+}
+
+extension Database {
+    func rows(_ sql: String) async throws -> [String] {
+        try await read { try $0.rows(sql) }
+    }
+
+    func texts() async throws -> [String] {
+        try await Note.findAll(in: self).map(\.text)
+    }
+}
+
+/// Something that has happened. Closures that run on a connection's thread may block for it, tasks may await it.
+final class Event: Sendable {
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func happen() {
+        semaphore.signal()
+    }
+
+    func block() {
+        semaphore.wait()
+        semaphore.signal()
+    }
+
+    func wait() async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                self.block()
+                continuation.resume()
+            }
+        }
+    }
+}
+
+/// The code of the error that is thrown; nil if none is, or one of another kind.
+func code(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
+    await error(body)?.code
+}
+
+func error(_ body: () async throws -> Void) async -> ActiveObjectError? {
+    do {
+        try await body()
+        return nil
+    } catch {
+        return error as? ActiveObjectError
+    }
+}

@@ -1,0 +1,86 @@
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct StatementCacheTests {
+    private func connection() throws -> Connection {
+        try Connection(path: ":memory:", mode: .readWrite(creates: true))
+    }
+
+    @Test func `The texts that were used last are kept`() throws {
+        let connection = try connection()
+        let often = try connection.take("SELECT 'often'")
+        connection.giveBack(often)
+        let lent = try connection.take("SELECT 'lent'")
+        for number in 0..<500 {
+            connection.giveBack(try connection.take("SELECT \(number)"))
+            let again = try connection.take("SELECT 'often'")
+            #expect(again === often)
+            connection.giveBack(again)
+        }
+        #expect(connection.cachedStatementCount == StatementCache.limit)
+        // Older than all others, but in use.
+        connection.giveBack(lent)
+        let again = try connection.take("SELECT 'lent'")
+        #expect(again === lent)
+        connection.giveBack(again)
+    }
+
+    @Test func `More that are lent at once than are kept all work, and are let go again`() throws {
+        let connection = try connection()
+        let lent = try (0..<300).map { try connection.take("SELECT \($0)") }
+        for (number, statement) in lent.enumerated() {
+            #expect(try statement.step())
+            #expect(try statement.integer(0) == Int64(number))
+        }
+        for statement in lent { connection.giveBack(statement) }
+        connection.giveBack(try connection.take("SELECT 'one more'"))
+        #expect(connection.cachedStatementCount == StatementCache.limit)
+    }
+
+    @Test func `Who needs a text whose statement is lent gets one of his own`() throws {
+        let connection = try connection()
+        let sql = "SELECT value FROM json_each('[1,2,3]')"
+        try connection.withStatement(sql) { outer in
+            var seen: [String] = []
+            while try outer.step() {
+                let inner = try connection.rows(sql)
+                seen.append("\(try outer.integer(0)): \(inner.joined())")
+            }
+            #expect(seen == ["1: 123", "2: 123", "3: 123"])
+        }
+        #expect(connection.cachedStatementCount == 1)
+    }
+
+    /// `String` takes both for equal; SQLite does not.
+    @Test func `Texts that look the same and are not are two`() throws {
+        let connection = try connection()
+        #expect(try connection.rows("SELECT length('\u{e9}')") == ["1"])
+        #expect(try connection.rows("SELECT length('e\u{301}')") == ["2"])
+    }
+
+    @Test(arguments: [
+        "", " ; -- nothing", "SELECT 1; SELECT 2", "SELECT 1; é", "SELECT 1\u{0}", "SELECT 1; )", "SELEKT",
+    ])
+    func `What is not one statement is refused`(sql: String) throws {
+        let connection = try connection()
+        #expect { try connection.rows(sql) } throws: { ($0 as? ActiveObjectError)?.code == .badSQL }
+    }
+
+    @Test(arguments: ["SELECT 1;", "SELECT 1 ; -- done", "SELECT 1 /* é */ ;;\n\t/* end", "-- first\nSELECT 1"])
+    func `Blanks and comments around a statement are no second one`(sql: String) throws {
+        #expect(try connection().rows(sql) == ["1"])
+    }
+
+    @Test func `A cached statement follows the table when it changes`() throws {
+        let connection = try connection()
+        try connection.run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        #expect(try connection.rows("SELECT * FROM t") == ["1"])
+        try connection.run("ALTER TABLE t ADD COLUMN b DEFAULT 2")
+        #expect(try connection.rows("SELECT * FROM t") == ["1|2"])
+        try connection.run("DROP TABLE t; CREATE TABLE t (a, b, c)")
+        #expect(try connection.rows("SELECT * FROM t") == [])
+        try connection.run("DROP TABLE t")
+        #expect(throws: ActiveObjectError.self) { try connection.rows("SELECT * FROM t") }
+    }
+}

@@ -1,0 +1,133 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct CorruptionTests {
+    private static let count = 400
+
+    /// A database with an index, as bytes: the file and its log.
+    private func make(logged: Bool) async throws -> (file: [UInt8], log: [UInt8]) {
+        try await withFolder { folder in
+            var options = Database.Options()
+            options.checkpointPages = 0
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil, options: options)
+            try await database.write { transaction in
+                _ = try Note.findAll(in: transaction)
+                _ = try transaction.rows("CREATE INDEX i ON notes (text)")
+            }
+            try await database.checkpoint(.truncate)
+            for number in 0..<Self.count {
+                var note = Note("note \(number)")
+                if logged || number == 0 {
+                    try await note.save(in: database)
+                } else {
+                    var notes = (number..<Self.count).map { Note("note \($0)") }
+                    try await notes.saveAll(in: database)
+                    break
+                }
+            }
+            if !logged { try await database.checkpoint(.truncate) }
+            let file = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            let log = [UInt8](try Data(contentsOf: URL(filePath: path + "-wal")))
+            await database.close()
+            return (file, log)
+        }
+    }
+
+    private func place(_ file: [UInt8], _ log: [UInt8], in folder: String) throws -> String {
+        let path = folder + "/a.db"
+        for end in ["", "-wal", "-shm"] { unlink(path + end) }
+        try Data(file).write(to: URL(filePath: path))
+        if !log.isEmpty { try Data(log).write(to: URL(filePath: path + "-wal")) }
+        return path
+    }
+
+    /// Bytes are changed, lost and doubled: what comes of it is data or an error, never the end of the process.
+    @Test func `A damaged file is told, and breaks nothing`() async throws {
+        let (file, _) = try await make(logged: false)
+        var random = SeededRandom(seed: 5)
+        var codes: [ActiveObjectError.Code: Int] = [:]
+        try await withFolder { folder in
+            for round in 0..<160 {
+                var bytes = file
+                switch round % 4 {
+                case 0: bytes[Int.random(in: 0..<100, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
+                case 1:
+                    // The head of a page, where its cells are listed.
+                    let page = Int.random(in: 0..<file.count / 4096, using: &random) * 4096
+                    for _ in 0..<8 {
+                        bytes[page + Int.random(in: 0..<200, using: &random)] = UInt8.random(
+                            in: 0...255, using: &random)
+                    }
+                case 2: bytes.removeLast(Int.random(in: 1..<file.count, using: &random))
+                default: bytes = random.mutate(bytes, chance: 1)
+                }
+                let path = try place(bytes, [], in: folder)
+                do {
+                    let database = try await Database.open(path, name: nil)
+                    do {
+                        _ = try await database.texts()
+                        var note = Note("more")
+                        try await note.save(in: database)
+                        _ = try await database.rows("SELECT text FROM notes INDEXED BY i ORDER BY text")
+                        _ = try await database.integrityCheck()
+                    } catch let error as ActiveObjectError {
+                        codes[error.code, default: 0] += 1
+                        #expect(!error.message.contains("note "))
+                    }
+                    await database.close()
+                } catch let error as ActiveObjectError {
+                    codes[error.code, default: 0] += 1
+                }
+            }
+        }
+        #expect(codes[.corrupt, default: 0] > 30, "\(codes)")
+    }
+
+    /// Of the log, what was written whole counts; what comes after the first damaged page does not.
+    @Test(arguments: [false, true]) func `A torn or damaged log loses its end and nothing else`(torn: Bool) async throws
+    {
+        let (file, log) = try await make(logged: true)
+        try #require(log.count > 100_000)
+        var random = SeededRandom(seed: 6)
+        var counts: [Int] = []
+        try await withFolder { folder in
+            for _ in 0..<60 {
+                let place = Int.random(in: 0..<log.count, using: &random)
+                var bytes = log
+                if torn {
+                    bytes.removeLast(log.count - place)
+                } else {
+                    bytes[place] ^= UInt8.random(in: 1...255, using: &random)
+                }
+                let database = try await Database.open(try self.place(file, bytes, in: folder), name: nil)
+                let texts = try await database.texts()
+                #expect(texts == (0..<texts.count).map { "note \($0)" })
+                counts.append(texts.count)
+                var note = Note("more")
+                try await note.save(in: database)
+                #expect(try await database.integrityCheck() == [])
+                await database.close()
+            }
+        }
+        #expect(Set(counts).count > 10, "\(counts)")
+    }
+
+    @Test func `A file that is taken away while it is open is told`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil)
+            var note = Note("kept")
+            try await note.save(in: database)
+            unlink(path)
+            // What is open goes on, or says that the file has moved: it does not pretend to have saved elsewhere.
+            let outcome = await code { try await note.save(in: database) }
+            #expect(outcome == nil || outcome == .readOnly)
+            await database.close()
+            #expect(access(path, F_OK) != 0)
+        }
+    }
+}

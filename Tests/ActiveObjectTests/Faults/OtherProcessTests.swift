@@ -1,0 +1,117 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import ActiveObject
+
+/// Another program has the same file open.
+@Suite struct OtherProcessTests {
+    /// Runs statements, says so, and stays until it is killed.
+    private func hold(_ path: String, _ statements: String...) async throws -> ChildProcess {
+        let script = """
+            import signal, sqlite3, sys
+            c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+            for s in sys.argv[2:]: c.execute(s).fetchall()
+            print("held", flush=True)
+            signal.pause()
+            """
+        let child = try ChildProcess("python3", ["-c", script, path] + statements)
+        try #require(try await child.line() == "held")
+        return child
+    }
+
+    @Test func `A lock of another program is waited for as long as was asked, and then told`() async throws {
+        try await withFolder { folder in
+            var options = Database.Options()
+            options.busyTimeout = .milliseconds(200)
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil, options: options)
+            var note = Note("first")
+            try await note.save(in: database)
+            let other = try await hold(path, "BEGIN IMMEDIATE", "INSERT INTO notes (text) VALUES ('undone')")
+            let clock = ContinuousClock()
+            var thrown: ActiveObjectError?
+            let time = await clock.measure { thrown = await error { try await note.save(in: database) } }
+            #expect(thrown?.code == .busy)
+            #expect(thrown?.message.contains("locked by another program") == true)
+            #expect(time >= .milliseconds(200))
+            // Who reads is not bothered.
+            #expect(try await database.texts() == ["first"])
+            other.send(SIGKILL)
+            _ = try await other.end()
+            try await note.save(in: database)
+            #expect(try await database.texts() == ["first"])
+            await database.close()
+        }
+    }
+
+    @Test func `A reader of another program keeps its state and holds the log back, not the writer`() async throws {
+        try await withFolder { folder in
+            var options = Database.Options()
+            options.busyTimeout = .milliseconds(50)
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil, options: options)
+            var note = Note("first")
+            try await note.save(in: database)
+            let other = try await hold(path, "BEGIN", "SELECT * FROM notes")
+            var more = Note("second")
+            try await more.save(in: database)
+            #expect(try await database.checkpoint(.truncate).isComplete == false)
+            other.send(SIGKILL)
+            _ = try await other.end()
+            #expect(try await database.checkpoint(.truncate).isComplete)
+            await database.close()
+        }
+    }
+
+    @Test func `Two programs that write at the same time lose nothing`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil)
+            try await database.write { transaction in
+                _ = try transaction.rows("CREATE TABLE counter (n INTEGER)")
+                _ = try transaction.rows("INSERT INTO counter VALUES (0)")
+            }
+            let script = """
+                import sqlite3, sys
+                c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
+                for i in range(100):
+                    c.execute("BEGIN IMMEDIATE")
+                    n = c.execute("SELECT n FROM counter").fetchone()[0]
+                    c.execute("UPDATE counter SET n = ?", (n + 1,))
+                    c.execute("COMMIT")
+                """
+            let other = try ChildProcess("python3", ["-c", script, path])
+            for _ in 0..<100 {
+                try await database.write { transaction in
+                    let count = Int(try transaction.rows("SELECT n FROM counter")[0]) ?? 0
+                    _ = try transaction.rows("UPDATE counter SET n = \(count + 1)")
+                }
+            }
+            let ended = try await other.end()
+            #expect(ended.status == 0, "\(ended.errors)")
+            #expect(try await database.rows("SELECT n FROM counter") == ["200"])
+            await database.close()
+        }
+    }
+
+    @Test func `A table that another program changes is seen by statements that were prepared before`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/a.db"
+            let database = try await Database.open(path, name: nil)
+            try await database.write { _ = try $0.rows("CREATE TABLE t (a)") }
+            try await database.write { _ = try $0.rows("INSERT INTO t VALUES (1)") }
+            for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1"]) }
+            let ended = try await ChildProcess.run(
+                "python3",
+                [
+                    "-c",
+                    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')",
+                    path,
+                ])
+            #expect(ended.status == 0, "\(ended.errors)")
+            for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1|7"]) }
+            await database.close()
+        }
+    }
+}
