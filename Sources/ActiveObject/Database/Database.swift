@@ -75,12 +75,12 @@ public final class Database: Sendable {
 
     deinit {
         guard gate.beginClosing() else { return }
-        Self.end(readers, writer)
+        Self.end(readers, writer, feed)
     }
 
     /// Nobody waits for the threads of a database that was dropped; nobody calls them either.
-    private static func end(_ readers: [ConnectionActor], _ writer: ConnectionActor) {
-        Task.detached { await close(readers, writer) }
+    private static func end(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) {
+        Task.detached { await close(readers, writer, feed) }
     }
 
     /// Waits for the calls that run or wait, copies the log into the file and ends the threads. Calls that come later
@@ -88,11 +88,11 @@ public final class Database: Sendable {
     public func close() async {
         await gate.close {
             OpenDatabases.remove(self)
-            await Self.close(readers, writer)
+            await Self.close(readers, writer, feed)
         }
     }
 
-    private static func close(_ readers: [ConnectionActor], _ writer: ConnectionActor) async {
+    private static func close(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) async {
         // The writer last: the last connection to close copies the log and removes it.
         for connection in readers + [writer] {
             await connection.close()

@@ -30,20 +30,20 @@ extension Query {
     /// and if one row breaks them, none is changed. A version column counts, and the date of the last save is set,
     /// as for any other change.
     @discardableResult
-    public func update(_ changes: Change<Record>..., in transaction: Transaction) throws -> Int {
+    public func update(_ changes: Assignment<Record>..., in transaction: Transaction) throws -> Int {
         try update(changes, in: transaction)
     }
 
     @discardableResult
-    public func update(_ changes: Change<Record>..., in database: Database? = nil) async throws -> Int {
+    public func update(_ changes: Assignment<Record>..., in database: Database? = nil) async throws -> Int {
         try await (database ?? Record.database()).write { try update(changes, in: $0) }
     }
 
     @discardableResult
-    public func update(_ changes: [Change<Record>], in transaction: Transaction) throws -> Int {
+    public func update(_ changes: [Assignment<Record>], in transaction: Transaction) throws -> Int {
         guard !changes.isEmpty else { return 0 }
         let table = try transaction.table(of: Record.self)
-        let all = changes + (try Change.implied(beside: changes, in: table))
+        let all = changes + (try Assignment.implied(beside: changes, in: table))
         var text = SQLText("UPDATE \(table.name.quotedName) SET ")
         for (index, change) in all.enumerated() {
             if index > 0 { text.append(", ") }
@@ -66,7 +66,7 @@ extension Query {
 }
 
 /// What `update` does to one column.
-public struct Change<Record: ActiveRecord>: Sendable {
+public struct Assignment<Record: ActiveRecord>: Sendable {
     fileprivate enum Step: Sendable {
         case set(any Sendable)
         case increment(Int64, within: ClosedRange<Int64>)
@@ -76,28 +76,28 @@ public struct Change<Record: ActiveRecord>: Sendable {
     fileprivate let column: ColumnPath<Record>
     fileprivate let step: Step
 
-    public static func set<Value: Sendable>(_ column: WritableKeyPath<Record, Value>, to value: Value) -> Change {
-        Change(column: .property(column), step: .set(value))
+    public static func set<Value: Sendable>(_ column: WritableKeyPath<Record, Value>, to value: Value) -> Assignment {
+        Assignment(column: .property(column), step: .set(value))
     }
 
     /// Adds to what is there. If the sum of one row does not fit the property, `update` throws `outOfRange`.
     public static func increment<Value: FixedWidthInteger>(
         _ column: WritableKeyPath<Record, Value>, by amount: Int64 = 1
-    ) -> Change {
+    ) -> Assignment {
         let range = Int64(clamping: Value.min)...Int64(clamping: Value.max)
-        return Change(column: .property(column), step: .increment(amount, within: range))
+        return Assignment(column: .property(column), step: .increment(amount, within: range))
     }
 
     /// The same where the column is not nil; nil stays nil.
     public static func increment<Value: FixedWidthInteger>(
         _ column: WritableKeyPath<Record, Value?>, by amount: Int64 = 1
-    ) -> Change {
+    ) -> Assignment {
         let range = Int64(clamping: Value.min)...Int64(clamping: Value.max)
-        return Change(column: .property(column), step: .increment(amount, within: range))
+        return Assignment(column: .property(column), step: .increment(amount, within: range))
     }
 
-    public static func increment(_ column: WritableKeyPath<Record, Double>, by amount: Double) -> Change {
-        Change(column: .property(column), step: .add(amount))
+    public static func increment(_ column: WritableKeyPath<Record, Double>, by amount: Double) -> Assignment {
+        Assignment(column: .property(column), step: .add(amount))
     }
 
     fileprivate var canOverflow: Bool {
@@ -106,11 +106,11 @@ public struct Change<Record: ActiveRecord>: Sendable {
 
     /// What every change of a row brings with it, unless the caller says it.
     fileprivate static func implied(
-        beside changes: [Change], in table: Table<Record>
-    ) throws(ActiveObjectError) -> [Change] {
+        beside changes: [Assignment], in table: Table<Record>
+    ) throws(ActiveObjectError) -> [Assignment] {
         var named: Set<String> = []
         for change in changes { named.insert(try change.column.field(in: table).column) }
-        var implied: [Change] = []
+        var implied: [Assignment] = []
         if let version = Record.versionColumn, !named.contains(try table.field(version).column) {
             implied.append(.increment(version))
         }
@@ -123,7 +123,7 @@ public struct Change<Record: ActiveRecord>: Sendable {
 
 extension SQLText {
     fileprivate mutating func append<Record>(
-        _ change: Change<Record>, in table: Table<Record>
+        _ change: Assignment<Record>, in table: Table<Record>
     ) throws(ActiveObjectError) {
         let field = try change.column.field(in: table)
         let name = field.column.quotedName

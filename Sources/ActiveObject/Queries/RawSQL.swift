@@ -30,10 +30,10 @@ extension Snapshot {
     ) throws -> Result {
         try connection.withStatement(sql) { statement in
             guard statement.columnCount > 0 else {
-                throw ActiveObjectError(.badSQL, "\"\(sql)\" gives no rows: run it in a write", sql: sql)
+                throw ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" gives no rows: run it in a write")
             }
             guard self is Transaction || statement.isReadOnly else {
-                throw ActiveObjectError(.readOnly, "\"\(sql)\" writes, and this is a read: use write", sql: sql)
+                throw ActiveObjectError(.readOnly, "\"\(sql.shownSQL)\" writes, and this is a read: use write")
             }
             try statement.bind(arguments)
             return try body(statement)
@@ -63,8 +63,7 @@ extension Transaction {
         try connection.withStatement(sql) { statement in
             guard !sql.isTransactionControl else {
                 throw ActiveObjectError(
-                    .badSQL, "\"\(sql)\" would end or nest the transaction that it runs in: use write and savepoint",
-                    sql: sql)
+                    .badSQL, "\"\(sql.shownSQL)\" would end or nest the transaction that it runs in: use write and savepoint")
             }
             try statement.bind(arguments)
             // SQLite's number stays that of the statement before if this one is none that changes rows.

@@ -43,7 +43,7 @@ extension Statement {
             var bound: Set<Int32> = []
             for (name, value) in values {
                 guard let index = parameterIndex(name) ?? parameterIndex(":" + name) else {
-                    throw ActiveObjectError(.badSQL, "there is no parameter \(name) in \"\(sql)\"", sql: sql)
+                    throw ActiveObjectError(.badSQL, "there is no parameter \(name) in \"\(sql.shownSQL)\"")
                 }
                 try bind(value, at: index, named: name)
                 bound.insert(index)
@@ -61,6 +61,6 @@ extension Statement {
     }
 
     private func wrongCount(_ count: Int) -> ActiveObjectError {
-        ActiveObjectError(.badSQL, "\"\(sql)\" takes \(parameterCount) values and was given \(count)", sql: sql)
+        ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" takes \(parameterCount) values and was given \(count)")
     }
 }

@@ -6,7 +6,7 @@
 //     try joe.save(changedSince: before, in: transaction)
 
 /// A column that differs between two values of a record.
-public struct Change: Hashable, Sendable, CustomStringConvertible {
+public struct ColumnChange: Hashable, Sendable, CustomStringConvertible {
     public let column: String
     public let old: SQLValue
     public let new: SQLValue
@@ -23,7 +23,7 @@ public struct Change: Hashable, Sendable, CustomStringConvertible {
     public var description: String { isPrivate ? "\(column): changed" : "\(column): \(old) to \(new)" }
 }
 
-extension Change: CustomReflectable {
+extension ColumnChange: CustomReflectable {
     /// `dump`, and a failed expectation in a test, show what a mirror does.
     public var customMirror: Mirror {
         Mirror(self, children: ["change": description])
@@ -32,14 +32,14 @@ extension Change: CustomReflectable {
 
 extension ActiveRecord {
     /// What differs between an earlier value and this one, but for `objectId`; in the order of the properties.
-    public func changes(from original: Self) throws -> [Change] {
+    public func changes(from original: Self) throws -> [ColumnChange] {
         let table = try Tables.table(of: Self.self)
         return try table.changes(from: original, to: self)
     }
 
     /// What differs between the row as it is and this record. Of a record that was never saved all columns do. Throws
     /// `notFound` if the row is gone.
-    public func changes(in snapshot: Snapshot) throws -> [Change] {
+    public func changes(in snapshot: Snapshot) throws -> [ColumnChange] {
         let table = try snapshot.table(of: Self.self)
         guard let objectId else { return try table.changes(from: nil, to: self) }
         guard let row = try Self.find(objectId, in: snapshot) else {
@@ -49,7 +49,7 @@ extension ActiveRecord {
         return try table.changes(from: row, to: self)
     }
 
-    public func changes(in database: Database? = nil) async throws -> [Change] {
+    public func changes(in database: Database? = nil) async throws -> [ColumnChange] {
         let record = self
         return try await (database ?? Self.database()).read { try record.changes(in: $0) }
     }
@@ -100,10 +100,10 @@ extension Table {
         }
     }
 
-    fileprivate func changes(from old: Record?, to new: Record) throws -> [Change] {
+    fileprivate func changes(from old: Record?, to new: Record) throws -> [ColumnChange] {
         try compare(old, new).map {
             let field = fields[$0.column]
-            return Change(column: field.column, old: $0.old, new: $0.new, isPrivate: field.isPrivate)
+            return ColumnChange(column: field.column, old: $0.old, new: $0.new, isPrivate: field.isPrivate)
         }
     }
 

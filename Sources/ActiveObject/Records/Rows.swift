@@ -37,7 +37,7 @@ extension Table {
         } catch {
             throw ActiveObjectError(
                 .badSQL, "a statement of \(name) has no parameter ?\(index): an override must take all of them",
-                table: name, sql: statement.sql)
+                table: name)
         }
     }
 

@@ -121,9 +121,6 @@ final class Statement {
 
     // MARK: Rows
 
-    /// Whether it writes nothing.
-    var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
-
     /// Known for sure after the first `step` only: another connection may have changed the table.
     var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
 

@@ -50,8 +50,8 @@ extension Connection {
             )
         }
         guard try pending(of: migrations) > 0 else { return }
-        try run("PRAGMA foreign_keys = 0")
-        defer { try? run("PRAGMA foreign_keys = 1") }
+        try control("PRAGMA foreign_keys = 0")
+        defer { _ = try? control("PRAGMA foreign_keys = 1") }
         while try runNext(of: migrations) {}
     }
 

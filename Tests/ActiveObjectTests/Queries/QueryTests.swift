@@ -92,7 +92,7 @@ import Testing
             #expect(after.map(\.small) == [255, 2] && after.map(\.big) == [nil, .max])
             #expect(after.map(\.share) == [0.5, 0.5] && after.map(\.sex) == [.female, .female])
             #expect(after.map(\.version) == versions.map { $0 + 1 } && after.allSatisfy { $0.changed != nil })
-            for change in [Change<Counter>.increment(\.small), .increment(\.big), .increment(\.small, by: -3)] {
+            for change in [Assignment<Counter>.increment(\.small), .increment(\.big), .increment(\.small, by: -3)] {
                 let error = await #expect(throws: ActiveObjectError.self) {
                     try await Counter.query.update(change, in: database)
                 }

@@ -33,10 +33,10 @@ private struct Account: ActiveRecord, Equatable {
         after.since = Date(timeIntervalSince1970: 0)
         #expect(
             try after.changes(from: before) == [
-                Change(column: "saldo", old: 0.0, new: 2.0),
-                Change(column: "secret", old: "x", new: nil, isPrivate: true),
-                Change(column: "address", old: #"{"city":"Bonn"}"#, new: #"{"city":"Rome"}"#),
-                Change(column: "since", old: nil, new: "1970-01-01T00:00:00.000Z"),
+                ColumnChange(column: "saldo", old: 0.0, new: 2.0),
+                ColumnChange(column: "secret", old: "x", new: nil, isPrivate: true),
+                ColumnChange(column: "address", old: #"{"city":"Bonn"}"#, new: #"{"city":"Rome"}"#),
+                ColumnChange(column: "since", old: nil, new: "1970-01-01T00:00:00.000Z"),
             ])
     }
 
