@@ -127,13 +127,13 @@ import Testing
         var options = Database.Options()
         options.durability = .normal
         try await withDatabase(options) { database in
-            try await database.write { _ = try $0.rows("CREATE TABLE t (n INTEGER PRIMARY KEY)") }
+            try await database.write { _ = try $0.texts(of: "CREATE TABLE t (n INTEGER PRIMARY KEY)") }
             let isOver = Locked(false)
             let bystander = Task {
                 var count = 0
                 while !isOver.withLock({ $0 }) {
-                    try await database.write { _ = try $0.rows("SELECT count(*) FROM t") }
-                    _ = try await database.read { try $0.rows("SELECT count(*) FROM t") }
+                    try await database.write { _ = try $0.texts(of: "SELECT count(*) FROM t") }
+                    _ = try await database.read { try $0.texts(of: "SELECT count(*) FROM t") }
                     count += 1
                 }
                 return count
@@ -145,9 +145,9 @@ import Testing
                 let spin = Int.random(in: 0..<2000, using: &random)
                 let writing = Task {
                     try await database.write { transaction in
-                        _ = try transaction.rows("INSERT INTO t VALUES (\(number))")
+                        _ = try transaction.texts(of: "INSERT INTO t VALUES (\(number))")
                         if waits { isIn.happen() }
-                        _ = try transaction.rows("SELECT count(*) FROM t")
+                        _ = try transaction.texts(of: "SELECT count(*) FROM t")
                     }
                 }
                 if waits { await isIn.wait() }
@@ -160,7 +160,7 @@ import Testing
             }
             isOver.withLock { $0 = true }
             #expect(try await bystander.value > 0)
-            #expect(try await Set(database.rows("SELECT n FROM t")) == returned)
+            #expect(try await Set(database.texts(of: "SELECT n FROM t")) == returned)
             // Both outcomes were met, or the test shows nothing.
             #expect(returned.count > 0 && returned.count < 2000)
         }

@@ -71,7 +71,7 @@ import Testing
                         try await database.read { snapshot in
                             isIn.happen()
                             mayGo.block()
-                            return try snapshot.rows("SELECT count(*) FROM notes").count
+                            return try snapshot.texts(of: "SELECT count(*) FROM notes").count
                         }
                     }
                     await isIn.wait()
@@ -108,16 +108,16 @@ import Testing
                     var note = Note(filler)
                     try note.save(in: transaction)
                 }
-                _ = try transaction.rows("CREATE TABLE pair (a, b)")
-                _ = try transaction.rows("INSERT INTO pair VALUES (0, 0)")
+                _ = try transaction.texts(of: "CREATE TABLE pair (a, b)")
+                _ = try transaction.texts(of: "INSERT INTO pair VALUES (0, 0)")
             }
             let isOver = Locked(false)
             let writing = Task {
                 while !isOver.withLock({ $0 }) {
                     try await database.write { transaction in
-                        _ = try transaction.rows("UPDATE pair SET a = a + 1")
-                        _ = try transaction.rows("UPDATE notes SET text = text || 'y' WHERE objectId % 100 = 0")
-                        _ = try transaction.rows("UPDATE pair SET b = b + 1")
+                        _ = try transaction.texts(of: "UPDATE pair SET a = a + 1")
+                        _ = try transaction.texts(of: "UPDATE notes SET text = text || 'y' WHERE objectId % 100 = 0")
+                        _ = try transaction.texts(of: "UPDATE pair SET b = b + 1")
                     }
                 }
             }
@@ -126,10 +126,10 @@ import Testing
                 try await database.backup(to: path)
                 let copy = try await Database.open(path, name: nil)
                 #expect(try await copy.integrityCheck() == [])
-                #expect(try await copy.rows("SELECT count(*) FROM notes") == ["1000"])
-                #expect(try await copy.rows("SELECT a = b FROM pair") == ["1"])
+                #expect(try await copy.texts(of: "SELECT count(*) FROM notes") == ["1000"])
+                #expect(try await copy.texts(of: "SELECT a = b FROM pair") == ["1"])
                 #expect(
-                    try await copy.rows("SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"]
+                    try await copy.texts(of: "SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"]
                 )
                 await copy.close()
             }

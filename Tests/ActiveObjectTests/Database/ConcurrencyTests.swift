@@ -140,9 +140,9 @@ import Testing
         options.checkpointPages = 20
         try await withDatabase(options) { database in
             try await database.write { transaction in
-                _ = try transaction.rows(
+                _ = try transaction.texts(of: 
                     "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
-                for id in 0..<10 { _ = try transaction.rows("INSERT INTO accounts VALUES (\(id), 100)") }
+                for id in 0..<10 { _ = try transaction.texts(of: "INSERT INTO accounts VALUES (\(id), 100)") }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for writer in 0..<4 {
@@ -150,16 +150,16 @@ import Testing
                         for number in 0..<100 {
                             let (from, to) = ((writer + number) % 10, (writer * 3 + number * 7) % 10)
                             try await database.write { transaction in
-                                _ = try transaction.rows("UPDATE accounts SET money = money - 3 WHERE id = \(from)")
-                                _ = try transaction.rows("UPDATE accounts SET money = money + 3 WHERE id = \(to)")
+                                _ = try transaction.texts(of: "UPDATE accounts SET money = money - 3 WHERE id = \(from)")
+                                _ = try transaction.texts(of: "UPDATE accounts SET money = money + 3 WHERE id = \(to)")
                             }
                         }
                     }
                     group.addTask {
                         for _ in 0..<100 {
                             let (sum, again) = try await database.read { snapshot in
-                                let sum = try snapshot.rows("SELECT sum(money) FROM accounts")
-                                let ids = try snapshot.rows("SELECT money FROM accounts").compactMap { Int($0) }
+                                let sum = try snapshot.texts(of: "SELECT sum(money) FROM accounts")
+                                let ids = try snapshot.texts(of: "SELECT money FROM accounts").compactMap { Int($0) }
                                 return (sum, ids.reduce(0, +))
                             }
                             #expect(sum == ["1000"] && again == 1000)

@@ -14,13 +14,13 @@ struct Note: ActiveRecord, Equatable {
 
 extension Snapshot {
     /// All rows of a statement, as texts separated by bars.
-    func rows(_ sql: String) throws -> [String] {
-        try connection.rows(sql)
+    func texts(of sql: String) throws -> [String] {
+        try connection.texts(of: sql)
     }
 }
 
 extension Connection {
-    func rows(_ sql: String) throws -> [String] {
+    func texts(of sql: String) throws -> [String] {
         try withStatement(sql) { statement in
             var rows: [String] = []
             while try statement.step() {
@@ -41,8 +41,8 @@ extension Connection {
 }
 
 extension Database {
-    func rows(_ sql: String) async throws -> [String] {
-        try await read { try $0.rows(sql) }
+    func texts(of sql: String) async throws -> [String] {
+        try await read { try $0.texts(of: sql) }
     }
 
     func texts() async throws -> [String] {

@@ -44,7 +44,7 @@ import Testing
         try connection.withStatement(sql) { outer in
             var seen: [String] = []
             while try outer.step() {
-                let inner = try connection.rows(sql)
+                let inner = try connection.texts(of: sql)
                 seen.append("\(try outer.integer(0)): \(inner.joined())")
             }
             #expect(seen == ["1: 123", "2: 123", "3: 123"])
@@ -55,8 +55,8 @@ import Testing
     /// `String` takes both for equal; SQLite does not.
     @Test func `Texts that look the same and are not are two`() throws {
         let connection = try connection()
-        #expect(try connection.rows("SELECT length('\u{e9}')") == ["1"])
-        #expect(try connection.rows("SELECT length('e\u{301}')") == ["2"])
+        #expect(try connection.texts(of: "SELECT length('\u{e9}')") == ["1"])
+        #expect(try connection.texts(of: "SELECT length('e\u{301}')") == ["2"])
     }
 
     @Test(arguments: [
@@ -64,23 +64,23 @@ import Testing
     ])
     func `What is not one statement is refused`(sql: String) throws {
         let connection = try connection()
-        #expect { try connection.rows(sql) } throws: { ($0 as? ActiveObjectError)?.code == .badSQL }
+        #expect { try connection.texts(of: sql) } throws: { ($0 as? ActiveObjectError)?.code == .badSQL }
     }
 
     @Test(arguments: ["SELECT 1;", "SELECT 1 ; -- done", "SELECT 1 /* é */ ;;\n\t/* end", "-- first\nSELECT 1"])
     func `Blanks and comments around a statement are no second one`(sql: String) throws {
-        #expect(try connection().rows(sql) == ["1"])
+        #expect(try connection().texts(of: sql) == ["1"])
     }
 
     @Test func `A cached statement follows the table when it changes`() throws {
         let connection = try connection()
         try connection.run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
-        #expect(try connection.rows("SELECT * FROM t") == ["1"])
+        #expect(try connection.texts(of: "SELECT * FROM t") == ["1"])
         try connection.run("ALTER TABLE t ADD COLUMN b DEFAULT 2")
-        #expect(try connection.rows("SELECT * FROM t") == ["1|2"])
+        #expect(try connection.texts(of: "SELECT * FROM t") == ["1|2"])
         try connection.run("DROP TABLE t; CREATE TABLE t (a, b, c)")
-        #expect(try connection.rows("SELECT * FROM t") == [])
+        #expect(try connection.texts(of: "SELECT * FROM t") == [])
         try connection.run("DROP TABLE t")
-        #expect(throws: ActiveObjectError.self) { try connection.rows("SELECT * FROM t") }
+        #expect(throws: ActiveObjectError.self) { try connection.texts(of: "SELECT * FROM t") }
     }
 }

@@ -60,7 +60,7 @@ import Testing
         try await withDatabase { database in
             try await database.write { transaction in
                 _ = try Note.findAll(in: transaction)
-                _ = try transaction.rows(
+                _ = try transaction.texts(of: 
                     "CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
                 )
             }
@@ -97,13 +97,13 @@ import Testing
                 try await database.write { transaction in
                     var note = Note("undone")
                     try note.save(in: transaction)
-                    _ = try transaction.rows(sql)
+                    _ = try transaction.texts(of: sql)
                 }
             }
             #expect(thrown?.code == .badSQL, "\(thrown?.message ?? "ran")")
             let left = try await database.texts()
             #expect(left == [])
-            #expect(await code { _ = try await database.read { try $0.rows(sql) } } == .badSQL)
+            #expect(await code { _ = try await database.read { try $0.texts(of: sql) } } == .badSQL)
         }
     }
 
@@ -118,15 +118,15 @@ import Testing
                     """)
             }
             let thrown = await code {
-                try await database.write { _ = try $0.rows("INSERT INTO children VALUES (1, 7)") }
+                try await database.write { _ = try $0.texts(of: "INSERT INTO children VALUES (1, 7)") }
             }
             #expect(thrown == .brokenReference)
-            #expect(try await database.rows("SELECT * FROM children") == [])
+            #expect(try await database.texts(of: "SELECT * FROM children") == [])
             try await database.write { transaction in
-                _ = try transaction.rows("INSERT INTO children VALUES (1, 7)")
-                _ = try transaction.rows("INSERT INTO parents VALUES (7)")
+                _ = try transaction.texts(of: "INSERT INTO children VALUES (1, 7)")
+                _ = try transaction.texts(of: "INSERT INTO parents VALUES (7)")
             }
-            #expect(try await database.rows("SELECT * FROM children") == ["1|7"])
+            #expect(try await database.texts(of: "SELECT * FROM children") == ["1|7"])
         }
     }
 
@@ -139,7 +139,7 @@ import Testing
                     // Taken and never given back.
                     let statement = try transaction.connection.take("SELECT * FROM notes")
                     _ = try statement.step()
-                    _ = try transaction.rows("DELETE FROM notes WHERE objectId > 50")
+                    _ = try transaction.texts(of: "DELETE FROM notes WHERE objectId > 50")
                     throw Stop()
                 }
             }

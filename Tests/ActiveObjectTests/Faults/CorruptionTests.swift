@@ -16,7 +16,7 @@ import Testing
             let database = try await Database.open(path, name: nil, options: options)
             try await database.write { transaction in
                 _ = try Note.findAll(in: transaction)
-                _ = try transaction.rows("CREATE INDEX i ON notes (text)")
+                _ = try transaction.texts(of: "CREATE INDEX i ON notes (text)")
             }
             try await database.checkpoint(.truncate)
             for number in 0..<Self.count {
@@ -72,7 +72,7 @@ import Testing
                         _ = try await database.texts()
                         var note = Note("more")
                         try await note.save(in: database)
-                        _ = try await database.rows("SELECT text FROM notes INDEXED BY i ORDER BY text")
+                        _ = try await database.texts(of: "SELECT text FROM notes INDEXED BY i ORDER BY text")
                         _ = try await database.integrityCheck()
                     } catch let error as ActiveObjectError {
                         codes[error.code, default: 0] += 1

@@ -50,11 +50,11 @@ import Testing
         let damage = try await database.integrityCheck()
         #expect(damage == [])
         let (entries, sums) = try await database.read { snapshot in
-            let tables = try snapshot.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            let tables = try snapshot.texts(of: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             guard tables.contains("crash_sums") else { return ([String](), [String]()) }
             return (
-                try snapshot.rows("SELECT number, part, length(payload) FROM crash_entries ORDER BY objectId"),
-                try snapshot.rows("SELECT number, parts, checksum FROM crash_sums ORDER BY objectId")
+                try snapshot.texts(of: "SELECT number, part, length(payload) FROM crash_entries ORDER BY objectId"),
+                try snapshot.texts(of: "SELECT number, parts, checksum FROM crash_sums ORDER BY objectId")
             )
         }
         var found: [(number: Int64, parts: Int, checksum: Int64)] = []

@@ -69,8 +69,8 @@ import Testing
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)
             try await database.write { transaction in
-                _ = try transaction.rows("CREATE TABLE counter (n INTEGER)")
-                _ = try transaction.rows("INSERT INTO counter VALUES (0)")
+                _ = try transaction.texts(of: "CREATE TABLE counter (n INTEGER)")
+                _ = try transaction.texts(of: "INSERT INTO counter VALUES (0)")
             }
             let script = """
                 import sqlite3, sys
@@ -84,13 +84,13 @@ import Testing
             let other = try ChildProcess("python3", ["-c", script, path])
             for _ in 0..<100 {
                 try await database.write { transaction in
-                    let count = Int(try transaction.rows("SELECT n FROM counter")[0]) ?? 0
-                    _ = try transaction.rows("UPDATE counter SET n = \(count + 1)")
+                    let count = Int(try transaction.texts(of: "SELECT n FROM counter")[0]) ?? 0
+                    _ = try transaction.texts(of: "UPDATE counter SET n = \(count + 1)")
                 }
             }
             let ended = try await other.end()
             #expect(ended.status == 0, "\(ended.errors)")
-            #expect(try await database.rows("SELECT n FROM counter") == ["200"])
+            #expect(try await database.texts(of: "SELECT n FROM counter") == ["200"])
             await database.close()
         }
     }
@@ -99,9 +99,9 @@ import Testing
         try await withFolder { folder in
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)
-            try await database.write { _ = try $0.rows("CREATE TABLE t (a)") }
-            try await database.write { _ = try $0.rows("INSERT INTO t VALUES (1)") }
-            for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1"]) }
+            try await database.write { _ = try $0.texts(of: "CREATE TABLE t (a)") }
+            try await database.write { _ = try $0.texts(of: "INSERT INTO t VALUES (1)") }
+            for _ in 0..<4 { #expect(try await database.texts(of: "SELECT * FROM t") == ["1"]) }
             let ended = try await ChildProcess.run(
                 "python3",
                 [
@@ -110,7 +110,7 @@ import Testing
                     path,
                 ])
             #expect(ended.status == 0, "\(ended.errors)")
-            for _ in 0..<4 { #expect(try await database.rows("SELECT * FROM t") == ["1|7"]) }
+            for _ in 0..<4 { #expect(try await database.texts(of: "SELECT * FROM t") == ["1|7"]) }
             await database.close()
         }
     }

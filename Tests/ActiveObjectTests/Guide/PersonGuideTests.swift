@@ -4,7 +4,7 @@ import Testing
 
 // The examples of Documentation/ActiveObject.md, in its order. `GuideTextTests` holds the page against this folder.
 
-struct PersonGuide {
+@Suite struct PersonGuideTests {
     struct Person: ActiveRecord, Codable, Equatable {
         enum Sex: String, Codable { case female, male }
 
@@ -20,11 +20,7 @@ struct PersonGuide {
         var rating: Float = 0
         var birthdate: Date?
     }
-}
 
-private typealias Person = PersonGuide.Person
-
-@Suite struct PersonGuideTests {
     @Test func `The first example`() async throws {
         try await withFolder { folder in
             let path = folder + "/people.db"

@@ -1,11 +1,11 @@
 import ActiveObject
 import Testing
 
-private struct Note: ActiveRecord, Equatable {
+private struct Memo: ActiveRecord, Equatable {
     var objectId: Int64?
     var text: String
     var version = 0
-    static var versionColumn: WritableKeyPath<Note, Int>? { \.version }
+    static var versionColumn: WritableKeyPath<Memo, Int>? { \.version }
 }
 
 @Suite struct RemoveTests {
@@ -50,7 +50,7 @@ private struct Note: ActiveRecord, Equatable {
 
     @Test func `A stale record is not removed, and nothing with it`() async throws {
         try await withDatabase { database in
-            var notes = [Note(text: "a"), Note(text: "b")]
+            var notes = [Memo(text: "a"), Memo(text: "b")]
             try await notes.saveAll(in: database)
             var newer = notes[1]
             try await newer.save(in: database)
@@ -64,7 +64,7 @@ private struct Note: ActiveRecord, Equatable {
             }
             #expect(error?.code == .stale)
             #expect(error?.index == 1)
-            #expect(try await Note.findAll(in: database) == [notes[0], newer])
+            #expect(try await Memo.findAll(in: database) == [notes[0], newer])
 
             #expect(try await newer.remove(in: database))
             #expect(try await !notes[1].remove(in: database))
