@@ -29,14 +29,14 @@ public final class Transaction: Snapshot {
         depth += 1
         defer { depth -= 1 }
         let name = "s\(depth)"
-        let preparedBefore = prepared.count
+        let preparedBefore = prepared
         try connection.withStatement("SAVEPOINT \(name)") { try $0.run() }
         do {
             let result = try body()
             try connection.withStatement("RELEASE \(name)") { try $0.run() }
             return result
         } catch {
-            prepared.removeSubrange(min(preparedBefore, prepared.count)...)
+            prepared = preparedBefore
             if connection.isInTransaction {
                 try? connection.withStatement("ROLLBACK TO \(name)") { try $0.run() }
                 try? connection.withStatement("RELEASE \(name)") { try $0.run() }
