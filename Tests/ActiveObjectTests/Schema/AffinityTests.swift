@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test(arguments: [
-        SQLValue.null, 0, .integer(.min), .integer(.max), 1.5, .real(-.infinity), .real(.infinity), .real(.leastNonzeroMagnitude), "",
+        SQLValue.null, 0, .integer(.min), .integer(.max), 1.5, .real(-.infinity), .real(.infinity),
+        .real(.leastNonzeroMagnitude), "",
         "it's", "🦉\n\"", .blob(Data()), .blob(Data([0, 0x7f, 0xff])),
     ])
     func `A default is written so that SQLite reads the same`(value: SQLValue) throws {
