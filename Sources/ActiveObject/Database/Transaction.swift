@@ -40,14 +40,14 @@ public final class Transaction: Snapshot {
         depth += 1
         defer { depth -= 1 }
         let name = "s\(depth)"
-        let preparedBefore = prepared.count
+        let preparedBefore = prepared
         try connection.control("SAVEPOINT \(name)")
         do {
             let result = try body()
             try connection.control("RELEASE \(name)")
             return result
         } catch {
-            prepared.removeSubrange(min(preparedBefore, prepared.count)...)
+            prepared = preparedBefore
             guard !connection.interruption.isRequested else { throw error }
             do {
                 try connection.control("ROLLBACK TO \(name)")

@@ -41,9 +41,10 @@ extension Connection {
     private func add(_ column: TableDefinition.Column, to definition: TableDefinition) throws {
         var literal = try definition.defaultLiteral(of: column)
         if literal != nil { try checkDefault(of: column, in: definition, unless: &literal) }
-        if column.reference != nil, !column.isOptional { literal = nil }
-        if literal == nil, !column.isOptional {
-            // With rows there, SQLite takes neither a NOT NULL without a default nor a reference with one.
+        // No row refers to what a default that nobody gave would name.
+        if column.reference != nil, column.defaultValue == nil { literal = nil }
+        // With rows there, SQLite takes neither a NOT NULL without a default nor a reference with one.
+        if literal == nil ? !column.isOptional : column.reference != nil {
             let hasRows = try !rows("SELECT 1 FROM \(definition.name.quotedName) LIMIT 1") { _ in }.isEmpty
             guard !hasRows else {
                 throw definition.misfit(
@@ -54,7 +55,7 @@ extension Connection {
                         """
                         : """
                         is new in \(definition.record), and the rows that are there refer to nothing: make the property \
-                        optional, or write a Migration
+                        optional, without a default, or write a Migration
                         """, column: column.name)
             }
         }

@@ -71,7 +71,7 @@ import Testing
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         try connection.run(Self.schema)
         try connection.run("PRAGMA foreign_keys = 1")
-        let error = #expect(throws: ActiveObjectError.self) { try connection.rows(one.sql) }
+        let error = #expect(throws: ActiveObjectError.self) { try connection.texts(of: one.sql) }
         #expect(error?.code == one.code, "\(error?.message ?? "")")
         #expect(error?.table == one.table)
         #expect(error?.column == one.column)

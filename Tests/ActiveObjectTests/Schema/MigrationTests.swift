@@ -151,6 +151,24 @@ import Testing
         }
     }
 
+    @Test func `A file that another program holds is busy, and no migration has failed`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/test.db"
+            try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
+            let other = try Connection(path: path, mode: .readWrite(creates: false))
+            defer { other.close() }
+            try other.run("BEGIN IMMEDIATE")
+            var options = Self.options(Self.add("a"))
+            options.busyTimeout = .zero
+            let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
+            #expect(error?.code == .busy)
+            try other.run("ROLLBACK")
+            let database = try await Database.open(path, name: nil, options: options)
+            await database.close()
+            #expect(try look(into: path, "SELECT name FROM persons") == [["Joea"]])
+        }
+    }
+
     // MARK: What they do
 
     private struct Team: ActiveRecord {
@@ -285,6 +303,25 @@ import Testing
             try await database.write { try $0.dropColumn("grade \"1\"", of: "people") }
             #expect(try look(into: path, "SELECT name FROM pragma_table_info('people')") == [["objectId"], ["name"]])
             await database.close()
+        }
+    }
+
+    @Test func `What was prepared in a part that is undone is prepared again`() async throws {
+        struct Stop: Error {}
+        try await withFile(Self.old) { database in
+            try await database.write { transaction in
+                var team = Team(name: "Reds")
+                try team.save(in: transaction)
+                try? transaction.savepoint {
+                    try transaction.renameTable(from: "teams", to: "clubs")
+                    try transaction.renameColumn(of: "persons", from: "rank", to: "grade")
+                    _ = try Person.findAll(in: transaction)
+                    throw Stop()
+                }
+                #expect(throws: ActiveObjectError.self) { try Person.findAll(in: transaction) }
+                let teams = try Team.findAll(in: transaction)
+                #expect(teams.map(\.name) == ["Reds"])
+            }
         }
     }
 

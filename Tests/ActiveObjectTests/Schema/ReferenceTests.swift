@@ -98,6 +98,13 @@ import Testing
         var objectId: Int64?
         var team: Int64?
     }
+    private struct DefaultFan: ActiveRecord {
+        static let tableName = "fans"
+        static var columns: [Column<DefaultFan>] { [Column(\.team, default: 1)] }
+        static var references: [Reference<DefaultFan>] { [Reference(\.team, to: Team.self)] }
+        var objectId: Int64?
+        var team: Int64?
+    }
     private struct StrictFan: ActiveRecord {
         static let tableName = "fans"
         static var references: [Reference<StrictFan>] { [Reference(\.team, to: Team.self)] }
@@ -122,6 +129,8 @@ import Testing
         try await withFile([made, "INSERT INTO fans VALUES (1)"]) { database in
             let error = await failure { _ = try await StrictFan.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.column == "team")
+            let given = await failure { _ = try await DefaultFan.findAll(in: database) }
+            #expect(given?.code == .badSchema && given?.column == "team")
             let fans = try await Fan.findAll(in: database)
             #expect(fans.map(\.team) == [nil])
         }

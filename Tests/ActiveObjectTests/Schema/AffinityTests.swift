@@ -1,0 +1,55 @@
+import FoundationEssentials
+import Testing
+
+@testable import ActiveObject
+
+@Suite struct AffinityTests {
+    @Test(arguments: [
+        ("INT", Affinity.integer), ("tinyint(4)", .integer), ("POINT", .integer), ("CHARINT", .integer),
+        ("VARCHAR(20)", .text), ("nchar", .text), ("CLOB", .text), ("TEXT", .text), ("", .none), ("BLOB", .none),
+        ("REAL", .real), ("double precision", .real), ("FLOAT", .real), ("DECIMAL(10,2)", .numeric),
+        ("DATETIME", .numeric), ("BOOLEAN", .numeric), ("STRING", .numeric), ("JSON", .numeric),
+    ])
+    func `A declared type has SQLite's affinity`(type: String, affinity: Affinity) async throws {
+        #expect(Affinity(declaredType: type, isStrict: false) == affinity)
+        // And SQLite agrees: it says so by what it does to values.
+        try await withFolder { folder in
+            let path = folder + "/test.db"
+            try prepareFile(
+                path,
+                [
+                    "CREATE TABLE t (a \(type))", "INSERT INTO t VALUES (7), ('7'), ('x'), (0.5), (x'00')",
+                ])
+            let kept = try look(into: path, "SELECT group_concat(typeof(a), ' ') FROM t")[0][0]
+            let expected =
+                switch affinity {
+                case .integer, .numeric: "integer integer text real blob"
+                case .real: "real real text real blob"
+                case .text: "text text text text blob"
+                case .none, .strict: "integer text text real blob"
+                }
+            #expect(kept == expected)
+        }
+    }
+
+    @Test(arguments: [
+        SQLValue.null, 0, .integer(.min), .integer(.max), 1.5, .real(-.infinity), .real(.infinity),
+        .real(.leastNonzeroMagnitude), "",
+        "it's", "🦉\n\"", .blob(Data()), .blob(Data([0, 0x7f, 0xff])),
+    ])
+    func `A default is written so that SQLite reads the same`(value: SQLValue) throws {
+        let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
+        defer { connection.close() }
+        let literal = try #require(value.literal)
+        #expect(try connection.rows("SELECT \(literal)") { $0[0] } == [value])
+        try connection.run("CREATE TABLE t (a)")
+        try connection.run("INSERT INTO t VALUES (1)")
+        try connection.run("ALTER TABLE t ADD COLUMN b DEFAULT \(literal)")
+        #expect(try connection.rows("SELECT b FROM t") { $0[0] } == [value])
+    }
+
+    @Test func `What SQL cannot write is no default`() {
+        #expect(SQLValue.real(.nan).literal == nil)
+        #expect(SQLValue.text("a\u{0}b").literal == nil)
+    }
+}
