@@ -30,6 +30,7 @@ private func plural(_ word: String) -> String {
 extension String {
     /// As a name in SQL, whatever characters it has.
     var quotedName: String {
-        "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        guard utf8.contains(UInt8(ascii: "\"")) else { return "\"" + self + "\"" }
+        return "\"" + split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 }
