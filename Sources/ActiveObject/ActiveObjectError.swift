@@ -25,6 +25,8 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
         /// The table in the file does not fit the type.
         case badSchema
         case badSQL
+        /// A position of a page is damaged, or belongs to another query.
+        case badPosition
         /// No database is open under that name, or it has been closed.
         case notOpen
         /// A migration failed; nothing of it was kept.

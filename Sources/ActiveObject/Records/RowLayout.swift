@@ -66,6 +66,21 @@ struct RowLayout {
         }
         for slot in empty { unsafe initializeToNil(slot.type, at: record + slot.offset) }
     }
+
+    /// The same from columns that stand in another order: `columns` says where each is.
+    func read(
+        _ statement: Statement, columns: [Int32], into record: UnsafeMutableRawPointer
+    ) throws(Fault) {
+        for (column, slot) in slots.enumerated() {
+            do throws(ColumnFault) {
+                try unsafe slot.codec.read(statement, columns[column], into: record + slot.offset)
+            } catch {
+                for slot in slots[..<column] { unsafe deinitialize(slot.type, at: record + slot.offset) }
+                throw Fault(column: column, fault: error)
+            }
+        }
+        for slot in empty { unsafe initializeToNil(slot.type, at: record + slot.offset) }
+    }
 }
 
 private func deinitialize<Value>(_ type: Value.Type, at memory: UnsafeMutableRawPointer) {

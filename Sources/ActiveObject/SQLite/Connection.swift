@@ -140,6 +140,8 @@ final class Connection {
     var lastInsertedID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
     /// Rows that the last statement changed.
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
+    /// Rows that were changed since the connection was opened, by triggers and references too.
+    var totalChanges: Int { Int(unsafe sqlite3_total_changes64(handle)) }
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
     func setBusyTimeout(milliseconds: Int32) {

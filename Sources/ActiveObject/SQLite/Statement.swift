@@ -83,6 +83,9 @@ final class Statement {
         if code != SQLITE_OK { throw code == SQLITE_TOOBIG ? .tooBig : .sqlite(code) }
     }
 
+    /// Whether it leaves the file as it is.
+    var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
+
     // MARK: Running
 
     /// True: there is a row. False: the statement is done.
