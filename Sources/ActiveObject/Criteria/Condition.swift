@@ -1,0 +1,119 @@
+/// A test of one column.
+struct Condition<Record: ActiveRecord>: Sendable {
+    enum Order: Sendable {
+        case less, lessOrEqual, greater, greaterOrEqual
+
+        var sql: String {
+            switch self {
+            case .less: "<"
+            case .lessOrEqual: "<="
+            case .greater: ">"
+            case .greaterOrEqual: ">="
+            }
+        }
+
+        var negated: Order {
+            switch self {
+            case .less: .greaterOrEqual
+            case .lessOrEqual: .greater
+            case .greater: .lessOrEqual
+            case .greaterOrEqual: .less
+            }
+        }
+    }
+
+    enum Test: Sendable {
+        case equals(any Sendable)
+        case compares(Order, any Sendable)
+        case isIn([any Sendable])
+        case isNil
+        case like(String, escape: Unicode.Scalar?)
+        case hasPrefix(String)
+        case contains(String)
+        /// A value as the column holds it, which the compiler has not seen.
+        case holds(SQLValue)
+    }
+
+    let column: ColumnPath<Record>
+    let test: Test
+}
+
+extension SQLText {
+    mutating func append<Record>(
+        _ condition: Condition<Record>, isNegated: Bool, in table: Table<Record>
+    ) throws(ActiveObjectError) {
+        let field = try condition.column.field(in: table)
+        switch condition.test {
+        case .equals(let value):
+            appendEquality(try table.stored(value, in: field), isNegated: isNegated, field)
+        case .holds(let value):
+            appendEquality(try table.checked(value, in: field), isNegated: isNegated, field)
+        case .compares(let order, let value):
+            try appendComparison(order, value, isNegated: isNegated, field, table)
+        case .isNil:
+            append("\(field.column.quotedName) IS \(isNegated ? "NOT " : "")NULL")
+        case .isIn(let values):
+            var stored: [SQLValue] = []
+            stored.reserveCapacity(values.count)
+            for value in values { stored.append(try table.stored(value, in: field)) }
+            var test = SQLText()
+            try test.appendMembership(stored, field, table: table.name)
+            append(test, isNegated: isNegated, field)
+        case .like(let pattern, let escape):
+            append(try .like(pattern, escape: escape, field, table: table.name), isNegated: isNegated, field)
+        case .hasPrefix(let prefix):
+            append(.hasPrefix(prefix, field), isNegated: isNegated, field)
+        case .contains(let part):
+            var test = SQLText("instr(\(field.column.quotedName), ")
+            test.bind(.text(part), for: field)
+            test.append(") > 0")
+            append(test, isNegated: isNegated, field)
+        }
+    }
+
+    /// A test that is NULL where the column is, which counts as false; so not it is true there.
+    private mutating func append<Record>(_ test: SQLText, isNegated: Bool, _ field: Table<Record>.Field) {
+        append(isNegated && !field.codec.isOptional ? "NOT (" : "(")
+        append(test)
+        append(isNegated && field.codec.isOptional ? ") IS NOT TRUE" : ")")
+    }
+
+    private mutating func appendEquality<Record>(_ value: SQLValue, isNegated: Bool, _ field: Table<Record>.Field) {
+        append(field.column.quotedName)
+        if value == .null {
+            append(isNegated ? " IS NOT NULL" : " IS NULL")
+        } else if field.codec.isOptional {
+            append(isNegated ? " IS NOT " : " IS ")
+            bind(value, for: field)
+        } else {
+            append(isNegated ? " <> " : " = ")
+            bind(value, for: field)
+        }
+    }
+
+    private mutating func appendComparison<Record>(
+        _ order: Condition<Record>.Order, _ value: any Sendable, isNegated: Bool, _ field: Table<Record>.Field,
+        _ table: Table<Record>
+    ) throws(ActiveObjectError) {
+        guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
+        let stored = try table.stored(value, in: field)
+        guard stored != .null else { return append(isNegated ? "1" : "0") }
+        let isOpen = isNegated && field.codec.isOptional
+        append("\(isOpen ? "(" : "")\(field.column.quotedName) \((isNegated ? order.negated : order).sql) ")
+        bind(stored, for: field)
+        if isOpen { append(" OR \(field.column.quotedName) IS NULL)") }
+    }
+}
+
+extension Table {
+    /// A value of the dictionary form, which must be of the column's class.
+    fileprivate func checked(_ value: SQLValue, in field: Field) throws(ActiveObjectError) -> SQLValue {
+        switch (field.codec.valueClass, value) {
+        case (_, .null), (.integer, .integer), (.real, .integer), (.text, .text), (.blob, .blob): return value
+        case (.real, .real(let number)), (.integer, .real(let number)):
+            if number.isNaN { throw error(.notANumber, in: field) }
+            return value
+        default: throw error(.notOfType("\(field.codec.valueClass)"), in: field)
+        }
+    }
+}

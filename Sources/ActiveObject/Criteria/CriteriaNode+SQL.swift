@@ -1,0 +1,76 @@
+extension SQLText {
+    /// WHERE and the criterion, or nothing if every row is meant.
+    mutating func append<Record>(where criteria: Criteria<Record>, in table: Table<Record>) throws {
+        if case .constant(true) = criteria.node { return }
+        append(" WHERE ")
+        try append(criteria, in: table)
+    }
+
+    mutating func append<Record>(_ criteria: Criteria<Record>, in table: Table<Record>) throws {
+        try append(criteria.node, isNegated: false, in: table, at: Depth())
+    }
+
+    /// Where in the statement a part stands. SQLite limits both numbers.
+    private struct Depth {
+        var parentheses = 0
+        /// Operators from the root of the expression.
+        var operators = 0
+
+        func inside(chainOf count: Int, table: String) throws(ActiveObjectError) -> Depth {
+            let depth = Depth(parentheses: parentheses + 1, operators: operators + count)
+            // SQLite 3.40 goes to 28 and to 1,000; the rest is left to what stands around.
+            guard depth.parentheses <= 20, depth.operators <= 950 else { throw Self.tooDeep(table) }
+            return depth
+        }
+
+        static func tooDeep(_ table: String) -> ActiveObjectError {
+            ActiveObjectError(
+                .badSQL, "a criterion of \(table) nests && and || deeper than SQLite goes: write it flatter",
+                table: table)
+        }
+    }
+
+    /// More operands than these are grouped, and the groups grouped again: SQLite takes `a AND b AND c` for a tree that
+    /// is as deep as it is long.
+    private static let chainLimit = 32
+
+    private mutating func append<Record>(
+        _ node: CriteriaNode<Record>, isNegated: Bool, in table: Table<Record>, at depth: Depth
+    ) throws {
+        switch node {
+        case .constant(let value): append(value != isNegated ? "1" : "0")
+        case .condition(let condition): try append(condition, isNegated: isNegated, in: table)
+        case .not(let node): try append(node, isNegated: !isNegated, in: table, at: depth)
+        case .chain(let junction, let list):
+            // Not (a and b) is not a or not b.
+            let joint = (isNegated ? junction.other : junction) == .and ? " AND " : " OR "
+            try append(list.nodes[...], joint: joint, isNegated: isNegated, in: table, at: depth)
+        case .tooDeep: throw Depth.tooDeep(table.name)
+        }
+    }
+
+    private mutating func append<Record>(
+        _ nodes: ArraySlice<CriteriaNode<Record>>, joint: String, isNegated: Bool, in table: Table<Record>,
+        at depth: Depth
+    ) throws {
+        append("(")
+        if nodes.count <= Self.chainLimit {
+            let depth = try depth.inside(chainOf: nodes.count, table: table.name)
+            for (index, node) in nodes.enumerated() {
+                if index > 0 { append(joint) }
+                try append(node, isNegated: isNegated, in: table, at: depth)
+            }
+            // Here too, so that a hopeless text does not grow to its end.
+            try checkCount(of: table.name)
+        } else {
+            let depth = try depth.inside(chainOf: Self.chainLimit, table: table.name)
+            let size = (nodes.count + Self.chainLimit - 1) / Self.chainLimit
+            for start in stride(from: nodes.startIndex, to: nodes.endIndex, by: size) {
+                if start > nodes.startIndex { append(joint) }
+                let part = nodes[start..<Swift.min(start + size, nodes.endIndex)]
+                try append(part, joint: joint, isNegated: isNegated, in: table, at: depth)
+            }
+        }
+        append(")")
+    }
+}

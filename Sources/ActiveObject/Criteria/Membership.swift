@@ -1,0 +1,93 @@
+extension SQLText {
+    /// Parameters of one `isIn`. Their number is a power of two: 15 texts of statements for lists of all lengths.
+    static let listLimit = 16_384
+
+    /// `column IN (…)`. NULL where the column is, unless nil is one of the values.
+    mutating func appendMembership<Record>(
+        _ values: [SQLValue], _ field: Table<Record>.Field, table: String
+    ) throws(ActiveObjectError) {
+        let column = field.column.quotedName
+        let (json, others, hasNull) = split(values)
+        guard others.count <= Self.listLimit else {
+            throw ActiveObjectError(
+                .outOfRange,
+                """
+                \(table).\(field.column) was compared with a list of \(others.count) values that have to be bound one by \
+                one; \(Self.listLimit) are the most: ask in parts
+                """, table: table, column: field.column)
+        }
+        let padded = others + Array(repeating: others.first ?? .null, count: others.count.nextPowerOfTwo - others.count)
+        switch (json, padded.isEmpty) {
+        case (nil, true): append("0")
+        case (nil, false):
+            append("\(column) IN (")
+            bind(padded, for: field, between: ", ")
+            append(")")
+        case (let json?, let isAll):
+            append("\(column) IN (SELECT value FROM json_each(")
+            bind(.text(json), for: field)
+            append(")")
+            if !isAll {
+                append(" UNION ALL VALUES (")
+                bind(padded, for: field, between: "), (")
+                append(")")
+            }
+            append(")")
+        }
+        if hasNull { append(" OR \(column) IS NULL") }
+    }
+
+    private mutating func bind<Record>(
+        _ values: [SQLValue], for field: Table<Record>.Field, between joint: String
+    ) {
+        for (index, value) in values.enumerated() {
+            if index > 0 { append(joint) }
+            bind(value, for: field)
+        }
+    }
+}
+
+extension Int {
+    fileprivate var nextPowerOfTwo: Int {
+        self <= 1 ? self : 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount)
+    }
+}
+
+/// Whole numbers and texts as one JSON array, if there are any; and those that would not come out of SQLite's JSON as
+/// they went in: a real is rounded there, a blob has no form, and a text ends at its first NUL.
+private func split(_ values: [SQLValue]) -> (json: String?, others: [SQLValue], hasNull: Bool) {
+    var json: [UInt8] = []
+    var others: [SQLValue] = []
+    var hasNull = false
+    for value in values {
+        switch value {
+        case .null: hasNull = true
+        case .integer(let number):
+            json.append(json.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
+            json.append(contentsOf: "\(number)".utf8)
+        case .text(let text) where !text.utf8.contains(0):
+            json.append(json.isEmpty ? UInt8(ascii: "[") : UInt8(ascii: ","))
+            json.append(quoted: text)
+        case .text, .real, .blob: others.append(value)
+        }
+    }
+    guard !json.isEmpty else { return (nil, others, hasNull) }
+    json.append(UInt8(ascii: "]"))
+    return (String(decoding: json, as: UTF8.self), others, hasNull)
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(quoted text: String) {
+        append(UInt8(ascii: "\""))
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"):
+                append(UInt8(ascii: "\\"))
+                append(byte)
+            case 0..<0x20: append(contentsOf: "\\u00\(byte < 0x10 ? "0" : "")\(String(byte, radix: 16))".utf8)
+            default: append(byte)
+            }
+        }
+        append(UInt8(ascii: "\""))
+    }
+}

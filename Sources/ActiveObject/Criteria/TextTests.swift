@@ -1,0 +1,75 @@
+import FoundationEssentials
+
+extension SQLText {
+    /// SQLite refuses longer patterns, since a match can take time that grows with their square.
+    private static let patternLimit = 50_000
+
+    static func like<Record>(
+        _ pattern: String, escape: Unicode.Scalar?, _ field: Table<Record>.Field, table: String
+    ) throws(ActiveObjectError) -> SQLText {
+        guard pattern.utf8.count <= patternLimit else {
+            throw ActiveObjectError(
+                .outOfRange,
+                "\(table).\(field.column) was compared with a pattern longer than \(patternLimit) bytes, SQLite's limit",
+                table: table, column: field.column)
+        }
+        var test = SQLText("\(field.column.quotedName) LIKE ")
+        test.bind(.text(pattern), for: field)
+        if let escape {
+            test.append(" ESCAPE ")
+            test.bind(.text(String(escape)), for: field)
+        }
+        return test
+    }
+
+    /// From the prefix up to the least text that is greater than all that begin with it: a range of an index.
+    static func hasPrefix<Record>(_ prefix: String, _ field: Table<Record>.Field) -> SQLText {
+        let column = field.column.quotedName
+        guard !prefix.isEmpty else { return SQLText("\(column) IS NOT NULL") }
+        guard field.ignoresCase else { return range(from: prefix, to: successor(of: prefix.unicodeScalars), field) }
+        // The index is in an order that knows no case and ends at a NUL, so the range holds all that begin with the
+        // prefix, and more. The bytes decide.
+        let folded = prefix.unicodeScalars.prefix { $0 != "\0" }.map { scalar in
+            ("A"..."Z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) + 0x20) : scalar
+        }
+        var test = SQLText()
+        if !folded.isEmpty {
+            test = range(from: String(String.UnicodeScalarView(folded)), to: successor(of: folded), field)
+            test.append(" AND ")
+        }
+        test.append("substr(CAST(\(column) AS BLOB), 1, ")
+        test.bind(.integer(Int64(prefix.utf8.count)), for: field)
+        test.append(") = ")
+        test.bind(.blob(Data(prefix.utf8)), for: field)
+        return test
+    }
+
+    private static func range<Record>(from lower: String, to upper: String?, _ field: Table<Record>.Field) -> SQLText {
+        var test = SQLText("\(field.column.quotedName) >= ")
+        test.bind(.text(lower), for: field)
+        if let upper {
+            test.append(" AND \(field.column.quotedName) < ")
+            test.bind(.text(upper), for: field)
+        }
+        return test
+    }
+
+    /// The least text that is greater than all that begin with these scalars. Nil if there is none: they are all
+    /// U+10FFFF.
+    private static func successor(of scalars: some BidirectionalCollection<Unicode.Scalar>) -> String? {
+        var scalars = Array(scalars)
+        while let last = scalars.popLast() {
+            let next: UInt32? =
+                switch last.value {
+                case 0x10ffff: nil
+                // UTF-8 has no surrogates.
+                case 0xd7ff: 0xe000
+                default: last.value + 1
+                }
+            guard let next, let scalar = Unicode.Scalar(next) else { continue }
+            scalars.append(scalar)
+            return String(String.UnicodeScalarView(scalars))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,110 @@
+// The statements behind the aggregates. `%` in an expression stands for the column.
+
+extension Query {
+    func integer(_ expression: String, of column: ColumnPath<Record>?, in snapshot: Snapshot) throws -> Int {
+        try aggregate(expression, of: column, in: snapshot) { statement, _, _ in Int(try statement.integer(0)) }
+    }
+
+    func sumOfIntegers(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Int {
+        try numbers(column, in: snapshot)
+        do {
+            return try integer("coalesce(sum(%), 0)", of: column, in: snapshot)
+        } catch let error as ActiveObjectError where error.message.contains("integer overflow") {
+            let table = try snapshot.table(of: Record.self)
+            throw table.error(.outOfRange(type: "Int: the sum of all is too large"), in: try column.field(in: table))
+        }
+    }
+
+    func sumOfReals(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Double {
+        try numbers(column, in: snapshot)
+        return try aggregate("sum(%), count(%)", of: column, in: snapshot) { statement, table, field in
+            if try statement.integer(1) == 0 { return 0 }
+            if statement.isNull(0) { throw ColumnFault.outOfRange(type: "Double: the sum is not a number") }
+            return try statement.real(0)
+        }
+    }
+
+    func average(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Double? {
+        try numbers(column, in: snapshot)
+        return try aggregate("avg(%)", of: column, in: snapshot) { statement, _, _ in
+            statement.isNull(0) ? nil : try statement.real(0)
+        }
+    }
+
+    func extreme<Value>(_ expression: String, _ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Value? {
+        try aggregate(expression, of: column, in: snapshot) { statement, table, field in
+            guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
+            return statement.isNull(0) ? nil : try read(statement, 0, with: field.codec)
+        }
+    }
+
+    func counts<Value>(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> [(value: Value, count: Int)] {
+        let table = try snapshot.table(of: Record.self)
+        let field = try column.field(in: table)
+        let name = field.column.quotedName
+        var text = try source("SELECT \(name), count(*)", name, in: table)
+        text.append(" GROUP BY 1 ORDER BY 1")
+        return try snapshot.connection.withStatement(text, of: table.name) { statement in
+            var counts: [(value: Value, count: Int)] = []
+            while try statement.step() {
+                do throws(ColumnFault) {
+                    counts.append((try read(statement, 0, with: field.codec), Int(try statement.integer(1))))
+                } catch {
+                    throw table.error(error, in: field)
+                }
+            }
+            return counts
+        }
+    }
+
+    private func numbers(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws {
+        let table = try snapshot.table(of: Record.self)
+        let field = try column.field(in: table)
+        guard field.codec.valueClass == .integer || field.codec.valueClass == .real else {
+            throw ActiveObjectError(
+                .typeMismatch, "\(table.name).\(field.column) holds \(field.codec.valueClass), no numbers to add up",
+                table: table.name, column: field.column, valueClass: field.codec.valueClass)
+        }
+    }
+
+    /// One row of one expression.
+    private func aggregate<Result>(
+        _ expression: String, of column: ColumnPath<Record>?, in snapshot: Snapshot,
+        _ body: (Statement, Table<Record>, Table<Record>.Field) throws -> Result
+    ) throws -> Result {
+        let table = try snapshot.table(of: Record.self)
+        let field = try column?.field(in: table) ?? table.fields[0]
+        let name = field.column.quotedName
+        let expression = expression.split(separator: "%", omittingEmptySubsequences: false).joined(separator: name)
+        let text = try source("SELECT \(expression)", name, in: table)
+        return try snapshot.connection.withStatement(text, of: table.name) { statement in
+            _ = try statement.step()
+            do {
+                return try body(statement, table, field)
+            } catch let fault as ColumnFault {
+                throw table.error(fault, in: field)
+            }
+        }
+    }
+
+    /// `select` FROM the rows of the query: those of the table, or those within the limit.
+    private func source(_ select: String, _ column: String, in table: Table<Record>) throws -> SQLText {
+        guard isLimited else {
+            var text = SQLText("\(select) FROM \(table.name.quotedName)")
+            try text.append(where: criteria, in: table)
+            return text
+        }
+        var text = SQLText("\(select) FROM (")
+        text.append(try self.select(column, in: table, ordered: true))
+        text.append(")")
+        return text
+    }
+}
+
+/// A value by its column's codec, for who knows its type.
+private func read<Codec: ColumnCodec, Value>(
+    _ statement: Statement, _ index: Int32, with codec: Codec.Type
+) throws(ColumnFault) -> Value {
+    guard let value = try Codec.read(statement, index) as? Value else { throw .notOfType("\(Value.self)") }
+    return value
+}
