@@ -18,7 +18,7 @@ enum Benchmarks {
             name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
         Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
         Case(
-            name: "records", about: "the record layer over SQLite: insert, read all, find [records [finds]]",
+            name: "records", about: "the record layer over SQLite: insert, read all, find, stream [records [finds]]",
             run: recordBenchmark),
         Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
@@ -65,7 +65,7 @@ enum Benchmarks {
 }
 
 /// One line of a benchmark's result.
-struct Figure {
+struct Figure: Codable {
     let name: String
     let value: Double
     let unit: String

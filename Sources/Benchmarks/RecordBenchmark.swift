@@ -31,8 +31,18 @@ private struct Person: ActiveRecord {
     }
 }
 
-/// `Tools/bench/records` runs it beside a C program that does the same by SQLite's own calls.
+/// `records`, or a part of it in a process of its own: `records fill FILE [COUNT]`, `records stream FILE`.
 func recordBenchmark(_ arguments: [String]) async throws -> [Figure] {
+    switch (arguments.first, arguments.dropFirst().first) {
+    case ("fill", let path?):
+        return try await fillBenchmark(path, count: arguments.dropFirst(2).first.flatMap { Int($0) } ?? 1_000_000)
+    case ("stream", let path?): return try await streamBenchmark(path)
+    default: return try await rowBenchmark(arguments)
+    }
+}
+
+/// `Tools/bench/records` runs it beside a C program that does the same by SQLite's own calls.
+private func rowBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
     let finds = arguments.dropFirst().first.flatMap { Int($0) } ?? 300_000
     let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-records-\(getpid())")
@@ -71,11 +81,89 @@ func recordBenchmark(_ arguments: [String]) async throws -> [Figure] {
         return ((processCPU().inSeconds * 1e6) - began) / Double(finds)
     }
     await database.close()
-    return [
+    return try [
         Figure(name: "insert, CPU a record", value: insert, unit: "us"),
         Figure(name: "read all, CPU a record", value: read, unit: "us"),
         Figure(name: "find by key, CPU a record", value: find, unit: "us"),
+    ] + streamFigures(folder.appending(path: "people.db").path())
+}
+
+/// What `records stream` says in a process that does nothing else: in this one there are a million records.
+private func streamFigures(_ path: String) throws -> [Figure] {
+    let process = Process()
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = ["records", "stream", path, "--json"]
+    let output = Pipe()
+    process.standardOutput = output
+    try process.run()
+    let data = output.fileHandleForReading.readDataToEndOfFile()
+    process.waitUntilExit()
+    struct Result: Decodable { let figures: [Figure] }
+    return try JSONDecoder().decode(Result.self, from: data).figures
+}
+
+private func fillBenchmark(_ path: String, count: Int) async throws -> [Figure] {
+    let database = try await Database.open(path, name: nil)
+    for start in stride(from: 0, to: count, by: 10_000) {
+        try await database.write { transaction in
+            var people = (start..<min(count, start + 10_000)).map(Person.init)
+            try people.saveAll(in: transaction)
+        }
+    }
+    let rows = try await Person.countAll(in: database)
+    await database.close()
+    return [Figure(name: "rows", value: Double(rows), unit: "")]
+}
+
+/// How much memory grows while all rows of a file pass by, at its peak.
+private func streamBenchmark(_ path: String) async throws -> [Figure] {
+    let database = try await Database.open(path, name: nil)
+    let opened = resident().now
+    // What SQLite keeps of the file is bounded by `cacheBytes`, and is there after any reading of this size.
+    _ = try await Person.query.sum(\.votes, in: database)
+    let cached = resident().now
+
+    forgetPeak()
+    let beganEach = processCPU()
+    let rows = try await database.read { snapshot in
+        var rows = 0
+        try Person.query.forEach(in: snapshot) { if $0.objectId != nil { rows += 1 } }
+        return rows
+    }
+    let each = ((processCPU() - beganEach).inSeconds * 1e6) / Double(rows)
+    let eachGrowth = resident().peak - cached
+
+    forgetPeak()
+    let beforeStream = resident().now
+    let beganStream = processCPU()
+    var streamed = 0
+    for try await person in Person.query.stream(in: database) where person.objectId != nil { streamed += 1 }
+    let stream = ((processCPU() - beganStream).inSeconds * 1e6) / Double(streamed)
+    let streamGrowth = resident().peak - beforeStream
+    guard streamed == rows, rows > 0 else { throw RecordBenchmarkError.wrongRows }
+    await database.close()
+    return [
+        Figure(name: "page cache of a reader, memory", value: cached - opened, unit: "MiB"),
+        Figure(name: "forEach, memory", value: eachGrowth, unit: "MiB"),
+        Figure(name: "forEach, CPU a record", value: each, unit: "us"),
+        Figure(name: "stream, memory", value: streamGrowth, unit: "MiB"),
+        Figure(name: "stream, CPU a record", value: stream, unit: "us"),
     ]
+}
+
+/// Resident memory in MiB, as it is and as it was at most.
+private func resident() -> (now: Double, peak: Double) {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    func value(_ name: String) -> Double {
+        let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""
+        return line.split(separator: " ").compactMap { Double($0) }.first.map { $0 / 1024 } ?? .nan
+    }
+    return (value("VmRSS:"), value("VmHWM:"))
+}
+
+/// Linux counts the peak anew.
+private func forgetPeak() {
+    try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
 }
 
 private enum RecordBenchmarkError: Error {
