@@ -60,6 +60,8 @@ extension SQLText {
                 if index > 0 { append(joint) }
                 try append(node, isNegated: isNegated, in: table, at: depth)
             }
+            // Here too, so that a hopeless text does not grow to its end.
+            try checkCount(of: table.name)
         } else {
             let depth = try depth.inside(chainOf: Self.chainLimit, table: table.name)
             let size = (nodes.count + Self.chainLimit - 1) / Self.chainLimit

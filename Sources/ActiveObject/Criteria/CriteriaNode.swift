@@ -58,35 +58,58 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
 /// A list that shares its storage with the lists that it was made from: adding one by one, as `reduce` does, costs the
 /// same for the last as for the first.
 struct NodeList<Record: ActiveRecord>: Sendable {
-    private let storage: Locked<[CriteriaNode<Record>]>
+    private struct Storage {
+        var nodes: [CriteriaNode<Record>]
+        /// Once a list is part of another, nothing is added to its storage any more: else what is added could hold that
+        /// other list, and the two of them each other, for ever.
+        var isSealed = false
+    }
+
+    private let storage: Locked<Storage>
     private let count: Int
     let depth: Int
 
     init(_ nodes: [CriteriaNode<Record>]) {
-        storage = Locked(nodes)
+        for node in nodes { node.seal() }
+        storage = Locked(Storage(nodes: nodes))
         count = nodes.count
         depth = 1 + (nodes.map(\.depth).max() ?? 0)
     }
 
-    private init(storage: Locked<[CriteriaNode<Record>]>, count: Int, depth: Int) {
+    private init(storage: Locked<Storage>, count: Int, depth: Int) {
         self.storage = storage
         self.count = count
         self.depth = depth
     }
 
     var nodes: [CriteriaNode<Record>] {
-        storage.withLock { Array($0.prefix(count)) }
+        storage.withLock { Array($0.nodes.prefix(count)) }
     }
 
     func adding(_ more: [CriteriaNode<Record>]) -> NodeList {
-        let isAdded = storage.withLock { nodes in
-            // Another list went on from here already: it has the place behind.
-            guard nodes.count == count else { return false }
-            nodes.append(contentsOf: more)
+        for node in more { node.seal() }
+        let isAdded = storage.withLock { storage in
+            // Another list may have gone on from here: it has the place behind.
+            guard !storage.isSealed, storage.nodes.count == count else { return false }
+            storage.nodes.append(contentsOf: more)
             return true
         }
         guard isAdded else { return NodeList(nodes + more) }
         let depth = max(self.depth, 1 + (more.map(\.depth).max() ?? 0))
         return NodeList(storage: storage, count: count + more.count, depth: depth)
+    }
+
+    fileprivate func seal() {
+        storage.withLock { $0.isSealed = true }
+    }
+}
+
+extension CriteriaNode {
+    fileprivate func seal() {
+        switch self {
+        case .chain(_, let list): list.seal()
+        case .not(let node): node.seal()
+        case .constant, .condition, .tooDeep: break
+        }
     }
 }

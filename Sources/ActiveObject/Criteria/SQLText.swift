@@ -37,6 +37,15 @@ struct SQLText {
         sql += "?"
         parameters.append(Parameter(value: value, column: (field.column, field.isPrivate)))
     }
+
+    func checkCount(of table: String) throws(ActiveObjectError) {
+        guard parameters.count <= Self.parameterLimit else {
+            throw ActiveObjectError(
+                .outOfRange,
+                "a query of \(table) has more than \(Self.parameterLimit) values: ask with isIn, or in parts",
+                table: table)
+        }
+    }
 }
 
 extension Connection {
@@ -44,14 +53,7 @@ extension Connection {
     func withStatement<Result>(
         _ text: SQLText, of table: String, _ body: (Statement) throws -> Result
     ) throws -> Result {
-        guard text.parameters.count <= SQLText.parameterLimit else {
-            throw ActiveObjectError(
-                .outOfRange,
-                """
-                a query of \(table) has \(text.parameters.count) values, and SQLite takes \(SQLText.parameterLimit): ask \
-                with isIn, or in parts
-                """, table: table)
-        }
+        try text.checkCount(of: table)
         return try withStatement(text.sql) { statement in
             for (index, parameter) in text.parameters.enumerated() {
                 do throws(ColumnFault) {
