@@ -96,8 +96,10 @@ final class Connection {
         guard isOpen else { return }
         isOpen = false
         statements.removeAll()
-        let code = unsafe sqlite3_close(handle)
-        assert(code == SQLITE_OK, "a statement of \(path) outlived its connection")
+        guard unsafe sqlite3_close(handle) != SQLITE_OK else { return }
+        assertionFailure("a statement of \(path) outlived its connection")
+        // The file is let go when that statement is.
+        unsafe sqlite3_close_v2(handle)
     }
 
     // MARK: Statements
