@@ -61,7 +61,10 @@ import Testing
             try await database.write { transaction in
                 _ = try Note.findAll(in: transaction)
                 _ = try transaction.rows(
-                    "CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+                    """
+                    CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad'
+                    BEGIN SELECT RAISE(ROLLBACK, 'no'); END
+                    """
                 )
             }
             let thrown = await error {

@@ -123,7 +123,10 @@ import Testing
                 "python3",
                 [
                     "-c",
-                    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')",
+                    """
+                    import sqlite3, sys
+                    sqlite3.connect(sys.argv[1]).execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')
+                    """,
                     path,
                 ])
             #expect(ended.status == 0, "\(ended.errors)")
