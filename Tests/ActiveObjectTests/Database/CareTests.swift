@@ -85,7 +85,7 @@ import Testing
                 return count
             }
             var largest = 0
-            for number in 0..<1500 {
+            for number in 0..<1000 {
                 var note = Note("note \(number)")
                 try await note.save(in: database)
                 largest = max(largest, logSize(database.path))
