@@ -80,6 +80,12 @@ extension ActiveObjectError {
             return (.busy, "\(path) was written after this transaction began to read; run it again")
         case Extended.moved:
             return (.readOnly, "\(path) was moved or removed while it was open; close the database and open it again")
+        case Extended.noLocks, Extended.noRecovery, Extended.noFolder:
+            return (
+                .cannotOpen,
+                "even to be read, \(path) needs a place for locks beside it, and its folder may not be written: change "
+                    + "the permissions of the folder, or copy the file into another"
+            )
         case Extended.noMemory: return (.outOfMemory, "there is no memory left")
         case Extended.badFileSystem, Extended.badData:
             return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
@@ -176,6 +182,9 @@ private enum Extended {
     static let rowID = SQLITE_CONSTRAINT | 10 << 8
     static let dataType = SQLITE_CONSTRAINT | 12 << 8
     static let busySnapshot = SQLITE_BUSY | 2 << 8
+    static let noRecovery = SQLITE_READONLY | 1 << 8
+    static let noLocks = SQLITE_READONLY | 5 << 8
+    static let noFolder = SQLITE_READONLY | 6 << 8
     static let moved = SQLITE_READONLY | 4 << 8
     static let noMemory = SQLITE_IOERR | 12 << 8
     static let badData = SQLITE_IOERR | 32 << 8

@@ -17,8 +17,8 @@ extension Database {
         public let pagesInLog: Int
         /// Of them, those that are in the file now.
         public let pagesCopied: Int
-        /// Whether the checkpoint did what its mode says. A reader, or another program, may have been in its way for too
-        /// long; try again later.
+        /// Whether the checkpoint did what its mode says. A reader, or another program, may have been in its way for
+        /// too long; try again later.
         public let isComplete: Bool
     }
 

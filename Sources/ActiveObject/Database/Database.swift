@@ -105,8 +105,8 @@ public final class Database: Sendable {
 
     /// Reads, in any number of statements, one state of the file: the one of the moment when `body` begins.
     ///
-    /// `body` may run twice, if it is the first to read a type whose table has to be made. If the task is cancelled, the
-    /// statement that runs is stopped and `CancellationError` thrown.
+    /// `body` may run twice, if it is the first to read a type whose table has to be made. If the task is cancelled,
+    /// the statement that runs is stopped and `CancellationError` thrown.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {

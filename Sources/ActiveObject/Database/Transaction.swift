@@ -33,8 +33,8 @@ public final class Transaction: Snapshot {
     /// A part that can fail by itself: if `body` throws, what it did is undone, and the transaction goes on with what
     /// the caller makes of the error. Savepoints nest.
     ///
-    /// Some errors undo the whole transaction: a full disk, no memory, a trigger that says so, the end of the task. Then
-    /// nothing more can be done in it, and `write` throws even if the closure does not.
+    /// Some errors undo the whole transaction: a full disk, no memory, a trigger that says so, a task that is cancelled.
+    /// Then nothing more can be done in it, and `write` throws even if the closure does not.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         let connection = connection
         depth += 1

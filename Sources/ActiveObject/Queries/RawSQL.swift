@@ -63,7 +63,8 @@ extension Transaction {
         try connection.withStatement(sql) { statement in
             guard !sql.isTransactionControl else {
                 throw ActiveObjectError(
-                    .badSQL, "\"\(sql.shownSQL)\" would end or nest the transaction that it runs in: use write and savepoint")
+                    .badSQL,
+                    "\"\(sql.shownSQL)\" would end or nest the transaction that it runs in: use write and savepoint")
             }
             try statement.bind(arguments)
             // SQLite's number stays that of the statement before if this one is none that changes rows.

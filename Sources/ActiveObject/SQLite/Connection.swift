@@ -20,11 +20,11 @@ final class Connection {
     var patience = Duration.zero
     private var waitingSince: ContinuousClock.Instant?
     /// Pages that the log had after the last commit.
-    fileprivate(set) var logPages = 0
+    private(set) var logPages = 0
     /// The size of the log when `tendLog` last waited for readers.
-    private var logPagesAtLastWait = 0
+    var logPagesAtLastWait = 0
     /// Only this class begins and ends transactions: raw SQL that did would break the promise of `write`.
-    fileprivate var isControlling = false
+    private var isControlling = false
 
     /// A transaction has begun and not ended, as far as we know. SQLite may know better.
     private var hasTransaction = false
@@ -98,8 +98,10 @@ final class Connection {
         guard isOpen else { return }
         isOpen = false
         statements.removeAll()
-        let code = unsafe sqlite3_close(handle)
-        assert(code == SQLITE_OK, "a statement of \(path) outlived its connection")
+        guard unsafe sqlite3_close(handle) != SQLITE_OK else { return }
+        assertionFailure("a statement of \(path) outlived its connection")
+        // The file is let go when that statement is.
+        unsafe sqlite3_close_v2(handle)
     }
 
     // MARK: Statements
@@ -371,43 +373,5 @@ extension Connection {
     private static func isReserved(pragma name: UnsafePointer<CChar>?) -> Bool {
         guard let name = unsafe name else { return false }
         return ["query_only", "journal_mode", "locking_mode"].contains(unsafe String(cString: name).lowercased())
-    }
-}
-
-// MARK: - The log
-
-extension Connection {
-    /// Copies what the log holds into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the frames in the log
-    /// and those that were copied, and whether the mode got what it waited for.
-    func checkpoint(mode: Int32) throws(ActiveObjectError) -> (inLog: Int, copied: Int, isDone: Bool) {
-        // SQLite keeps an interrupt that met no statement until the next one begins; this one is for nobody here.
-        if !interruption.isRequested { try? withStatement("SELECT 1") { try $0.run() } }
-        var inLog: Int32 = 0
-        var copied: Int32 = 0
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &copied)
-        guard code == SQLITE_OK || code & 0xff == SQLITE_BUSY else { throw failure(code, doing: "checkpoint") }
-        return (max(0, Int(inLog)), max(0, Int(copied)), code == SQLITE_OK)
-    }
-
-    /// After a commit: copies the log into the file when it has `limit` pages.
-    ///
-    /// Readers that come and go without a gap never let a log be copied whole, and it would grow without end. So one of
-    /// four times the limit waits for those that read now, a moment only, and again after each `limit` pages: a reader
-    /// that takes long must not stop the writer.
-    func tendLog(limit: Int) {
-        guard limit > 0, logPages >= limit else {
-            logPagesAtLastWait = 0
-            return
-        }
-        // What was committed is committed: an error here comes again with the next statement that it concerns.
-        guard logPages >= 4 * limit, logPages - logPagesAtLastWait >= limit else {
-            _ = try? checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
-            return
-        }
-        logPagesAtLastWait = logPages
-        let usual = patience
-        patience = min(usual, .milliseconds(100))
-        defer { patience = usual }
-        _ = try? checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
     }
 }

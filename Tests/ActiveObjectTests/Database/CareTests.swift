@@ -85,7 +85,7 @@ import Testing
                 return count
             }
             var largest = 0
-            for number in 0..<1500 {
+            for number in 0..<1000 {
                 var note = Note("note \(number)")
                 try await note.save(in: database)
                 largest = max(largest, logSize(database.path))
@@ -129,7 +129,8 @@ import Testing
                 #expect(try await copy.texts(of: "SELECT count(*) FROM notes") == ["1000"])
                 #expect(try await copy.texts(of: "SELECT a = b FROM pair") == ["1"])
                 #expect(
-                    try await copy.texts(of: "SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100") == ["0"]
+                    try await copy.texts(of: "SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100")
+                        == ["0"]
                 )
                 await copy.close()
             }

@@ -80,7 +80,7 @@ import Testing
 
     @Test func `Dropping it right after the last call, or while it is opened in vain, breaks nothing`() async throws {
         try await withFolder { folder in
-            for number in 0..<100 {
+            for number in 0..<40 {
                 let database = try await Database.open(folder + "/a.db", name: nil)
                 async let one = database.read { _ in number }
                 async let other = database.write { _ in number }

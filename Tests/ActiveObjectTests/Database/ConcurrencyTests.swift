@@ -140,8 +140,9 @@ import Testing
         options.checkpointPages = 20
         try await withDatabase(options) { database in
             try await database.write { transaction in
-                _ = try transaction.texts(of: 
-                    "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
+                _ = try transaction.texts(
+                    of:
+                        "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
                 for id in 0..<10 { _ = try transaction.texts(of: "INSERT INTO accounts VALUES (\(id), 100)") }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -150,7 +151,8 @@ import Testing
                         for number in 0..<100 {
                             let (from, to) = ((writer + number) % 10, (writer * 3 + number * 7) % 10)
                             try await database.write { transaction in
-                                _ = try transaction.texts(of: "UPDATE accounts SET money = money - 3 WHERE id = \(from)")
+                                _ = try transaction.texts(
+                                    of: "UPDATE accounts SET money = money - 3 WHERE id = \(from)")
                                 _ = try transaction.texts(of: "UPDATE accounts SET money = money + 3 WHERE id = \(to)")
                             }
                         }

@@ -82,6 +82,7 @@ import Testing
 
     @Test(arguments: [
         (7, 0, ActiveObjectError.Code.outOfMemory), (8, 0, .readOnly), (8 | 4 << 8, 0, .readOnly),
+        (8 | 5 << 8, 0, .cannotOpen),
         (10, 0, .inputOutput),
         (10 | 3 << 8, 28, .diskFull), (10 | 3 << 8, 27, .diskFull), (10 | 12 << 8, 0, .outOfMemory),
         (10 | 32 << 8, 0, .corrupt), (10 | 33 << 8, 0, .corrupt), (11, 0, .corrupt), (11 | 1 << 8, 0, .corrupt),

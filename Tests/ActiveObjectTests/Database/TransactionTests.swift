@@ -60,8 +60,12 @@ import Testing
         try await withDatabase { database in
             try await database.write { transaction in
                 _ = try Note.findAll(in: transaction)
-                _ = try transaction.texts(of: 
-                    "CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad' BEGIN SELECT RAISE(ROLLBACK, 'no'); END"
+                _ = try transaction.texts(
+                    of:
+                        """
+                        CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad'
+                        BEGIN SELECT RAISE(ROLLBACK, 'no'); END
+                        """
                 )
             }
             let thrown = await error {

@@ -31,7 +31,8 @@ import Testing
             }
             if !logged { try await database.checkpoint(.truncate) }
             let file = [UInt8](try Data(contentsOf: URL(filePath: path)))
-            let log = [UInt8](try Data(contentsOf: URL(filePath: path + "-wal")))
+            // Not when it is empty: Foundation leaks what it would have read that into.
+            let log = logged ? [UInt8](try Data(contentsOf: URL(filePath: path + "-wal"))) : []
             await database.close()
             return (file, log)
         }
@@ -51,7 +52,7 @@ import Testing
         var random = SeededRandom(seed: 5)
         var codes: [ActiveObjectError.Code: Int] = [:]
         try await withFolder { folder in
-            for round in 0..<160 {
+            for round in 0..<120 {
                 var bytes = file
                 switch round % 4 {
                 case 0: bytes[Int.random(in: 0..<100, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
@@ -84,7 +85,7 @@ import Testing
                 }
             }
         }
-        #expect(codes[.corrupt, default: 0] > 30, "\(codes)")
+        #expect(codes[.corrupt, default: 0] > 20, "\(codes)")
     }
 
     /// Of the log, what was written whole counts; what comes after the first damaged page does not.
@@ -95,7 +96,7 @@ import Testing
         var random = SeededRandom(seed: 6)
         var counts: [Int] = []
         try await withFolder { folder in
-            for _ in 0..<60 {
+            for _ in 0..<40 {
                 let place = Int.random(in: 0..<log.count, using: &random)
                 var bytes = log
                 if torn {

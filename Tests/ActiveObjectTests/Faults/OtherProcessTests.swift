@@ -64,6 +64,23 @@ import Testing
         }
     }
 
+    /// A file that keeps no log yet has to be had alone for a moment.
+    @Test func `A file that another program has for itself is waited for, and then told`() async throws {
+        try await withFolder { folder in
+            var options = Database.Options()
+            options.busyTimeout = .milliseconds(50)
+            let path = folder + "/a.db"
+            let other = try await hold(path, "CREATE TABLE t (a)", "BEGIN EXCLUSIVE", "INSERT INTO t VALUES (1)")
+            #expect(await code { _ = try await Database.open(path, name: nil, options: options) } == .busy)
+            other.send(SIGKILL)
+            _ = try await other.end()
+            // What it had begun is undone by its journal.
+            let database = try await Database.open(path, name: nil, options: options)
+            #expect(try await database.texts(of: "SELECT count(*) FROM t") == ["0"])
+            await database.close()
+        }
+    }
+
     @Test func `Two programs that write at the same time lose nothing`() async throws {
         try await withFolder { folder in
             let path = folder + "/a.db"
@@ -106,7 +123,10 @@ import Testing
                 "python3",
                 [
                     "-c",
-                    "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')",
+                    """
+                    import sqlite3, sys
+                    sqlite3.connect(sys.argv[1]).execute('ALTER TABLE t ADD COLUMN b DEFAULT 7')
+                    """,
                     path,
                 ])
             #expect(ended.status == 0, "\(ended.errors)")

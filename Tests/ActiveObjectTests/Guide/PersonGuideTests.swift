@@ -62,7 +62,8 @@ import Testing
             people[7].sex = .female
             try await people.saveAll(in: database)
 
-            let adults = try await Person
+            let adults =
+                try await Person
                 .where(\.age >= 18 && !(\.rank == 0) && \.sex != .female)
                 .order(by: \.rank, descending: true)
                 .order(by: \.name)
