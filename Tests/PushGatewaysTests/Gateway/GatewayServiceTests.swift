@@ -26,7 +26,9 @@ import Testing
         try await withSimulatedApple(host: "0.0.0.0") { apple in
             let deliveries = ConnectionOwner.deliveries(0..<2000)
             let addresses = (1...4).map { "127.0.0.\($0)" }
-            let book = try await GatewayOwner.send(deliveries, to: apple, connections: 4...4) { settings in
+            let book = try await GatewayOwner.send(
+                deliveries, to: apple, connections: 4...4, whenUp: 4
+            ) { settings in
                 settings.lookUp = { _, completion in completion(.success(addresses)) }
             }
             let used = book.events.compactMap { event in

@@ -78,7 +78,7 @@ struct SimulatedApple: Sendable {
 
 /// Runs a test against a simulated Apple of its own and takes it down afterwards.
 func withSimulatedApple(
-    script: String = "{}", host: String = "127.0.0.1",
+    script: String = "{}", host: String = "127.0.0.1", clientClock: LoopClock = .monotonic,
     settings change: (inout SimulatorSettings) -> Void = { _ in },
     _ body: (SimulatedApple) async throws -> Void
 ) async throws {
@@ -94,7 +94,7 @@ func withSimulatedApple(
     options.expiredIdentity = ExpiredServer.identity
     options.publicKeys = [SimulatedApple.keyID: key.publicKey]
     let loop = EventLoop(name: "apple")
-    let clientLoop = EventLoop(name: "gateway")
+    let clientLoop = EventLoop(name: "gateway", clock: clientClock)
     let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 64)
     let (holder, port) = try await loop.run { [options] in
         let service = try SimulatorService(on: loop, options, script: try FaultScript(Array(script.utf8)))

@@ -202,17 +202,18 @@ actor ZMQPeer {
     func takeReceived() -> [Received] { inbox.takeAll() }
     func putBack(_ message: Received) { inbox.put(message) }
 
-    /// Receives `total` numbered messages. Returns how many came in order before one did not, or before the patience
-    /// was at its end.
+    /// Receives `total` numbered messages, those included that came before it was asked. Returns how many came in order
+    /// before one did not, or before the patience was at its end.
     func receiveNumbered(_ total: Int, size: Int) async throws -> Int {
         var inOrder = 0
         let done = Mailbox<Bool>(on: loop)
-        try open().onMessage = { message in
-            let bytes = message.copied(0)
+        func take(_ bytes: [UInt8]) {
             guard inOrder < total, bytes.count == size, Self.number(bytes) == inOrder else { return done.put(false) }
             inOrder += 1
             if inOrder == total { done.put(true) }
         }
+        for early in inbox.takeAll() { take(early.frames[0]) }
+        try open().onMessage = { message in take(message.copied(0)) }
         _ = await done.next()
         return inOrder
     }
