@@ -112,7 +112,7 @@ struct SendPreview {
         }
         if case .device(_, let id) = order.target {
             if !isBinary {
-                headers.append(("apns-topic", app.topic + message.pushType.topicSuffix))
+                headers.append(("apns-topic", message.pushType.topic(of: app.topic)))
                 headers.append(("apns-push-type", message.pushType.rawValue))
             }
             headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))
