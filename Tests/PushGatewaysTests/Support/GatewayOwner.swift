@@ -124,7 +124,8 @@ final class GatewayOwner {
     /// Sends all of them through a gateway of their own and waits until each has its outcome.
     static func send(
         _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
-        resendsUnknown: Bool = true, whenUp awaited: Int = 0, loops: [EventLoop] = [], change: (inout GatewaySettings) -> Void = { _ in },
+        resendsUnknown: Bool = true, whenUp awaited: Int = 0, loops: [EventLoop] = [],
+        change: (inout GatewaySettings) -> Void = { _ in },
         connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in },
         tokens: TokenSource?? = .none, progress: @escaping @Sendable (Int, Gateway) -> Void = { _, _ in }
     ) async throws -> Book {
