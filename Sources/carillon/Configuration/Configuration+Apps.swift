@@ -111,6 +111,8 @@ extension PushEnvironment {
 
     var endpoint: Configuration.Endpoint { Configuration.Endpoint(host: hosts[0], port: 443) }
 
+    /// Where channels are managed; broadcasts go to the host for devices. Apple's texts also name `api-broadcast…` for
+    /// these, and both are in use.
     var broadcastManagement: HostPort {
         switch self {
         case .production: HostPort(host: "api-manage-broadcast.push.apple.com", port: 2196)

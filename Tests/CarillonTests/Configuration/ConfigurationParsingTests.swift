@@ -17,6 +17,15 @@ import Testing
         #expect(configuration["apps.shop.broadcast.manage"] == "api-manage-broadcast.push.apple.com:2196")
     }
 
+    @Test func `the sandbox has hosts of its own`() throws {
+        let configuration = try parseConfiguration(
+            "{ \(minimalApp.replacing("\"production\"", with: "\"sandbox\"")) }"
+        ).configuration
+        #expect(configuration["apps.shop.endpoint.host"] == "api.sandbox.push.apple.com")
+        #expect(configuration["apps.shop.broadcast.send"] == "api.sandbox.push.apple.com:443")
+        #expect(configuration["apps.shop.broadcast.manage"] == "api-manage-broadcast.sandbox.push.apple.com:2195")
+    }
+
     @Test func `the design's file is read`() throws {
         let parsed = try parseConfiguration(
             """
