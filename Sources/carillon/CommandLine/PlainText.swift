@@ -13,11 +13,11 @@ enum PlainText {
         return String(String.UnicodeScalarView(scalars)) + (text.unicodeScalars.count > limit ? "…" : "")
     }
 
-    /// `0.8 ms`, `250 ms`, `12 s`.
+    /// `0.8ms`, `250ms`, `12s`.
     static func milliseconds(_ value: Double) -> String {
-        if value >= 10_000 { return "\(Int64(min(value / 1000, 1e15))) s" }
-        if value >= 10 { return "\(Int64(value.rounded())) ms" }
-        return "\((value * 10).rounded() / 10) ms"
+        if value >= 10_000 { return "\(Int64(min(value / 1000, 1e15)))s" }
+        if value >= 10 { return "\(Int64(value.rounded()))ms" }
+        return "\((value * 10).rounded() / 10)ms"
     }
 
     static func milliseconds(_ time: Duration) -> String { milliseconds(time / .milliseconds(1)) }

@@ -116,8 +116,8 @@ import Testing
     func `ages`(_ seconds: Int64, _ text: String) { #expect(GatewayTable.age(seconds) == text) }
 
     @Test(arguments: [
-        (0.04, "0.0 ms"), (0.75, "0.8 ms"), (9.9, "9.9 ms"), (12.4, "12 ms"), (9999, "9999 ms"), (12_900, "12 s"),
-        (1e300, "1000000000000000 s"),
+        (0.04, "0.0ms"), (0.75, "0.8ms"), (9.9, "9.9ms"), (12.4, "12ms"), (9999, "9999ms"), (12_900, "12s"),
+        (1e300, "1000000000000000s"),
     ])
     func `times of answers`(_ milliseconds: Double, _ text: String) {
         #expect(PlainText.milliseconds(milliseconds) == text)
