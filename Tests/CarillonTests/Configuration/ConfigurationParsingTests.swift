@@ -174,7 +174,7 @@ import Testing
     @Test(arguments: ["", "5", "MiB", "-1MiB", "1.5GiB", "1mib", "9999999999TiB"])
     func `what is no size`(_ text: String) { #expect(ByteCount(text: text) == nil) }
 
-    @Test(.timeLimit(.minutes(5))) func `no file breaks it`() throws {
+    @Test(.timeLimit(.minutes(10))) func `no file breaks it`() throws {
         let seed = Array(try ConfigurationFile.read(Shipped.path))
         var random = SeededRandom(seed: 11)
         var refused = 0

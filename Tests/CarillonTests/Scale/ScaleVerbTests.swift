@@ -4,7 +4,7 @@ import Testing
 @testable import carillon
 
 /// `carillon scale` as a process, against a control server in this one.
-@Suite(.timeLimit(.minutes(5))) struct ScaleVerbTests {
+@Suite(.timeLimit(.minutes(10))) struct ScaleVerbTests {
     private func scale(_ arguments: String..., environment: [String] = []) async throws -> ChildProcess.Ended {
         let clean = ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"]
         return try await ChildProcess.run(

@@ -7,7 +7,7 @@ import Testing
 @testable import carillon
 
 /// What `carillon send` is told wrongly, before it connects anywhere.
-@Suite(.timeLimit(.minutes(5))) struct SendMistakesTests {
+@Suite(.timeLimit(.minutes(10))) struct SendMistakesTests {
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `carillon send` as a process, against the simulated Apple in another.
-@Suite(.timeLimit(.minutes(5))) struct SendProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct SendProcessTests {
     private typealias Scene = TrialScene
 
     @Test func `accepted, in words and as JSON`() async throws {

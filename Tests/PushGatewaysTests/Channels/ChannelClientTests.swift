@@ -6,7 +6,7 @@ import PushWire
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ChannelClientTests {
+@Suite(.timeLimit(.minutes(10))) struct ChannelClientTests {
     private let app = ChannelScene.app
 
     @Test func `A channel is made, shown, listed, used and deleted`() async throws {

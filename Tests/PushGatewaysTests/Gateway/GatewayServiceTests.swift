@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A gateway and real connections, over what a scripted connection cannot show: loops, addresses.
-@Suite(.timeLimit(.minutes(2))) struct GatewayServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayServiceTests {
     @Test func `Connections on loops of their own send what the gateway gives them`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")
         let script = """

@@ -5,7 +5,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct GatewayConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayConnectionTests {
     @Test func `One stream until the first token is believed, then all that are allowed, and each is accepted once`()
         async throws
     {

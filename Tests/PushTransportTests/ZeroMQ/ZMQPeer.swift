@@ -256,12 +256,16 @@ struct ZMQWorld: Sendable {
     let context: ZMQContext
     let first = EventLoop(name: "first")
     let second = EventLoop(name: "second")
+    private let nobody = TakenPort()!
     private let peers = PeerList()
 
     private actor PeerList {
         var all: [ZMQPeer] = []
         func add(_ peer: ZMQPeer) { all.append(peer) }
     }
+
+    /// Where nobody listens, and nobody comes to listen.
+    var deadEndpoint: String { "tcp://127.0.0.1:\(nobody.number)" }
 
     static func run(_ body: (ZMQWorld) async throws -> Void) async throws {
         let world = ZMQWorld(context: try ZMQContext())
@@ -285,6 +289,9 @@ struct ZMQWorld: Sendable {
         options.linger = .zero
         options.reconnectInterval = .milliseconds(20)
         options.maxReconnectInterval = .milliseconds(20)
+        // A busy machine is no broken peer, unless a test says so.
+        options.handshakeTimeout = .seconds(300)
+        options.heartbeatTimeout = .seconds(300)
         change(&options)
         let peer = try await ZMQPeer.make(kind, in: context, on: loop ?? first, options: options)
         await peers.add(peer)
