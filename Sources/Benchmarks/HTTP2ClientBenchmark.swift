@@ -79,9 +79,12 @@ private final class ClientRun {
             let sent = withUnsafeBytes(of: &path) { bytes in
                 withUnsafeTemporaryAllocation(byteCount: 110, alignment: 1) { text in
                     Self.write(bytes, into: text)
-                    return connection.submit(
-                        request, UnsafeRawBufferPointer(rebasing: text[0..<74]),
-                        UnsafeRawBufferPointer(rebasing: text[74..<110]), body: body, tag: UInt64(next))
+                    return withUnsafeTemporaryAllocation(of: UnsafeRawBufferPointer.self, capacity: 2) { values in
+                        values.initializeElement(at: 0, to: UnsafeRawBufferPointer(rebasing: text[0..<74]))
+                        values.initializeElement(at: 1, to: UnsafeRawBufferPointer(rebasing: text[74..<110]))
+                        return connection.submit(
+                            request, values: UnsafeBufferPointer(values), body: body, tag: UInt64(next))
+                    }
                 }
             }
             guard sent else { return }

@@ -34,6 +34,9 @@ package enum PushType: String, CaseIterable, Sendable {
         }
     }
 
+    /// `apns-topic` of this type for an app. For MDM the id is the topic itself, the UID of the certificate's subject.
+    package func topic(of bundleID: String) -> String { bundleID + topicSuffix }
+
     /// The largest payload in bytes when it goes to a device.
     package var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 

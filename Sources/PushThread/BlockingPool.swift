@@ -11,7 +11,8 @@ package final class BlockingPool: Sendable {
 
     private struct Call {
         let ticket: Ticket
-        let work: @Sendable () -> Void
+        /// Does it; what it returns tells the caller.
+        let work: @Sendable () -> @Sendable () -> Void
         /// Ends the call without its work.
         let abandon: @Sendable (any Error) -> Void
     }
@@ -53,7 +54,10 @@ package final class BlockingPool: Sendable {
                 submit(
                     Call(
                         ticket: ticket,
-                        work: { continuation.resume(with: Swift.Result(catching: work)) },
+                        work: {
+                            let result = Swift.Result(catching: work)
+                            return { continuation.resume(with: result) }
+                        },
                         abandon: { continuation.resume(throwing: $0) }))
             }
         } onCancel: {
@@ -126,8 +130,10 @@ package final class BlockingPool: Sendable {
 
     private func work() {
         while let call = nextCall() {
-            call.work()
+            let tell = call.work()
+            // First: whoever calls again at once must not find the pool full of the call that has just returned.
             state.withLock { $0.running -= 1 }
+            tell()
         }
         let stopped = state.withLock { state in
             state.threads -= 1

@@ -92,9 +92,19 @@ package final class RawClient {
 
     private func connect<Address>(_ address: inout Address, _ size: Int) throws {
         let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, socklen_t(size)) }
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                Self.uninterrupted { Int(Glibc.connect(descriptor, address, socklen_t(size))) }
+            }
         }
         guard result == 0 else { throw Failure(what: "connect: errno \(errno)") }
+    }
+
+    /// With a time limit on the socket a call ends early when the process was stopped and goes on; Linux takes it again.
+    private static func uninterrupted(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
     }
 
     package func close() {
@@ -122,8 +132,8 @@ package final class RawClient {
     package func send(_ bytes: [UInt8]) throws {
         var sent = 0
         while sent < bytes.count {
-            let count = bytes[sent...].withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
+            let count = bytes[sent...].withUnsafeBytes { bytes in
+                Self.uninterrupted { Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL)) }
             }
             guard count > 0 else { throw Failure(what: "send: errno \(errno)") }
             sent += count
@@ -138,7 +148,7 @@ package final class RawClient {
     /// False at the connection's end.
     private func receive() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
+        let count = Self.uninterrupted { recv(descriptor, &buffer, buffer.count, 0) }
         guard count >= 0 else { throw Failure(what: "receive: errno \(errno)") }
         received += buffer[..<count]
         return count > 0

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `carillon keys` as a process, with files as other tools write them.
-@Suite(.timeLimit(.minutes(5))) struct KeysProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct KeysProcessTests {
     private static let password = "s3same-4711"
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate

@@ -3,7 +3,7 @@ import PushTime
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct ProviderTokenMachineTests {
+@Suite(.timeLimit(.minutes(10))) struct ProviderTokenMachineTests {
     /// A machine beside its two clocks, in minutes.
     private struct Bench {
         var machine = ProviderTokenMachine()

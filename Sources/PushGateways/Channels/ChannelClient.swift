@@ -4,7 +4,7 @@ package import PushWire
 
 /// Makes, shows, lists and deletes broadcast channels, and broadcasts on them, over one connection to one host.
 ///
-/// Management and sending have hosts of their own (`BroadcastHosts`), and so a client each. It connects with the first
+/// Management and sending have hosts of their own (`ChannelService`), and so a client each. It connects with the first
 /// call, and anew with the first call after a connection has ended. Calls go out in order as the provider's stream limit
 /// allows; nothing is sent twice, whatever happens: the error tells whether asking again may double. To be closed before
 /// it is let go.
@@ -24,10 +24,6 @@ package actor ChannelClient {
             connection = HTTP2ClientConnection.Options()
             // The list of all of an app's 10,000 channels.
             connection.limits.maximumBodyBytes = 4 << 20
-        }
-
-        package init(_ host: ProviderHost) {
-            self.init(HostPort(host: host.name, port: host.port))
         }
     }
 

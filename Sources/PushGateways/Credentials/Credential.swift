@@ -72,7 +72,7 @@ package struct CertificateCredential: Sendable {
                     "push type \(type.rawValue) cannot be sent with a certificate (\(subject)); use a provider key "
                         + "(.p8)")
             }
-            let needed = topic + type.topicSuffix
+            let needed = type.topic(of: topic)
             guard certificate.covers(needed) else {
                 throw CredentialError(
                     .wrongTopic,

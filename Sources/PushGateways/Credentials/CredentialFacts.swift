@@ -1,4 +1,5 @@
 package import PushLoop
+package import PushModel
 package import PushTransport
 
 /// What a credential is, for people and machines. Nothing in it is secret.

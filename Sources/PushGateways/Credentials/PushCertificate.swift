@@ -1,3 +1,4 @@
+package import PushModel
 package import PushTransport
 
 /// What a certificate entitles to push, as Apple's extensions say it (PROTOCOLS A10).

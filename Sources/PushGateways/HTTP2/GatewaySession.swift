@@ -16,7 +16,6 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private var connection: HTTP2ClientConnection?
     private var address: String?
     private var timer: TimerID?
-    private var timerDeadline: MonotonicTime?
     private var isEnding = false
 
     init(_ request: ConnectionRequest, _ settings: GatewayConnection.Settings) {

@@ -48,7 +48,7 @@ struct RequestShapes {
         ]
         if let authorization { fields.append(.init("authorization", .fixed(authorization))) }
         fields += [
-            .init("apns-topic", .fixed(topic + message.pushType.topicSuffix)),
+            .init("apns-topic", .fixed(message.pushType.topic(of: topic))),
             .init("apns-push-type", .fixed(message.pushType.rawValue)),
             .init("apns-priority", .fixed("\(message.priority.rawValue)")),
             .init("apns-id", .perRequest, .once),

@@ -1,8 +1,8 @@
 import Glibc
-// The times themselves are values that the floors below know too; reading a clock begins here.
-@_exported public import PushTime
 // Threads, locks and blocking work are what loops are made of and come with them.
 @_exported public import PushThread
+// The times themselves are values that the floors below know too; reading a clock begins here.
+@_exported public import PushTime
 
 extension MonotonicTime {
     /// What the clock reads at this moment. On a loop prefer `EventLoop.now`, which is read once a tick.

@@ -111,16 +111,6 @@ package final class HTTP2ClientConnection {
         return true
     }
 
-    /// With two values, the common case: a path and an id.
-    package func submit(
-        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
-        body: [UInt8]?, tag: UInt64
-    ) -> Bool {
-        guard !isDraining, unsafe engine.submit(request, first, second, body: body, tag: tag) else { return false }
-        channel?.askForFlush()
-        return true
-    }
-
     package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
         guard !isDraining, engine.submit(request, values: values, body: body, tag: tag) else { return false }
         channel?.askForFlush()

@@ -158,18 +158,6 @@ package final class HTTP2ClientEngine {
         return true
     }
 
-    /// With two values, the common case: a path and an id.
-    package func submit(
-        _ request: HTTP2PreparedRequest, _ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer,
-        body: [UInt8]?, tag: UInt64
-    ) -> Bool {
-        var values = unsafe (first, second)
-        return unsafe withUnsafeBytes(of: &values) { bytes in
-            unsafe submit(
-                request, values: bytes.assumingMemoryBound(to: UnsafeRawBufferPointer.self), body: body, tag: tag)
-        }
-    }
-
     package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
         let all = SharedBytes(values.flatMap(\.self))
         var start = 0

@@ -4,9 +4,8 @@ package import PushModel
 package struct Topic: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
-    /// For MDM the id is the topic itself, the UID of the certificate's subject: nothing is added to it.
     package init(_ id: BundleID, _ pushType: PushType) {
-        text = id.text + pushType.topicSuffix
+        text = pushType.topic(of: id.text)
     }
 
     /// Every suffix that a push type has.

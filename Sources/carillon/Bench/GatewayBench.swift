@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PushGateways
+import PushLogic
 import PushLoop
 import PushModel
 import PushTransport
@@ -157,17 +158,11 @@ struct GatewayBench: Sendable {
         }
 
         private func delivery(_ number: UInt64) -> Delivery {
-            let a = Self.mix(number)
-            let token = DeviceToken(words: (number, a, Self.mix(a), ~a))
+            // The same each time that it is given: both sides tell a notification by these.
+            var random = SplitMix(seed: number)
+            let token = DeviceToken(words: (number, random.next(), random.next(), random.next()))
             return Delivery(
-                ticket: number, message: message, token: token, apnsID: APNSID(high: a, low: Self.mix(~number)))
-        }
-
-        private static func mix(_ number: UInt64) -> UInt64 {
-            var value = number &+ 0x9e37_79b9_7f4a_7c15
-            value = (value ^ value >> 30) &* 0xbf58_476d_1ce4_e5b9
-            value = (value ^ value >> 27) &* 0x94d0_49bb_1331_11eb
-            return value ^ value >> 31
+                ticket: number, message: message, token: token, apnsID: APNSID(high: random.next(), low: random.next()))
         }
 
         private func finish() {

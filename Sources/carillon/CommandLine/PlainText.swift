@@ -1,6 +1,6 @@
 import PushWire
 
-/// Text that somebody else chose, fit for a terminal, which must not obey it.
+/// What verbs print for people: among it text that somebody else chose, which a terminal must not obey.
 enum PlainText {
     /// One line: no control characters, no endless length.
     static func line(_ text: String, limit: Int = 500) -> String {
@@ -12,6 +12,15 @@ enum PlainText {
         }
         return String(String.UnicodeScalarView(scalars)) + (text.unicodeScalars.count > limit ? "…" : "")
     }
+
+    /// `0.8ms`, `250ms`, `12s`.
+    static func milliseconds(_ value: Double) -> String {
+        if value >= 10_000 { return "\(Int64(min(value / 1000, 1e15)))s" }
+        if value >= 10 { return "\(Int64(value.rounded()))ms" }
+        return "\((value * 10).rounded() / 10)ms"
+    }
+
+    static func milliseconds(_ time: Duration) -> String { milliseconds(time / .milliseconds(1)) }
 
     /// Names and what stands for them, aligned.
     static func rows(_ rows: [(name: String, text: String)], on terminal: Terminal) -> String {

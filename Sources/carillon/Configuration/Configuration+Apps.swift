@@ -4,16 +4,12 @@ import PushTransport
 extension Configuration {
     /// One bundle id in one environment with its credential.
     struct App: Sendable, Equatable {
-        enum Environment: String, Sendable, CaseIterable {
-            case production, sandbox
-        }
-
         let id: AppID
         /// The bundle id; suffixes follow from the push type. No default. Per connection: a connection belongs to the
         /// bundle ids it was opened with (PROTOCOLS A2).
         var topic: String
         /// No default. Restart: devices and what is remembered of them belong to one environment.
-        var environment: Environment
+        var environment: PushEnvironment
         /// No default. Per connection.
         var credential: Credential
         var gateway: Gateway
@@ -104,7 +100,7 @@ extension Configuration {
     }
 }
 
-extension Configuration.App.Environment {
+extension PushEnvironment {
     /// The hosts that serve this environment; the first is the one to use.
     var hosts: [String] {
         switch self {
@@ -115,6 +111,8 @@ extension Configuration.App.Environment {
 
     var endpoint: Configuration.Endpoint { Configuration.Endpoint(host: hosts[0], port: 443) }
 
+    /// Where channels are managed; broadcasts go to the host for devices. Apple's texts also name `api-broadcast…` for
+    /// these, and both are in use.
     var broadcastManagement: HostPort {
         switch self {
         case .production: HostPort(host: "api-manage-broadcast.push.apple.com", port: 2196)

@@ -68,8 +68,8 @@ extension Configuration {
         return topic
     }
 
-    private static func readEnvironment(_ section: ConfigurationSection) -> App.Environment? {
-        let environment = section.choice("environment", of: App.Environment.self)
+    private static func readEnvironment(_ section: ConfigurationSection) -> PushEnvironment? {
+        let environment = section.choice("environment", of: PushEnvironment.self)
         if environment == nil, !section.has("environment") {
             section.fault(nil, "environment is missing: \"production\", or \"sandbox\" for builds from Xcode")
         }
@@ -134,7 +134,7 @@ extension Configuration {
     // MARK: Endpoint
 
     private static func readEndpoint(
-        _ section: ConfigurationSection, _ environment: App.Environment?, _ wireProtocol: Gateway.WireProtocol
+        _ section: ConfigurationSection, _ environment: PushEnvironment?, _ wireProtocol: Gateway.WireProtocol
     ) -> Endpoint? {
         let (host, port, trust) = (section.text("host"), section.port("port"), section.text("trust"))
         guard let host else {
@@ -163,11 +163,11 @@ extension Configuration {
     }
 
     private static func refuseWrongApple(
-        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: App.Environment
+        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: PushEnvironment
     ) {
         let host = endpoint.host.lowercased()
         if !environment.hosts.contains(host) {
-            let other = App.Environment.allCases.first { $0.hosts.contains(host) }
+            let other = PushEnvironment.allCases.first { $0.hosts.contains(host) }
             let what = other.map { "that of \($0.rawValue)" } ?? "no device push host"
             section.fault(
                 "host", "\(endpoint.host) is \(what); \(environment.rawValue) is \(environment.hosts[0])")
@@ -191,7 +191,7 @@ extension Configuration {
     }
 
     private static func readBroadcast(
-        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: App.Environment
+        _ section: ConfigurationSection, _ endpoint: Endpoint, _ environment: PushEnvironment
     ) -> Broadcast {
         let device = HostPort(host: endpoint.host, port: endpoint.port)
         return Broadcast(

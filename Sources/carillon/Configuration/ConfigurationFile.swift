@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PushLoop
+import PushTransport
 
 /// Finds the file that the configuration is in, and reads it.
 enum ConfigurationFile {
@@ -27,25 +28,21 @@ enum ConfigurationFile {
     }
 
     static func read(_ path: String) throws(Failure) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw cannotRead(path) }
-        defer { close(descriptor) }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw cannotRead(path) }
-            if count == 0 { return bytes }
-            bytes += piece[..<count]
-            guard bytes.count <= longest else {
-                throw Failure(.configuration, "\(path) is longer than \(longest >> 20) MiB: that is no configuration")
-            }
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            let descriptor = try BoundedFile.openToRead(path)
+            defer { close(descriptor) }
+            bytes = try BoundedFile.read(from: descriptor, limit: longest)
+        } catch {
+            throw cannotRead(path, error)
         }
+        guard bytes.count <= longest else {
+            throw Failure(.configuration, "\(path) is longer than \(longest >> 20) MiB: that is no configuration")
+        }
+        return bytes
     }
 
-    private static func cannotRead(_ path: String) -> Failure {
-        let error = SystemError.current
+    private static func cannotRead(_ path: String, _ error: SystemError) -> Failure {
         let advice =
             switch error.number {
             case ENOENT: "there is no such file; give another with --config or \(variable)"

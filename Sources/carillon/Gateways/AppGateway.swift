@@ -20,7 +20,7 @@ struct AppGateway: Sendable {
         let loaded = try app.credential.files.load()
         credential = loaded.credential
         warnings = loaded.warnings
-        try credential.check(topic: app.topic, environment: app.environment.forPush)
+        try credential.check(topic: app.topic, environment: app.environment)
         var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
         if case .certificate(let certificate) = credential { configuration.identity = certificate.identity }
         if app.gateway.wireProtocol == .http2 { configuration.alpn = ["h2"] }
@@ -100,15 +100,6 @@ extension Configuration.Credential {
             .certificate(certificate, key: nil, passwordFile: passwordFile)
         case .certificate(let certificate, let key, let passwordFile):
             .certificate(certificate, key: key, passwordFile: passwordFile)
-        }
-    }
-}
-
-extension Configuration.App.Environment {
-    var forPush: PushEnvironment {
-        switch self {
-        case .production: .production
-        case .sandbox: .sandbox
         }
     }
 }

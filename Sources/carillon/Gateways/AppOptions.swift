@@ -112,11 +112,11 @@ enum AppOptions {
         }
     }
 
-    private static func environment(_ word: String?) throws(Failure) -> Configuration.App.Environment {
+    private static func environment(_ word: String?) throws(Failure) -> PushEnvironment {
         guard let word else {
             throw Failure(.usage, "'--environment' is needed: production, or sandbox for builds from Xcode")
         }
-        guard let environment = Configuration.App.Environment(rawValue: word == "development" ? "sandbox" : word) else {
+        guard let environment = PushEnvironment(rawValue: word == "development" ? "sandbox" : word) else {
             throw Failure(
                 .usage, "'--environment' is production or sandbox, not '\(PlainText.line(word, limit: 40))'")
         }
@@ -124,7 +124,7 @@ enum AppOptions {
     }
 
     private static func endpoint(
-        _ arguments: Arguments, _ environment: Configuration.App.Environment,
+        _ arguments: Arguments, _ environment: PushEnvironment,
         _ wireProtocol: Configuration.Gateway.WireProtocol
     ) throws(Failure) -> Configuration.Endpoint {
         guard let host = arguments.text("host") else {

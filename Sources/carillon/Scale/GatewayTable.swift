@@ -55,10 +55,5 @@ struct GatewayTable {
         return rest == 0 ? whole : "\(whole) \(rest)\(units[first + 1].0)"
     }
 
-    static func milliseconds(_ value: Double?) -> String {
-        guard let value else { return "-" }
-        if value >= 10_000 { return "\(Int64(min(value / 1000, 1e15)))s" }
-        if value >= 10 { return "\(Int64(value.rounded()))ms" }
-        return "\((value * 10).rounded() / 10)ms"
-    }
+    private static func milliseconds(_ value: Double?) -> String { value.map { PlainText.milliseconds($0) } ?? "-" }
 }

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Glibc
 import PushLoop
+import PushTransport
 import PushWire
 
 /// The options that say what a notification contains: its JSON, or what it is made from.
@@ -41,27 +42,24 @@ enum PayloadOptions {
 
     private static func file(_ path: String) throws(Failure) -> [UInt8] {
         let name = path == "-" ? "standard input" : PlainText.line(path)
-        let descriptor = path == "-" ? 0 : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
+        let descriptor: CInt
+        do {
+            descriptor = path == "-" ? 0 : try BoundedFile.openToRead(path)
+        } catch {
             throw Failure(
-                .badInput,
-                "cannot read the payload \(name): \(SystemError.current); '--payload' takes '{…}', a file or -")
+                .badInput, "cannot read the payload \(name): \(error); '--payload' takes '{…}', a file or -")
         }
         defer { if descriptor != 0 { close(descriptor) } }
-        var bytes: [UInt8] = []
-        var piece = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = Glibc.read(descriptor, &piece, piece.count)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw Failure(.badInput, "cannot read the payload from \(name): \(SystemError.current)")
-            }
-            if count == 0 { return bytes }
-            bytes += piece[..<count]
-            guard bytes.count <= longest else {
-                throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: that is no payload")
-            }
+        let bytes: [UInt8]
+        do {
+            bytes = try BoundedFile.read(from: descriptor, limit: longest)
+        } catch {
+            throw Failure(.badInput, "cannot read the payload from \(name): \(error)")
         }
+        guard bytes.count <= longest else {
+            throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: that is no payload")
+        }
+        return bytes
     }
 
     private static func built(_ arguments: Arguments) throws(Failure) -> [UInt8] {

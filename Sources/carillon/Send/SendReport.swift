@@ -30,17 +30,13 @@ struct SendReport: Sendable {
         }
         if let uniqueID = verdict.uniqueID { rows.append(("apns-unique-id", uniqueID)) }
         if let took {
-            let answer = latency.map { $0 > .zero ? ", the answer \(milliseconds($0))" : "" } ?? ""
-            rows.append(("took", milliseconds(took) + answer))
+            let answer = latency.map { $0 > .zero ? ", the answer \(PlainText.milliseconds($0))" : "" } ?? ""
+            rows.append(("took", PlainText.milliseconds(took) + answer))
         }
         for note in notes { rows.append(("on the way", PlainText.line(note))) }
         return verdict.headline(on: terminal) + "\n"
             + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
             + (verdict.advice.map { "\nNext: \(PlainText.line($0, limit: 1000)).\n" } ?? "")
-    }
-
-    private func milliseconds(_ time: Duration) -> String {
-        GatewayTable.milliseconds(time / .milliseconds(1))
     }
 
     var json: String {
@@ -112,7 +108,7 @@ struct SendPreview {
         }
         if case .device(_, let id) = order.target {
             if !isBinary {
-                headers.append(("apns-topic", app.topic + message.pushType.topicSuffix))
+                headers.append(("apns-topic", message.pushType.topic(of: app.topic)))
                 headers.append(("apns-push-type", message.pushType.rawValue))
             }
             headers.append((isBinary ? "priority" : "apns-priority", "\(message.priority.rawValue)"))

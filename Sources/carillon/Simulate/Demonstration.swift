@@ -67,7 +67,7 @@ struct Demonstration {
         let rows = zip(Self.notifications, reports).map { notification, report in
             [
                 notification.name, notification.device.owner, Self.answer(report.outcome),
-                Self.milliseconds(report.latency), report.delivery.apnsID.description,
+                PlainText.milliseconds(report.latency), report.delivery.apnsID.description,
             ]
         }
         output.write(
@@ -185,10 +185,5 @@ struct Demonstration {
         case .unknown: ("it was sent, and no answer came: the provider may have taken it", "send it again, or do not")
         case .expired, .returned: ("it did not go out", "see why no connection came up")
         }
-    }
-
-    private static func milliseconds(_ duration: Duration) -> String {
-        let tenths = Int((duration.inSeconds * 10_000).rounded())
-        return "\(tenths / 10).\(tenths % 10) ms"
     }
 }

@@ -73,9 +73,7 @@ struct SimulateVerb {
             await stop.wait()
         }
         await signals.with { $0.cancel() }
-        await withCheckedContinuation { continuation in
-            loop.execute { service.wrapped.stop { continuation.resume() } }
-        }
+        await service.stop()
         await loop.shutDown()
         return code
     }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// `carillon channels` as a process.
-@Suite(.timeLimit(.minutes(5))) struct ChannelsProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct ChannelsProcessTests {
     @Test func `made, listed, shown and deleted`() async throws {
         let scene = try await TrialScene()
         func channels(_ arguments: String...) async throws -> ChildProcess.Ended {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `carillon check` as a process.
-@Suite(.timeLimit(.minutes(5))) struct CheckProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct CheckProcessTests {
     @Test func `facts of every app in one table`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", scene.configuration)

@@ -47,6 +47,15 @@ enum Shipped {
         #expect(feedback == Configuration.Feedback(host: "127.0.0.1"))
     }
 
+    @Test(arguments: [
+        ("/dev/zero", "/dev/zero is longer than 4 MiB: that is no configuration"),
+        ("/", "cannot read /: Is a directory"), ("/none", "cannot read /none: there is no such file; give another"),
+    ])
+    func `what is no file of that kind is said`(path: String, words: String) throws {
+        let failure = #expect(throws: Failure.self) { try ConfigurationFile.read(path) }
+        #expect(failure?.code == .configuration && failure?.description.hasPrefix(words) == true, "\(failure!)")
+    }
+
     @Test func `a file is looked for in four places`() throws {
         let directory = try TemporaryDirectory()
         let (first, second) = ("\(directory.path)/1", "\(directory.path)/2")

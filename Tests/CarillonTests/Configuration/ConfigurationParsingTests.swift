@@ -17,6 +17,15 @@ import Testing
         #expect(configuration["apps.shop.broadcast.manage"] == "api-manage-broadcast.push.apple.com:2196")
     }
 
+    @Test func `the sandbox has hosts of its own`() throws {
+        let configuration = try parseConfiguration(
+            "{ \(minimalApp.replacing("\"production\"", with: "\"sandbox\"")) }"
+        ).configuration
+        #expect(configuration["apps.shop.endpoint.host"] == "api.sandbox.push.apple.com")
+        #expect(configuration["apps.shop.broadcast.send"] == "api.sandbox.push.apple.com:443")
+        #expect(configuration["apps.shop.broadcast.manage"] == "api-manage-broadcast.sandbox.push.apple.com:2195")
+    }
+
     @Test func `the design's file is read`() throws {
         let parsed = try parseConfiguration(
             """
@@ -165,7 +174,7 @@ import Testing
     @Test(arguments: ["", "5", "MiB", "-1MiB", "1.5GiB", "1mib", "9999999999TiB"])
     func `what is no size`(_ text: String) { #expect(ByteCount(text: text) == nil) }
 
-    @Test(.timeLimit(.minutes(5))) func `no file breaks it`() throws {
+    @Test(.timeLimit(.minutes(10))) func `no file breaks it`() throws {
         let seed = Array(try ConfigurationFile.read(Shipped.path))
         var random = SeededRandom(seed: 11)
         var refused = 0

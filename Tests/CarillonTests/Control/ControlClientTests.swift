@@ -5,7 +5,7 @@ import Testing
 
 @testable import carillon
 
-@Suite(.timeLimit(.minutes(5))) struct ControlClientTests {
+@Suite(.timeLimit(.minutes(10))) struct ControlClientTests {
     @Test func `nobody is there`() async throws {
         let directory = try TemporaryDirectory()
         for data in [directory.path, "\(directory.path)/none", try directory.write("file", "")] {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import carillon
 
-@Suite(.timeLimit(.minutes(5))) struct ControlServerTests {
+@Suite(.timeLimit(.minutes(10))) struct ControlServerTests {
     @Test func `gateways are listed and shown`() async throws {
         try await withControl { control in
             let list = try await control.client.ask("GET", "/v1/gateways", for: GatewayList.self)

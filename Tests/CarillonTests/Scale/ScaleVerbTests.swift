@@ -4,7 +4,7 @@ import Testing
 @testable import carillon
 
 /// `carillon scale` as a process, against a control server in this one.
-@Suite(.timeLimit(.minutes(5))) struct ScaleVerbTests {
+@Suite(.timeLimit(.minutes(10))) struct ScaleVerbTests {
     private func scale(_ arguments: String..., environment: [String] = []) async throws -> ChildProcess.Ended {
         let clean = ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"]
         return try await ChildProcess.run(
@@ -114,4 +114,12 @@ import Testing
             (-5, "0s"),
         ] as [(Int64, String)])
     func `ages`(_ seconds: Int64, _ text: String) { #expect(GatewayTable.age(seconds) == text) }
+
+    @Test(arguments: [
+        (0.04, "0.0ms"), (0.75, "0.8ms"), (9.9, "9.9ms"), (12.4, "12ms"), (9999, "9999ms"), (12_900, "12s"),
+        (1e300, "1000000000000000s"),
+    ])
+    func `times of answers`(_ milliseconds: Double, _ text: String) {
+        #expect(PlainText.milliseconds(milliseconds) == text)
+    }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import carillon
 
 /// What `carillon send` is told wrongly, before it connects anywhere.
-@Suite(.timeLimit(.minutes(5))) struct SendMistakesTests {
+@Suite(.timeLimit(.minutes(10))) struct SendMistakesTests {
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate
 
@@ -81,6 +81,8 @@ import Testing
         (all + ["--title", "x", "--custom", "aps={}"], 65, "give --payload for those"),
         (all + ["--badge", "-1"], 64, "'--badge' wants"),
         (all + ["--payload", "absent.json"], 65, "cannot read the payload absent.json: No such file"),
+        (all + ["--payload", "/dev/zero"], 65, "/dev/zero has more than 1 MiB: that is no payload"),
+        (all + ["--payload", "/"], 65, "cannot read the payload from /: Is a directory"),
         (all + ["--title", "x", "--collapse-id", String(repeating: "x", count: 65)], 65, "64 are allowed"),
         (all + ["--title", "x", "--push-type", "background", "--priority", "10"], 65, "must not have priority 10"),
         (keyApp + ["--token", "length=32, bytes=0x00fc", "--title", "x"], 65, "shortened when it was printed"),

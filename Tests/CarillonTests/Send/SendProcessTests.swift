@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `carillon send` as a process, against the simulated Apple in another.
-@Suite(.timeLimit(.minutes(5))) struct SendProcessTests {
+@Suite(.timeLimit(.minutes(10))) struct SendProcessTests {
     private typealias Scene = TrialScene
 
     @Test func `accepted, in words and as JSON`() async throws {
@@ -102,13 +102,19 @@ import Testing
 
     @Test func `silence ends with the deadline`() async throws {
         let scene = try await TrialScene()
+        let message = scene.key + scene.device + ["--title", "x", "--timeout"]
         try await scene.fault("silence: true")
-        let silent = try await scene.send(scene.key + scene.device + ["--title", "x", "--timeout", "300ms"])
-        #expect(silent.status == 1 && silent.output.hasPrefix("unknown: it was sent, and no answer came in time"))
+        var silent = try await scene.send(message + ["300ms"])
+        // A machine that has much else to do takes longer until the notification is out.
+        for time in ["3s", "30s", "120s"] where silent.status == 75 { silent = try await scene.send(message + [time]) }
+        #expect(silent.status == 1, "\(silent.output)")
+        #expect(silent.output.hasPrefix("unknown: it was sent, and no answer came in time"), "\(silent.output)")
         try await scene.fault("on: 'connect', silence: true")
-        let waiting = try await scene.send(scene.key + scene.device + ["--title", "x", "--timeout", "300ms"])
+        // Whether half the time, for one connection, or all of it is over first: the same in other words.
+        let waiting = try await scene.send(message + ["300ms"])
         #expect(waiting.status == 75, "\(waiting.output)")
-        #expect(waiting.output.hasPrefix("try again: 127.0.0.1:"), "\(waiting.output)")
+        #expect(waiting.output.hasPrefix("try again: "), "\(waiting.output)")
+        #expect(waiting.output.contains("127.0.0.1:\(scene.simulator.field("provider"))"), "\(waiting.output)")
     }
 
     @Test func `the rules come first`() async throws {
@@ -157,11 +163,7 @@ import Testing
         let scene = try await TrialScene()
         let message = scene.device + ["--title", "x"]
         let key = ["--key", scene.simulator.field("key"), "--team-id", "CARILLON01"]
-        // A port that was free a moment ago.
-        let free = try await RunningSimulator()
-        let port = free.field("provider")
-        _ = try await free.stop()
-        let nobody = try await scene.send(scene.place + key + ["--port", port] + message)
+        let nobody = try await scene.send(scene.place + key + ["--port", "1"] + message)
         #expect(nobody.status == 69 && nobody.output.contains("nothing listens there"), "\(nobody.output)")
         // A name with two addresses, at one of which nobody is.
         let named = try await scene.send(

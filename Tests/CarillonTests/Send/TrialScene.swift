@@ -128,9 +128,7 @@ func withApple(
     } catch {
         outcome = .failure(error)
     }
-    await withCheckedContinuation { continuation in
-        loop.execute { service.wrapped.stop { continuation.resume() } }
-    }
+    await service.stop()
     await loop.shutDown()
     try outcome.get()
 }

@@ -9,7 +9,7 @@ import Testing
     private static let app = Configuration.App(
         id: AppOptions.flagsName, topic: "com.example.shop", environment: .production,
         credential: .token(key: "k.p8", keyID: "ABC123DEFG", teamID: "DEF123GHIJ"), gateway: Configuration.Gateway(),
-        endpoint: Configuration.App.Environment.production.endpoint,
+        endpoint: PushEnvironment.production.endpoint,
         broadcast: Configuration.Broadcast(
             send: HostPort(host: "api.push.apple.com", port: 443),
             manage: HostPort(host: "api.push.apple.com", port: 2196)))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import carillon
 
-@Suite(.timeLimit(.minutes(2))) struct ServeUnitTests {
+@Suite(.timeLimit(.minutes(10))) struct ServeUnitTests {
     // MARK: Readiness
 
     private static func served(

@@ -6,7 +6,7 @@ import PushWire
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct ChannelClientTests {
+@Suite(.timeLimit(.minutes(10))) struct ChannelClientTests {
     private let app = ChannelScene.app
 
     @Test func `A channel is made, shown, listed, used and deleted`() async throws {
@@ -27,7 +27,7 @@ import Testing
             try await client.send(Broadcast(ChannelScene.update, to: second), of: app, token: token)
             try await client.delete(first, of: app, token: token)
             #expect(try await client.list(of: app, token: token) == [second])
-            #expect(await scene.apple { $0.connectionCount } == 1)
+            #expect(await scene.simulator.with { $0.connectionCount } == 1)
         }
     }
 
@@ -106,7 +106,7 @@ import Testing
             #expect(ids.count == 3000)
             // More than an answer's usual limit holds.
             #expect(try await Set(scene.client.list(of: app, token: scene.token)) == ids)
-            #expect(await scene.apple { $0.machine.log.total } == 3001)
+            #expect(await scene.simulator.with { $0.machine.log.total } == 3001)
         }
     }
 

@@ -7,28 +7,23 @@ import PushWire
 import TestSupport
 import Testing
 
-/// A simulated provider and a client of its channels, each on a loop of its own.
+/// The simulated Apple and a client of its channels, each on a loop of its own.
 struct ChannelScene: Sendable {
     static let app = BundleID("com.example.shop")!
     static let update = Array(#"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#.utf8)
 
-    let appleLoop: EventLoop
-    let clientLoop: EventLoop
+    let simulator: SimulatorScene
     let client: ChannelClient
-    let token: ProviderToken
-    fileprivate let service: LoopBound<SimulatorService>
+    let token = ChannelScene.token()
+
+    var clientLoop: EventLoop { simulator.clientLoop }
 
     func create(_ policy: ChannelPolicy = .newestStored) async throws -> ChannelID {
         try await client.create(policy, of: Self.app, token: token)
     }
 
-    func apple<Result: Sendable>(_ work: @escaping @Sendable (SimulatorService) -> Result) async -> Result {
-        await service.with(work)
-    }
-
-    /// Waits, without sleeping, for what the simulator is about to notice.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
-        while await !apple(condition) { await Task.yield() }
+        await simulator.until(condition)
     }
 
     func untilRequests(_ count: UInt64) async {
@@ -65,41 +60,25 @@ func withChannels(
     script: String = "{}", clock: LoopClock = .monotonic, clientClock: LoopClock = .monotonic,
     _ change: (inout ChannelClient.Options) -> Void = { _ in }, _ body: (ChannelScene) async throws -> Void
 ) async throws {
-    let appleLoop = EventLoop(name: "apple", clock: clock)
-    let clientLoop = EventLoop(name: "channels", clock: clientClock)
-    let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
-    let certificates = TestCertificates.shared
-    let (service, address) = try await appleLoop.run {
-        var options = SimulatorService.Options(
-            identity: certificates.serverIdentity, clientTrust: certificates.trust)
+    try await SimulatorScene.run(script: script, clock: clock, clientClock: clientClock) { options in
         options.binaryPort = nil
         options.feedbackPort = nil
         options.controlPort = nil
-        let service = try SimulatorService(on: appleLoop, options, script: try FaultScript(Array(script.utf8)))
-        return (LoopBound(service, on: appleLoop), service.providerAddress!)
+    } _: { simulator in
+        let port = await simulator.with { $0.providerAddress!.port }
+        var options = ChannelClient.Options(HostPort(host: "127.0.0.1", port: port))
+        change(&options)
+        let client = ChannelClient(
+            on: simulator.clientLoop, options, tls: try TestCertificates.shared.clientContext(alpn: ["h2"]),
+            resolver: simulator.resolver)
+        let outcome: Result<Void, any Error>
+        do {
+            outcome = .success(try await body(ChannelScene(simulator: simulator, client: client)))
+        } catch {
+            outcome = .failure(error)
+        }
+        await client.close()
+        #expect(await client.callCount == 0)
+        try outcome.get()
     }
-    var options = ChannelClient.Options(HostPort(host: "127.0.0.1", port: address.port))
-    change(&options)
-    let scene = ChannelScene(
-        appleLoop: appleLoop, clientLoop: clientLoop,
-        client: ChannelClient(
-            on: clientLoop, options, tls: try certificates.clientContext(alpn: ["h2"]),
-            resolver: NameResolver(pool: pool)),
-        token: ChannelScene.token(), service: service)
-    let outcome: Result<Void, any Error>
-    do {
-        outcome = .success(try await body(scene))
-    } catch {
-        outcome = .failure(error)
-    }
-    await scene.client.close()
-    let callCount = await scene.client.callCount
-    #expect(callCount == 0)
-    await withCheckedContinuation { continuation in
-        appleLoop.execute { service.wrapped.stop { continuation.resume() } }
-    }
-    await clientLoop.shutDown()
-    await appleLoop.shutDown()
-    await pool.shutDown()
-    try outcome.get()
 }

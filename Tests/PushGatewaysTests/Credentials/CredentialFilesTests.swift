@@ -4,7 +4,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct CredentialFilesTests {
+@Suite(.timeLimit(.minutes(10))) struct CredentialFilesTests {
     private let fixture: CredentialFixture
 
     init() throws {

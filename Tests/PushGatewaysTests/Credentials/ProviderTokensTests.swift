@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushGateways
 
-@Suite(.timeLimit(.minutes(2))) struct ProviderTokensTests {
+@Suite(.timeLimit(.minutes(10))) struct ProviderTokensTests {
     private typealias Told = Result<ProviderToken, CredentialError>
 
     /// Two loops: that of the tokens, whose clock the test turns, and that of a gateway.

@@ -7,7 +7,7 @@ import Testing
 
 /// Credentials change and the number of connections changes while all connections are full: nothing is lost, nothing
 /// goes out twice.
-@Suite(.serialized, .timeLimit(.minutes(5))) struct RotationTests {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct RotationTests {
     enum Kind: CaseIterable {
         case certificate, key
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A gateway and real connections, over what a scripted connection cannot show: loops, addresses.
-@Suite(.timeLimit(.minutes(2))) struct GatewayServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayServiceTests {
     @Test func `Connections on loops of their own send what the gateway gives them`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")
         let script = """
@@ -26,7 +26,9 @@ import Testing
         try await withSimulatedApple(host: "0.0.0.0") { apple in
             let deliveries = ConnectionOwner.deliveries(0..<2000)
             let addresses = (1...4).map { "127.0.0.\($0)" }
-            let book = try await GatewayOwner.send(deliveries, to: apple, connections: 4...4) { settings in
+            let book = try await GatewayOwner.send(
+                deliveries, to: apple, connections: 4...4, whenUp: 4
+            ) { settings in
                 settings.lookUp = { _, completion in completion(.success(addresses)) }
             }
             let used = book.events.compactMap { event in

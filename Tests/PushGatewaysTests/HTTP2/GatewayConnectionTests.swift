@@ -5,7 +5,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct GatewayConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct GatewayConnectionTests {
     @Test func `One stream until the first token is believed, then all that are allowed, and each is accepted once`()
         async throws
     {
@@ -94,12 +94,18 @@ import Testing
     }
 
     @Test func `A peer that goes silent is asked for a sign of life, and given up`() async throws {
-        try await withSimulatedApple(script: #"{ rules: [{ match: { request: 5 }, silence: true }] }"#) { apple in
+        let script = #"{ rules: [{ match: { request: 5 }, silence: true }] }"#
+        try await withSimulatedApple(script: script, clientClock: .manual()) { apple in
             let owner = try ConnectionOwner(apple) { settings in
-                settings.machine.answerTimeout = .milliseconds(300)
-                settings.http2.pingTimeout = .milliseconds(300)
+                settings.machine.answerTimeout = .seconds(30)
+                settings.http2.pingTimeout = .seconds(10)
             }
             owner.deliver(0..<10)
+            _ = await owner.endings(4)
+            while await owner.connection.status().inFlight < 6 { await Task.yield() }
+            await apple.clientLoop.advance(by: .seconds(30))
+            #expect(await owner.connection.status().state == .open)
+            await apple.clientLoop.advance(by: .seconds(10))
             let end = await owner.closed()
             #expect(end.kind == .silent)
             let endings = await owner.endings(10)

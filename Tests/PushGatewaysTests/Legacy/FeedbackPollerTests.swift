@@ -47,7 +47,7 @@ private final class RecordingSink: FeedbackSink {
 }
 
 /// The poller against the simulated feedback service, over real TLS.
-@Suite(.timeLimit(.minutes(5))) struct FeedbackPollerTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedbackPollerTests {
     private static let quiet = Logger("feedback", to: LogOutput(descriptor: 2, level: .error))
 
     private func poller(
@@ -215,7 +215,7 @@ enum FeedbackFile {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct FeedbackSpoolTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedbackSpoolTests {
     private func withSpool(limit: Int = 64 << 20, _ body: (FeedbackSpool, () -> FeedbackSpool) async throws -> Void)
         async throws
     {

@@ -5,21 +5,24 @@ import Testing
 
 @testable import PushSimulator
 
-/// The simulated legacy gateway and feedback service on a loop of their own.
+/// The simulated legacy gateway and feedback service.
 struct LegacyApple: Sendable {
-    let loop: EventLoop
-    let clientLoop: EventLoop
-    let pool: BlockingPool
-    let resolver: NameResolver
+    private let scene: SimulatorScene
     let binary: HostPort
     let feedback: HostPort
-    fileprivate let holder: LoopBound<Holder>
 
-    fileprivate final class Holder {
-        var service: SimulatorService?
+    var loop: EventLoop { scene.loop }
+    var clientLoop: EventLoop { scene.clientLoop }
+    var pool: BlockingPool { scene.pool }
+    var resolver: NameResolver { scene.resolver }
 
-        init(_ service: SimulatorService) {
-            self.service = service
+    fileprivate init(_ scene: SimulatorScene) async {
+        self.scene = scene
+        (binary, feedback) = await scene.with { service in
+            (
+                HostPort(host: "127.0.0.1", port: service.binaryAddress!.port),
+                HostPort(host: "127.0.0.1", port: service.feedbackAddress!.port)
+            )
         }
     }
 
@@ -31,18 +34,13 @@ struct LegacyApple: Sendable {
         var priority: Int
     }
 
-    func with<Result: Sendable>(_ work: @escaping @Sendable (SimulatorService) -> Result) async -> Result {
-        await holder.with { work($0.service!) }
-    }
-
-    /// Waits, without sleeping, for what the simulator is about to notice.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
-        while await !with(condition) { await Task.yield() }
+        await scene.until(condition)
     }
 
     /// What the legacy gateway has read, in order.
     func seen() async -> [Seen] {
-        await with { service in
+        await scene.with { service in
             let newest = service.machine.log.total
             return newest == 0
                 ? []
@@ -61,7 +59,7 @@ struct LegacyApple: Sendable {
 
     func forbid(_ token: [UInt8]) async {
         let text = PushTransport.Hex.encode(token)
-        await with { service in
+        await scene.with { service in
             let isSet = service.machine.devices.set(DeviceBook.Device(state: .bad), for: DeviceBook.Pattern(text)!)
             #expect(isSet)
         }
@@ -69,7 +67,7 @@ struct LegacyApple: Sendable {
 
     /// So many devices are gone, with the number as the beginning of the token.
     func fillFeedback(_ numbers: Range<UInt64>) async {
-        await with { service in
+        await scene.with { service in
             for number in numbers { service.machine.addGone(number) }
         }
     }
@@ -92,40 +90,14 @@ extension SimulatorMachine {
 func withLegacyApple(
     script: String = "{}", clientClock: LoopClock = .monotonic, _ body: (LegacyApple) async throws -> Void
 ) async throws {
-    let loop = EventLoop(name: "apple")
-    let clientLoop = EventLoop(name: "gateways", clock: clientClock)
-    let pool = BlockingPool(name: "blocking", threadCount: 2, queueLimit: 64)
-    let (holder, binary, feedback) = try await loop.run {
-        let certificates = TestCertificates.shared
-        var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
+    try await SimulatorScene.run(script: script, clientClock: clientClock) { options in
         options.providerPort = nil
         options.controlPort = nil
         options.settings.records = 50_000
         options.settings.retainedBytes = 1 << 20
-        let service = try SimulatorService(on: loop, options, script: try FaultScript(Array(script.utf8)))
-        return (
-            LoopBound(LegacyApple.Holder(service), on: loop), service.binaryAddress!.port,
-            service.feedbackAddress!.port
-        )
+    } _: { scene in
+        try await body(LegacyApple(scene))
     }
-    let apple = LegacyApple(
-        loop: loop, clientLoop: clientLoop, pool: pool, resolver: NameResolver(pool: pool),
-        binary: HostPort(host: "127.0.0.1", port: binary), feedback: HostPort(host: "127.0.0.1", port: feedback),
-        holder: holder)
-    let outcome: Result<Void, any Error>
-    do {
-        outcome = .success(try await body(apple))
-    } catch {
-        outcome = .failure(error)
-    }
-    let done = EventRecorder<Bool>()
-    await loop.run { holder.wrapped.service?.stop { done.record(true) } }
-    await done.wait(count: 1)
-    await holder.with { $0.service = nil }
-    await clientLoop.shutDown()
-    await loop.shutDown()
-    await pool.shutDown()
-    try outcome.get()
 }
 
 /// A server that speaks TLS and then says what it is told to, whatever comes in.

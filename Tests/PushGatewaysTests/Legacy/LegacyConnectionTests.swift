@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The connection against the simulated legacy gateway, over real TLS.
-@Suite(.timeLimit(.minutes(5))) struct LegacyConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct LegacyConnectionTests {
     private static let message = Message(
         id: MessageID("m")!, app: AppID("shop")!, expiresAt: 0, payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
 

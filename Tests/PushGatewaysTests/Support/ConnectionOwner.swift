@@ -56,13 +56,15 @@ struct ConnectionOwner: Sendable {
         await reports.wait { reports in reports.contains { $0.event.map(isMeant) ?? false } }
     }
 
-    /// Closes and waits until it says so; what it said last.
+    /// Waits until it says that it has closed: its last event. What it is given after that only comes back.
     @discardableResult
     func closed() async -> ConnectionEnd {
         let all = await reports.wait { reports in
             reports.contains { if case .closed = $0.event { true } else { false } }
         }
-        guard case .closed(let end)? = all.last?.event else { preconditionFailure("something came after the end") }
+        guard case .closed(let end)? = all.compactMap(\.event).last else {
+            preconditionFailure("something happened after the end")
+        }
         return end
     }
 }

@@ -30,6 +30,8 @@ final class GatewayOwner {
     private let done: EventRecorder<Book>
     /// Told how many have ended, each time that one has.
     private let progress: (Int, Gateway) -> Void
+    /// Connections that come up before anything is submitted.
+    private var awaited: Int
     private var book: Book
     private var gateway: Gateway?
     private var ready: [Int]
@@ -38,10 +40,11 @@ final class GatewayOwner {
     private var credit: UInt64 = 0
 
     init(
-        on loop: EventLoop, _ deliveries: [Delivery], resendsUnknown: Bool, done: EventRecorder<Book>,
-        progress: @escaping (Int, Gateway) -> Void = { _, _ in }
+        on loop: EventLoop, _ deliveries: [Delivery], resendsUnknown: Bool, whenUp awaited: Int,
+        done: EventRecorder<Book>, progress: @escaping (Int, Gateway) -> Void = { _, _ in }
     ) {
         self.progress = progress
+        self.awaited = awaited
         self.loop = loop
         self.deliveries = deliveries
         self.resendsUnknown = resendsUnknown
@@ -59,6 +62,7 @@ final class GatewayOwner {
 
     func take(_ report: GatewayReport) {
         book.events += report.events
+        awaited -= report.events.count { if case .up = $0 { true } else { false } }
         // Nothing goes on from here by itself: the book is shown as it is.
         if report.events.contains(where: { if case .credentialFailed = $0 { true } else { false } }) {
             gateway = nil
@@ -71,7 +75,7 @@ final class GatewayOwner {
 
     private func give() {
         let room = Int(clamping: Int64(credit) - Int64(submitted))
-        guard room > 0, !ready.isEmpty, let gateway else { return }
+        guard awaited <= 0, room > 0, !ready.isEmpty, let gateway else { return }
         let count = min(room, ready.count)
         let batch = ready.suffix(count).reversed().map { deliveries[$0] }
         ready.removeLast(count)
@@ -120,7 +124,8 @@ final class GatewayOwner {
     /// Sends all of them through a gateway of their own and waits until each has its outcome.
     static func send(
         _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
-        resendsUnknown: Bool = true, loops: [EventLoop] = [], change: (inout GatewaySettings) -> Void = { _ in },
+        resendsUnknown: Bool = true, whenUp awaited: Int = 0, loops: [EventLoop] = [],
+        change: (inout GatewaySettings) -> Void = { _ in },
         connection changeConnection: (inout GatewayConnection.Settings) -> Void = { _ in },
         tokens: TokenSource?? = .none, progress: @escaping @Sendable (Int, Gateway) -> Void = { _, _ in }
     ) async throws -> Book {
@@ -129,7 +134,8 @@ final class GatewayOwner {
         let owner = await loop.run {
             LoopBound(
                 GatewayOwner(
-                    on: loop, deliveries, resendsUnknown: resendsUnknown, done: done, progress: progress), on: loop)
+                    on: loop, deliveries, resendsUnknown: resendsUnknown, whenUp: awaited, done: done,
+                    progress: progress), on: loop)
         }
         let connectionSettings = try apple.settings { settings in
             // A peer that answers nothing is found out by PING, soon; one that is only slow, as under a sanitizer, is

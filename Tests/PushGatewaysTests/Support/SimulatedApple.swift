@@ -7,36 +7,22 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The simulated Apple on real sockets and a loop of its own, a key that it knows, and a loop for its clients.
+/// The simulated Apple over HTTP/2, with a key that it knows.
 struct SimulatedApple: Sendable {
     static let keyID = "ABC123DEFG"
     static let teamID = "DEF123GHIJ"
     static let topic = "com.example.shop"
 
-    let loop: EventLoop
-    let clientLoop: EventLoop
-    let pool: BlockingPool
+    private let scene: SimulatorScene
     let provider: HostPort
     let key: ES256PrivateKey
-    fileprivate let holder: LoopBound<Holder>
 
-    fileprivate final class Holder {
-        var service: SimulatorService?
-
-        init(_ service: SimulatorService) {
-            self.service = service
-        }
-    }
-
-    var resolver: NameResolver { NameResolver(pool: pool) }
-
-    func with<Result: Sendable>(_ work: @escaping @Sendable (SimulatorService) -> Result) async -> Result {
-        await holder.with { work($0.service!) }
-    }
+    var clientLoop: EventLoop { scene.clientLoop }
+    var resolver: NameResolver { scene.resolver }
 
     /// What the control port answers, as JSON.
     func control(_ method: String, _ path: String, query: String = "", _ body: String = "") async -> String {
-        await with { service in
+        await scene.with { service in
             let answer = service.machine.control(
                 ControlRequest(method: method, path: path, query: query, body: Array(body.utf8)), now: .current())
             return String(decoding: answer.body, as: UTF8.self)
@@ -76,49 +62,31 @@ struct SimulatedApple: Sendable {
     }
 }
 
+extension SimulatedApple {
+    fileprivate init(_ scene: SimulatorScene, _ key: ES256PrivateKey) async {
+        self.scene = scene
+        self.key = key
+        provider = HostPort(host: "127.0.0.1", port: await scene.with { $0.providerAddress!.port })
+    }
+}
+
 /// Runs a test against a simulated Apple of its own and takes it down afterwards.
 func withSimulatedApple(
-    script: String = "{}", host: String = "127.0.0.1",
+    script: String = "{}", host: String = "127.0.0.1", clientClock: LoopClock = .monotonic,
     settings change: (inout SimulatorSettings) -> Void = { _ in },
     _ body: (SimulatedApple) async throws -> Void
 ) async throws {
     let key = try ES256PrivateKey.generate()
-    var settings = SimulatorSettings()
-    settings.records = 200_000
-    settings.keys = [ProviderKey(keyID: SimulatedApple.keyID, teamID: SimulatedApple.teamID)]
-    change(&settings)
-    let certificates = TestCertificates.shared
-    var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
-    options.settings = settings
-    options.host = host
-    options.expiredIdentity = ExpiredServer.identity
-    options.publicKeys = [SimulatedApple.keyID: key.publicKey]
-    let loop = EventLoop(name: "apple")
-    let clientLoop = EventLoop(name: "gateway")
-    let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 64)
-    let (holder, port) = try await loop.run { [options] in
-        let service = try SimulatorService(on: loop, options, script: try FaultScript(Array(script.utf8)))
-        return (LoopBound(SimulatedApple.Holder(service), on: loop), service.providerAddress!.port)
+    try await SimulatorScene.run(script: script, clientClock: clientClock) { options in
+        options.host = host
+        options.expiredIdentity = ExpiredServer.identity
+        options.publicKeys = [SimulatedApple.keyID: key.publicKey]
+        options.settings.records = 200_000
+        options.settings.keys = [ProviderKey(keyID: SimulatedApple.keyID, teamID: SimulatedApple.teamID)]
+        change(&options.settings)
+    } _: { scene in
+        try await body(SimulatedApple(scene, key))
     }
-    let apple = SimulatedApple(
-        loop: loop, clientLoop: clientLoop, pool: pool, provider: HostPort(host: "127.0.0.1", port: port), key: key,
-        holder: holder)
-    let outcome: Result<Void, any Error>
-    do {
-        outcome = .success(try await body(apple))
-    } catch {
-        outcome = .failure(error)
-    }
-    let done = EventRecorder<Bool>()
-    await holder.with { holder in
-        holder.service?.stop { done.record(true) }
-        holder.service = nil
-    }
-    await done.wait(count: 1)
-    await clientLoop.shutDown()
-    await loop.shutDown()
-    await pool.shutDown()
-    try outcome.get()
 }
 
 /// A server certificate of yesterday, made once.

@@ -71,6 +71,15 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
+    @Test func callThatHasReturnedTakesNoRoom() async throws {
+        let pool = BlockingPool(name: "full", threadCount: 1, queueLimit: 0)
+        for _ in 0..<2000 {
+            try await pool.run {}
+            #expect(pool.load == (0, 0))
+        }
+        await pool.shutDown()
+    }
+
     @Test func callOverTheBoundIsRefusedAsBusy() async throws {
         let pool = BlockingPool(name: "busy", threadCount: 1, queueLimit: 2)
         let gate = Gate()

@@ -285,7 +285,9 @@ import Testing
     @Test func latencyOfAConnection() async throws {
         let script = #"{ rules: [{ on: "connect", latency: "5s" }, { on: "connect", streams: 7 }] }"#
         try await withApple(script: script, clock: .manual()) { apple in
-            let client = try await apple.connect()
+            var patient = HTTP2ClientConnection.Options()
+            patient.connectTimeout = .seconds(300)
+            let client = try await apple.connect(options: patient)
             await apple.until { $0.connectionCount == 1 }
             #expect(client.events.events.isEmpty)
             await apple.loop.advance(by: .seconds(5))

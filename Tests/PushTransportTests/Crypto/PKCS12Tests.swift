@@ -5,7 +5,7 @@ import Testing
 @testable import PushTransport
 
 /// Files as other tools write them: the `openssl` command makes each.
-@Suite(.timeLimit(.minutes(5))) struct PKCS12Tests {
+@Suite(.timeLimit(.minutes(10))) struct PKCS12Tests {
     private static let password = "s3same-Öffne"
 
     /// How a file is encrypted, in the words of `openssl pkcs12 -export`.

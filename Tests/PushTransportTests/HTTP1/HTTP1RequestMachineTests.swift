@@ -119,11 +119,7 @@ import Testing
                 Array("PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8),
             ]
         let interesting = Array("\r\n \t:;%0aF?&=./\\\0\u{7f}".utf8)
-        let clock = ContinuousClock()
-        let end = clock.now + .seconds(2)
-        var rounds = 0
-        while clock.now < end {
-            rounds += 1
+        for _ in 0..<2000 {
             var bytes = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
                 let place = Int.random(in: 0..<bytes.count, using: &random)
@@ -137,6 +133,5 @@ import Testing
             let cut = read(bytes, splitAt: .random(in: 0...bytes.count, using: &random), limits: limits)
             #expect(cut == read(bytes, limits: limits), "\(String(decoding: bytes, as: UTF8.self).debugDescription)")
         }
-        #expect(rounds > 100)
     }
 }

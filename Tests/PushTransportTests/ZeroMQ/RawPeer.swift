@@ -43,6 +43,7 @@ final class RawPeer {
             let count = bytes[sent...].withUnsafeBytes {
                 Glibc.send(descriptor, $0.baseAddress, $0.count, CInt(MSG_NOSIGNAL))
             }
+            if count < 0, errno == EINTR { continue }
             if count <= 0 { return false }
             sent += count
         }
@@ -55,6 +56,7 @@ final class RawPeer {
         var have = 0
         while have < count {
             let got = bytes[have...].withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
+            if got < 0, errno == EINTR { continue }
             if got <= 0 { return nil }
             have += got
         }
@@ -67,6 +69,7 @@ final class RawPeer {
         while true {
             let got = recv(descriptor, &bytes, bytes.count, 0)
             if got == 0 { return true }
+            if got < 0, errno == EINTR { continue }
             if got < 0 { return errno == ECONNRESET }
         }
     }

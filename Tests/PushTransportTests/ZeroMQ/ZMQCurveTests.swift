@@ -38,7 +38,7 @@ import Testing
     /// Long enough for many more attempts at the interval of these tests: another socket makes as many, in vain.
     private static func waitForRetries(_ count: Int, in world: ZMQWorld) async throws {
         let clock = try await world.peer(.push)
-        try await clock.connect(try await ZMQFlowTests.deadEndpoint(world))
+        try await clock.connect(world.deadEndpoint)
         for _ in 0..<count {
             let retry = await clock.event { if case .connectRetried = $0 { true } else { false } }
             #expect(retry != nil)

@@ -133,7 +133,7 @@ import Testing
     @Test func pushQueuesForAPeerThatMayNeverCome() async throws {
         try await ZMQWorld.run { world in
             let push = try await world.peer(.push) { $0.sendHighWaterMark = 100 }
-            try await push.connect(try await Self.deadEndpoint(world))
+            try await push.connect(world.deadEndpoint)
             let (accepted, last) = try await push.fill(upTo: 1000, size: 8)
             #expect(accepted == 100)
             #expect(last == .wouldBlock)
@@ -171,16 +171,6 @@ import Testing
             #expect(try await push.send("one", "message") == .sent)
             #expect(await pull.receive()?.texts == ["one", "message"])
         }
-    }
-
-    /// An endpoint where nobody listens.
-    static func deadEndpoint(_ world: ZMQWorld) async throws -> String {
-        let peer = try await world.peer(.pull)
-        let endpoint = try await peer.bind()
-        await peer.closeSocket()
-        // The port is free when libzmq has closed it, not when the call returns.
-        #expect(await peer.event(.closed) != nil)
-        return endpoint
     }
 }
 

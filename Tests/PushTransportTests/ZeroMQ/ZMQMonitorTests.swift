@@ -27,7 +27,7 @@ import Testing
     @Test func reconnects() async throws {
         try await ZMQWorld.run { world in
             let push = try await world.peer(.push)
-            try await push.connect(try await ZMQFlowTests.deadEndpoint(world))
+            try await push.connect(world.deadEndpoint)
             for _ in 0..<3 {
                 let retry = await push.event { if case .connectRetried = $0 { true } else { false } }
                 guard case .connectRetried(let interval) = retry?.kind else {
@@ -42,7 +42,7 @@ import Testing
     @Test func disconnectedEndpointIsLeftAlone() async throws {
         try await ZMQWorld.run { world in
             let push = try await world.peer(.push)
-            let endpoint = try await ZMQFlowTests.deadEndpoint(world)
+            let endpoint = world.deadEndpoint
             try await push.connect(endpoint)
             try await push.disconnect(endpoint)
             await #expect { try await push.disconnect(endpoint) } throws: { ($0 as? ZMQError)?.code == .notFound }
@@ -67,7 +67,10 @@ import Testing
                 await push.close()
             }
             #expect(await pull.takeEvents().isEmpty)
-            _ = try await ZMQFlowTests.deadEndpoint(world)
+            let other = try await world.peer(.pull)
+            try await other.bind()
+            await other.closeSocket()
+            #expect(await other.event(.closed) != nil)
         }
     }
 

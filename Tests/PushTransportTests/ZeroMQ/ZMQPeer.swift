@@ -202,17 +202,18 @@ actor ZMQPeer {
     func takeReceived() -> [Received] { inbox.takeAll() }
     func putBack(_ message: Received) { inbox.put(message) }
 
-    /// Receives `total` numbered messages. Returns how many came in order before one did not, or before the patience
-    /// was at its end.
+    /// Receives `total` numbered messages, those included that came before it was asked. Returns how many came in order
+    /// before one did not, or before the patience was at its end.
     func receiveNumbered(_ total: Int, size: Int) async throws -> Int {
         var inOrder = 0
         let done = Mailbox<Bool>(on: loop)
-        try open().onMessage = { message in
-            let bytes = message.copied(0)
+        func take(_ bytes: [UInt8]) {
             guard inOrder < total, bytes.count == size, Self.number(bytes) == inOrder else { return done.put(false) }
             inOrder += 1
             if inOrder == total { done.put(true) }
         }
+        for early in inbox.takeAll() { take(early.frames[0]) }
+        try open().onMessage = { message in take(message.copied(0)) }
         _ = await done.next()
         return inOrder
     }
@@ -255,12 +256,16 @@ struct ZMQWorld: Sendable {
     let context: ZMQContext
     let first = EventLoop(name: "first")
     let second = EventLoop(name: "second")
+    private let nobody = TakenPort()!
     private let peers = PeerList()
 
     private actor PeerList {
         var all: [ZMQPeer] = []
         func add(_ peer: ZMQPeer) { all.append(peer) }
     }
+
+    /// Where nobody listens, and nobody comes to listen.
+    var deadEndpoint: String { "tcp://127.0.0.1:\(nobody.number)" }
 
     static func run(_ body: (ZMQWorld) async throws -> Void) async throws {
         let world = ZMQWorld(context: try ZMQContext())
@@ -284,6 +289,9 @@ struct ZMQWorld: Sendable {
         options.linger = .zero
         options.reconnectInterval = .milliseconds(20)
         options.maxReconnectInterval = .milliseconds(20)
+        // A busy machine is no broken peer, unless a test says so.
+        options.handshakeTimeout = .seconds(300)
+        options.heartbeatTimeout = .seconds(300)
         change(&options)
         let peer = try await ZMQPeer.make(kind, in: context, on: loop ?? first, options: options)
         await peers.add(peer)

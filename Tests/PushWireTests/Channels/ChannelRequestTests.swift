@@ -49,14 +49,6 @@ import Testing
         #expect(known.fields.first == .init(name: "apns-request-id", value: id.description))
     }
 
-    @Test func `Management and sending have hosts of their own`() {
-        #expect(BroadcastHosts.production[.management] == ProviderHost("api-manage-broadcast.push.apple.com", 2196))
-        #expect(BroadcastHosts.production[.sending] == ProviderHost("api.push.apple.com", 443))
-        #expect(
-            BroadcastHosts.sandbox[.management] == ProviderHost("api-manage-broadcast.sandbox.push.apple.com", 2195))
-        #expect(BroadcastHosts.sandbox[.sending] == ProviderHost("api.sandbox.push.apple.com", 443))
-    }
-
     private func answer(
         _ operation: ChannelRequest.Operation, _ status: Int, _ body: String = "", channel: String? = nil
     ) throws(ChannelAnswerError) -> ChannelAnswer {
