@@ -18,10 +18,10 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         return relation
     }
 
-    /// Only those for which `sql`, over the target's columns, holds.
-    func filtered(_ sql: String, values: [SQLValue] = []) -> Self {
+    /// Only those for which a condition on the target's columns holds.
+    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
         var relation = self
-        relation.rows = rows.filtered(sql, values: values)
+        relation.rows = rows.filtered(condition)
         return relation
     }
 

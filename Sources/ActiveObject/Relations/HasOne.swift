@@ -21,10 +21,10 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         return relation
     }
 
-    /// Only one for which `sql`, over the target's columns, holds.
-    func filtered(_ sql: String, values: [SQLValue] = []) -> Self {
+    /// Only one for which a condition on the target's columns holds.
+    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
         var relation = self
-        relation.rows = rows.filtered(sql, values: values)
+        relation.rows = rows.filtered(condition)
         return relation
     }
 

@@ -28,10 +28,10 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         return relation
     }
 
-    /// Only those for which `sql`, over the target's columns, holds.
-    func filtered(_ sql: String, values: [SQLValue] = []) -> Self {
+    /// Only those for which a condition on the target's columns holds.
+    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
         var relation = self
-        relation.rows = rows.filtered(sql, values: values)
+        relation.rows = rows.filtered(condition)
         return relation
     }
 
@@ -85,6 +85,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         let join = try snapshot.table(of: Join.self)
         let target = try snapshot.table(of: Target.self)
         let source = try sourceKey.column(in: join)
+        let clauses = try rows.clauses(keys: nil, in: target)
         // Under names that no column has, so that those of the target can stand without its table's name.
         let sql =
             """
@@ -93,11 +94,11 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
             \(join.fields[0].column.quotedName) AS "join id" FROM \(join.name.quotedName) \
             WHERE \(source) \(keys.condition)) \
             JOIN \(target.name.quotedName) ON \(target.fields[0].column.quotedName) = "join target"\
-            \(try rows.clauses(keys: nil, in: target)), "join id"
+            \(clauses.sql), "join id"
             """
         return try snapshot.connection.withStatement(sql) { statement in
             try keys.bind(to: statement)
-            try rows.bindFilter(to: statement, after: 1)
+            try rows.bind(clauses.values, to: statement)
             var results: [Result] = []
             while try statement.step() { results.append(try body(target, statement)) }
             return results

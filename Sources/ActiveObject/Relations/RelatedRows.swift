@@ -30,8 +30,10 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
     }
 
     private var order: [(keyPath: PartialKeyPath<Target>, isDescending: Bool)] = []
-    /// A condition on the target's columns, with `?` for its values.
-    private var filter: (sql: String, values: [SQLValue])?
+    /// Conditions on the target's columns, with `?` for their values.
+    private var filters: [@Sendable (Table<Target>) throws -> Condition] = []
+
+    typealias Condition = (sql: String, values: [SQLValue])
 
     func order(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
         var rows = self
@@ -39,32 +41,30 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         return rows
     }
 
-    /// Both this condition and the one that was there.
-    func filtered(_ sql: String, values: [SQLValue]) -> RelatedRows {
+    /// Both this condition and those that were there.
+    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> Condition) -> RelatedRows {
         var rows = self
-        rows.filter = (
-            filter.map { "(\($0.sql)) AND (\(sql))" } ?? sql, (filter?.values ?? []) + values
-        )
+        rows.filters.append(condition)
         return rows
     }
 
-    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The filter
-    /// comes behind all else that has parameters, so that its values are the last.
-    func clauses(keys: String?, in table: Table<Target>) throws -> String {
-        let conditions = [keys, filter.map { "(\($0.sql))" }].compactMap(\.self)
-        let terms = try order.map {
-            try table.field($0.keyPath).column.quotedName + ($0.isDescending ? " DESC" : "")
-        }
-        return (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
+    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The filters
+    /// come behind all else that has parameters, so that their values are the last.
+    func clauses(keys: String?, in table: Table<Target>) throws -> Condition {
+        let filters = try filters.map { try $0(table) }
+        let conditions = [keys].compactMap(\.self) + filters.map { "(\($0.sql))" }
+        let terms = try order.map { try table.field($0.keyPath).column.quotedName + ($0.isDescending ? " DESC" : "") }
+        let sql =
+            (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
             + " ORDER BY " + (terms + [table.fields[0].column.quotedName]).joined(separator: ", ")
+        return (sql, filters.flatMap(\.values))
     }
 
-    /// Behind `first` other parameters.
-    func bindFilter(to statement: Statement, after first: Int32) throws {
-        guard let filter else { return }
-        for (index, value) in filter.values.enumerated() {
+    /// Behind the keys, which are the first parameter.
+    func bind(_ values: [SQLValue], to statement: Statement) throws {
+        for (index, value) in values.enumerated() {
             do throws(ColumnFault) {
-                try statement.bind(value, at: first + Int32(index) + 1)
+                try statement.bind(value, at: Int32(index) + 2)
             } catch {
                 throw error.error(
                     table: Target.tableName, column: "a condition", wanted: value.valueClass, isPrivate: true)
@@ -77,13 +77,13 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         -> [Target]
     {
         let table = try snapshot.table(of: Target.self)
+        let clauses = try clauses(keys: "\(column) \(keys.condition)", in: table)
         let sql =
-            "SELECT \(table.columnList) FROM \(table.name.quotedName)"
-            + (try clauses(keys: "\(column) \(keys.condition)", in: table))
+            "SELECT \(table.columnList) FROM \(table.name.quotedName)" + clauses.sql
             + (limit.map { " LIMIT \($0)" } ?? "")
         return try snapshot.connection.withStatement(sql) { statement in
             try keys.bind(to: statement)
-            try bindFilter(to: statement, after: 1)
+            try bind(clauses.values, to: statement)
             return try table.records(statement)
         }
     }
