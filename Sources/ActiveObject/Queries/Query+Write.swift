@@ -9,9 +9,13 @@ extension Query {
         let table = try transaction.table(of: Record.self)
         var text = SQLText("DELETE FROM \(table.name.quotedName)")
         try append(rowsIn: table, to: &text)
-        return try transaction.connection.withStatement(text, of: table.name) { statement in
-            try statement.run()
-            return transaction.connection.changes
+        do {
+            return try transaction.connection.withStatement(text, of: table.name) { statement in
+                try statement.run()
+                return transaction.connection.changes
+            }
+        } catch {
+            throw transaction.connection.explained(error, removing: nil, from: table.name)
         }
     }
 

@@ -10,9 +10,14 @@ extension ActiveRecord {
     ///   cares can ask.
     @discardableResult
     public mutating func remove(in transaction: Transaction) throws -> Bool {
-        let isRemoved = try transaction.take(self, from: transaction.table(of: Self.self))
-        objectId = nil
-        return isRemoved
+        let table = try transaction.table(of: Self.self)
+        do {
+            let isRemoved = try transaction.take(self, from: table)
+            objectId = nil
+            return isRemoved
+        } catch {
+            throw transaction.connection.explained(error, removing: objectId, from: table.name)
+        }
     }
 
     /// The same in a transaction of its own.
@@ -36,7 +41,9 @@ extension Array where Element: ActiveRecord {
                 do {
                     if try transaction.take(self[index], from: table) { count += 1 }
                 } catch let error as ActiveObjectError {
-                    throw error.at(index)
+                    let explained = transaction.connection.explained(
+                        error, removing: self[index].objectId, from: table.name)
+                    throw (explained as? ActiveObjectError ?? error).at(index)
                 }
             }
         }

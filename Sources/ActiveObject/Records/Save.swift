@@ -12,9 +12,13 @@ extension ActiveRecord {
             try put(by: .save, in: transaction, table)
             return
         }
-        try unsafe withUnsafeMutableBytes(of: &self) { record in
-            guard let record = record.baseAddress else { return }
-            try unsafe transaction.savePlain(record, in: table)
+        do {
+            try unsafe withUnsafeMutableBytes(of: &self) { record in
+                guard let record = record.baseAddress else { return }
+                try unsafe transaction.savePlain(record, in: table)
+            }
+        } catch {
+            throw transaction.connection.explained(error, saving: self)
         }
     }
 
@@ -42,9 +46,13 @@ extension ActiveRecord {
     @discardableResult
     mutating func put(by verb: SaveVerb, in transaction: Transaction, _ table: Table<Self>) throws -> Bool {
         var record = self
-        let isWritten = try transaction.put(&record, by: verb, in: table)
-        self = record
-        return isWritten
+        do {
+            let isWritten = try transaction.put(&record, by: verb, in: table)
+            self = record
+            return isWritten
+        } catch {
+            throw transaction.connection.explained(error, saving: record)
+        }
     }
 
     /// A verb as a transaction of its own: on a copy, which becomes the record when the transaction is done.

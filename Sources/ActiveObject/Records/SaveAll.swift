@@ -6,8 +6,13 @@ extension Array where Element: ActiveRecord {
     public mutating func saveAll(in transaction: Transaction) throws {
         let table = try transaction.table(of: Element.self)
         guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table) }
-        try transaction.savepoint {
-            try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, in: table) }
+        do {
+            try transaction.savepoint {
+                try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, in: table) }
+            }
+        } catch let error as ActiveObjectError {
+            guard let index = error.index else { throw error }
+            throw transaction.connection.explained(error, saving: self[index], at: index)
         }
     }
 
@@ -38,7 +43,7 @@ extension Array where Element: ActiveRecord {
                 do {
                     try transaction.put(&records[index], by: verb, in: table, with: insert)
                 } catch let error as ActiveObjectError {
-                    throw error.at(index)
+                    throw transaction.connection.explained(error.at(index), saving: records[index], at: index)
                 }
             }
         }

@@ -53,6 +53,16 @@ extension Connection {
         return error
     }
 
+    /// The same for one record of an array.
+    func explained<Record: ActiveRecord>(
+        _ error: ActiveObjectError, saving record: Record, at index: Int
+    ) -> ActiveObjectError {
+        guard error.code == .brokenReference,
+            let explained = explained(error, saving: record) as? ActiveObjectError, explained.index == nil
+        else { return error }
+        return explained.at(index)
+    }
+
     private func keyColumn<Target: ActiveRecord>(of type: Target.Type) throws -> (table: String, column: String) {
         let table = try Tables.table(of: type)
         return (table.name, table.fields[0].column)

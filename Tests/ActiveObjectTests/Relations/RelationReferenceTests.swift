@@ -49,7 +49,7 @@ import Testing
         #expect(Reference(Node.parent).onRemove == .restrict)
     }
 
-    @Test(.disabled("until tables are made with the references of their types"))
+    @Test
     func `The tables of the types do what their relations say`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)

@@ -4,7 +4,13 @@
 func prepareFile(_ path: String, _ statements: [String]) throws {
     let connection = try Connection(path: path, mode: .readWrite(creates: true))
     defer { connection.close() }
-    for sql in statements { try connection.run(sql) }
+    for sql in statements {
+        if sql.hasPrefix("PRAGMA") {
+            try connection.control(sql)
+        } else {
+            try connection.run(sql)
+        }
+    }
 }
 
 /// What a statement gives, each value as its text.
