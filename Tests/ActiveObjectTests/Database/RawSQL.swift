@@ -3,7 +3,7 @@ import Dispatch
 @testable import ActiveObject
 
 /// A record for tests that are about transactions, not about records.
-struct Note: ActiveRecord, Equatable {
+struct Jot: ActiveRecord, Equatable {
     var objectId: Int64?
     var text: String
 
@@ -46,12 +46,12 @@ extension Database {
     }
 
     func texts() async throws -> [String] {
-        try await Note.findAll(in: self).map(\.text)
+        try await Jot.findAll(in: self).map(\.text)
     }
 }
 
 /// Something that has happened. Closures that run on a connection's thread may block for it, tasks may await it.
-final class Event: Sendable {
+final class Occasion: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
 
     func happen() {
@@ -74,11 +74,11 @@ final class Event: Sendable {
 }
 
 /// The code of the error that is thrown; nil if none is, or one of another kind.
-func code(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
-    await error(body)?.code
+func thrownCode(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
+    await thrownError(body)?.code
 }
 
-func error(_ body: () async throws -> Void) async -> ActiveObjectError? {
+func thrownError(_ body: () async throws -> Void) async -> ActiveObjectError? {
     do {
         try await body()
         return nil
