@@ -1,4 +1,5 @@
 import Dispatch
+import PushThread
 
 @testable import ActiveObject
 
@@ -53,9 +54,15 @@ extension Database {
 /// Something that has happened. Closures that run on a connection's thread may block for it, tasks may await it.
 final class Occasion: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
+    private let state = Locked((hasHappened: false, waiting: [CheckedContinuation<Void, Never>]()))
 
     func happen() {
+        let waiting = state.withLock { state in
+            defer { state = (true, []) }
+            return state.waiting
+        }
         semaphore.signal()
+        for continuation in waiting { continuation.resume() }
     }
 
     func block() {
@@ -65,10 +72,11 @@ final class Occasion: Sendable {
 
     func wait() async {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                self.block()
-                continuation.resume()
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.waiting.append(continuation) }
+                return state.hasHappened
             }
+            if hasHappened { continuation.resume() }
         }
     }
 }
