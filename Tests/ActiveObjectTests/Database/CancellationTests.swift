@@ -11,7 +11,7 @@ import Testing
 
     @Test func `Who is cancelled while he waits is answered at once, and his work is not begun`() async throws {
         try await withDatabase { database in
-            let (isIn, mayGo, hasRun) = (Event(), Event(), Locked(false))
+            let (isIn, mayGo, hasRun) = (Occasion(), Occasion(), Locked(false))
             let running = Task {
                 try await database.write { _ in
                     isIn.happen()
@@ -32,11 +32,11 @@ import Testing
 
     @Test(arguments: [false, true]) func `A statement that runs is stopped`(isWriting: Bool) async throws {
         try await withDatabase { database in
-            let isIn = Event()
+            let isIn = Occasion()
             let running = Task {
                 if isWriting {
                     return try await database.write { transaction in
-                        var note = Note("undone")
+                        var note = Jot("undone")
                         try note.save(in: transaction)
                         isIn.happen()
                         return try transaction.rows(Self.endless)
@@ -51,7 +51,7 @@ import Testing
             running.cancel()
             await #expect(throws: CancellationError.self) { try await running.value }
             #expect(try await database.texts() == [])
-            var note = Note("kept")
+            var note = Jot("kept")
             try await note.save(in: database)
             #expect(try await database.texts() == ["kept"])
         }
@@ -60,11 +60,11 @@ import Testing
     @Test func `A closure of short statements without end is stopped between two of them`() async throws {
         try await withDatabase { database in
             for _ in 0..<20 {
-                let isIn = Event()
+                let isIn = Occasion()
                 let running = Task {
                     try await database.write { transaction in
                         while true {
-                            var note = Note("undone")
+                            var note = Jot("undone")
                             try note.save(in: transaction)
                             isIn.happen()
                         }
@@ -81,10 +81,10 @@ import Testing
 
     @Test func `A closure that swallows the error is undone all the same`() async throws {
         try await withDatabase { database in
-            let isIn = Event()
+            let isIn = Occasion()
             let running = Task {
                 try await database.write { transaction in
-                    var note = Note("undone")
+                    var note = Jot("undone")
                     try note.save(in: transaction)
                     isIn.happen()
                     _ = try? transaction.savepoint { try transaction.rows(Self.endless) }
@@ -141,7 +141,7 @@ import Testing
             var random = SeededRandom(seed: 11)
             var returned: Set<String> = []
             for number in 0..<2000 {
-                let (isIn, waits) = (Event(), Bool.random(using: &random))
+                let (isIn, waits) = (Occasion(), Bool.random(using: &random))
                 let spin = Int.random(in: 0..<2000, using: &random)
                 let writing = Task {
                     try await database.write { transaction in
@@ -168,10 +168,10 @@ import Testing
 
     @Test func `A task that was cancelled before it came does nothing`() async throws {
         try await withDatabase { database in
-            let isCancelled = Event()
+            let isCancelled = Occasion()
             let task = Task {
                 await isCancelled.wait()
-                var note = Note("never")
+                var note = Jot("never")
                 try await note.save(in: database)
             }
             task.cancel()

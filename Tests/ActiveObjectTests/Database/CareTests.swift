@@ -16,8 +16,8 @@ import Testing
         var options = Database.Options()
         options.checkpointPages = 0
         try await withDatabase(options) { database in
-            var notes = (0..<1000).map { Note("note \($0)") }
-            try await notes.saveAll(in: database)
+            var jots = (0..<1000).map { Jot("note \($0)") }
+            try await jots.saveAll(in: database)
             let passive = try await database.checkpoint()
             #expect(passive.isComplete && passive.pagesInLog > 5 && passive.pagesCopied == passive.pagesInLog)
             #expect(logSize(database.path) > 5 * 4096)
@@ -32,9 +32,9 @@ import Testing
         options.checkpointPages = 0
         options.busyTimeout = .milliseconds(20)
         try await withDatabase(options) { database in
-            var note = Note("before")
+            var note = Jot("before")
             try await note.save(in: database)
-            let (isIn, mayGo) = (Event(), Event())
+            let (isIn, mayGo) = (Occasion(), Occasion())
             let reading = Task {
                 try await database.read { _ in
                     isIn.happen()
@@ -42,8 +42,8 @@ import Testing
                 }
             }
             await isIn.wait()
-            var notes = (0..<500).map { Note("note \($0)") }
-            try await notes.saveAll(in: database)
+            var jots = (0..<500).map { Jot("note \($0)") }
+            try await jots.saveAll(in: database)
             for mode in [Database.CheckpointMode.passive, .full, .truncate] {
                 let held = try await database.checkpoint(mode)
                 #expect(!held.isComplete && held.pagesCopied < held.pagesInLog, "\(mode)")
@@ -60,18 +60,18 @@ import Testing
         options.durability = .normal
         options.checkpointPages = 20
         try await withDatabase(options) { database in
-            try await database.write { _ = try Note.findAll(in: $0) }
+            try await database.write { _ = try Jot.findAll(in: $0) }
             let isOver = Locked(false)
             let turnover = Task {
-                var last: (mayGo: Event, task: Task<Int, any Error>)?
+                var last: (mayGo: Occasion, task: Task<Int, any Error>)?
                 var count = 0
                 while !isOver.withLock({ $0 }) {
-                    let (isIn, mayGo) = (Event(), Event())
+                    let (isIn, mayGo) = (Occasion(), Occasion())
                     let task = Task {
                         try await database.read { snapshot in
                             isIn.happen()
                             mayGo.block()
-                            return try snapshot.texts(of: "SELECT count(*) FROM notes").count
+                            return try snapshot.texts(of: "SELECT count(*) FROM jots").count
                         }
                     }
                     await isIn.wait()
@@ -86,7 +86,7 @@ import Testing
             }
             var largest = 0
             for number in 0..<1000 {
-                var note = Note("note \(number)")
+                var note = Jot("note \(number)")
                 try await note.save(in: database)
                 largest = max(largest, logSize(database.path))
             }
@@ -105,7 +105,7 @@ import Testing
             let filler = String(repeating: "x", count: 2000)
             try await database.write { transaction in
                 for _ in 0..<1000 {
-                    var note = Note(filler)
+                    var note = Jot(filler)
                     try note.save(in: transaction)
                 }
                 _ = try transaction.texts(of: "CREATE TABLE pair (a, b)")
@@ -116,7 +116,7 @@ import Testing
                 while !isOver.withLock({ $0 }) {
                     try await database.write { transaction in
                         _ = try transaction.texts(of: "UPDATE pair SET a = a + 1")
-                        _ = try transaction.texts(of: "UPDATE notes SET text = text || 'y' WHERE objectId % 100 = 0")
+                        _ = try transaction.texts(of: "UPDATE jots SET text = text || 'y' WHERE objectId % 100 = 0")
                         _ = try transaction.texts(of: "UPDATE pair SET b = b + 1")
                     }
                 }
@@ -126,20 +126,21 @@ import Testing
                 try await database.backup(to: path)
                 let copy = try await Database.open(path, name: nil)
                 #expect(try await copy.integrityCheck() == [])
-                #expect(try await copy.texts(of: "SELECT count(*) FROM notes") == ["1000"])
+                #expect(try await copy.texts(of: "SELECT count(*) FROM jots") == ["1000"])
                 #expect(try await copy.texts(of: "SELECT a = b FROM pair") == ["1"])
                 #expect(
-                    try await copy.texts(of: "SELECT length(text) - 2000 - a FROM notes, pair WHERE objectId = 100")
-                        == ["0"]
+                    try await copy.texts(of: "SELECT length(text) - 2000 - a FROM jots, pair WHERE objectId = 100") == [
+                        "0"
+                    ]
                 )
                 await copy.close()
             }
             isOver.withLock { $0 = true }
             try await writing.value
             let before = try Data(contentsOf: URL(filePath: database.path + ".0"))
-            #expect(await code { try await database.backup(to: database.path + ".0") } == .cannotOpen)
+            #expect(await thrownCode { try await database.backup(to: database.path + ".0") } == .cannotOpen)
             #expect(try Data(contentsOf: URL(filePath: database.path + ".0")) == before)
-            #expect(await code { try await database.backup(to: "/nowhere/a.db") } == .cannotOpen)
+            #expect(await thrownCode { try await database.backup(to: "/nowhere/a.db") } == .cannotOpen)
             let left = try FileManager.default.contentsOfDirectory(
                 atPath: URL(filePath: database.path).deletingLastPathComponent().path())
             #expect(left.filter { $0.contains("partial") || $0.contains("journal") } == [])
@@ -148,8 +149,8 @@ import Testing
 
     @Test func `A backup that is cancelled leaves nothing`() async throws {
         try await withDatabase { database in
-            var notes = (0..<5000).map { Note("note \($0) " + String(repeating: "x", count: 500)) }
-            try await notes.saveAll(in: database)
+            var jots = (0..<5000).map { Jot("note \($0) " + String(repeating: "x", count: 500)) }
+            try await jots.saveAll(in: database)
             for _ in 0..<20 {
                 let path = database.path + ".copy"
                 let backup = Task { try await database.backup(to: path) }
@@ -167,7 +168,7 @@ import Testing
     @Test func `A database in memory can be backed up`() async throws {
         try await withFolder { folder in
             let database = try await Database.open(":memory:", name: nil)
-            var note = Note("kept")
+            var note = Jot("kept")
             try await note.save(in: database)
             try await database.backup(to: folder + "/a.db")
             await database.close()

@@ -7,19 +7,19 @@ import Testing
     @Test func `Close waits for what runs and what waits, and refuses what comes later`() async throws {
         try await withFolder { folder in
             let database = try await Database.open(folder + "/a.db", name: nil)
-            let (isIn, mayGo) = (Event(), Event())
+            let (isIn, mayGo) = (Occasion(), Occasion())
             let running = Task {
                 try await database.write { transaction in
                     isIn.happen()
                     mayGo.block()
-                    var note = Note("first")
+                    var note = Jot("first")
                     try note.save(in: transaction)
                 }
             }
             await isIn.wait()
             let waiting = (1...20).map { number in
                 Task {
-                    var note = Note("\(number)")
+                    var note = Jot("\(number)")
                     try await note.save(in: database)
                 }
             }
@@ -29,7 +29,7 @@ import Testing
             let closing = (0..<2).map { _ in
                 Task {
                     await database.close()
-                    return await code { _ = try await database.read { _ in 1 } }
+                    return await thrownCode { _ = try await database.read { _ in 1 } }
                 }
             }
             mayGo.happen()
@@ -44,8 +44,8 @@ import Testing
             }
             for task in closing { #expect(await task.value == .notOpen) }
             await database.close()
-            #expect(await code { try await database.checkpoint() } == .notOpen)
-            #expect(await code { _ = try await database.write { _ in 1 } } == .notOpen)
+            #expect(await thrownCode { try await database.checkpoint() } == .notOpen)
+            #expect(await thrownCode { _ = try await database.write { _ in 1 } } == .notOpen)
             // The log was copied and removed.
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
             let again = try await Database.open(folder + "/a.db", name: nil)
@@ -66,9 +66,9 @@ import Testing
             try await withFolder { folder in
                 for number in 0..<20 {
                     let database = try await Database.open(folder + "/a.db", name: nil)
-                    var note = Note("\(number)")
+                    var note = Jot("\(number)")
                     try await note.save(in: database)
-                    let count = try await Note.findAll(in: database).count
+                    let count = try await Jot.findAll(in: database).count
                     #expect(count == number + 1)
                 }
                 // The end of a thread is no event that could be waited for.
@@ -85,7 +85,7 @@ import Testing
                 async let one = database.read { _ in number }
                 async let other = database.write { _ in number }
                 #expect(try await one + other == 2 * number)
-                #expect(await code { _ = try await Database.open(folder, name: nil) } == .cannotOpen)
+                #expect(await thrownCode { _ = try await Database.open(folder, name: nil) } == .cannotOpen)
             }
         }
     }
@@ -96,7 +96,7 @@ import Testing
             let database = try await Database.open(":memory:", name: nil)
             let smuggler = Smuggler()
             try await database.read { smuggler.snapshot = $0 }
-            _ = try Note.findAll(in: smuggler.snapshot!)
+            _ = try Jot.findAll(in: smuggler.snapshot!)
         }
     }
 }

@@ -8,21 +8,21 @@ import Testing
         var options = Database.Options()
         options.durability = .normal
         try await withDatabase(options) { database in
-            var note = Note("before")
+            var note = Jot("before")
             try await note.save(in: database)
-            let (isIn, mayGo) = (Event(), Event())
+            let (isIn, mayGo) = (Occasion(), Occasion())
             let reading = Task {
                 try await database.read { snapshot in
                     // Nothing is read yet: the state is that of the beginning all the same.
                     isIn.happen()
                     mayGo.block()
-                    return try Note.findAll(in: snapshot).map(\.text)
+                    return try Jot.findAll(in: snapshot).map(\.text)
                 }
             }
             await isIn.wait()
             for number in 0..<1000 {
                 try await database.write { transaction in
-                    var note = Note("\(number)")
+                    var note = Jot("\(number)")
                     try note.save(in: transaction)
                 }
             }
@@ -36,10 +36,10 @@ import Testing
 
     @Test func `Readers read while a transaction is open, and see nothing of it`() async throws {
         try await withDatabase { database in
-            var note = Note("old")
+            var note = Jot("old")
             try await note.save(in: database)
             let saved = note
-            let (isIn, mayGo) = (Event(), Event())
+            let (isIn, mayGo) = (Occasion(), Occasion())
             let writing = Task {
                 try await database.write { transaction in
                     var note = saved
@@ -63,7 +63,7 @@ import Testing
         options.readers = 1
         try await withDatabase(options) { database in
             for isWriting in [true, false] {
-                let (isIn, mayGo) = (Event(), Event())
+                let (isIn, mayGo) = (Occasion(), Occasion())
                 let running = Task {
                     if isWriting {
                         try await database.write { _ in
@@ -80,7 +80,7 @@ import Testing
                 await isIn.wait()
                 let others = (0..<10).map { _ in
                     Task {
-                        await code {
+                        await thrownCode {
                             if isWriting {
                                 try await database.write { _ in }
                             } else {
@@ -110,7 +110,7 @@ import Testing
             var number = 1
         }
         try await withDatabase { database in
-            let (isIn, mayGo) = (Event(), Event())
+            let (isIn, mayGo) = (Occasion(), Occasion())
             let reading = Task {
                 try await database.read { snapshot in
                     isIn.happen()
@@ -128,7 +128,7 @@ import Testing
 
     @Test func `A missing table is made even if the closure swallows the error`() async throws {
         try await withDatabase { database in
-            let found = try await database.read { (try? Note.findAll(in: $0))?.count }
+            let found = try await database.read { (try? Jot.findAll(in: $0))?.count }
             #expect(found == 0)
         }
     }
@@ -141,8 +141,7 @@ import Testing
         try await withDatabase(options) { database in
             try await database.write { transaction in
                 _ = try transaction.texts(
-                    of:
-                        "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
+                    of: "CREATE TABLE accounts (id INTEGER PRIMARY KEY, money INTEGER NOT NULL) STRICT")
                 for id in 0..<10 { _ = try transaction.texts(of: "INSERT INTO accounts VALUES (\(id), 100)") }
             }
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -1,9 +1,10 @@
 import Dispatch
+import PushThread
 
 @testable import ActiveObject
 
 /// A record for tests that are about transactions, not about records.
-struct Note: ActiveRecord, Equatable {
+struct Jot: ActiveRecord, Equatable {
     var objectId: Int64?
     var text: String
 
@@ -46,16 +47,22 @@ extension Database {
     }
 
     func texts() async throws -> [String] {
-        try await Note.findAll(in: self).map(\.text)
+        try await Jot.findAll(in: self).map(\.text)
     }
 }
 
 /// Something that has happened. Closures that run on a connection's thread may block for it, tasks may await it.
-final class Event: Sendable {
+final class Occasion: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
+    private let state = Locked((hasHappened: false, waiting: [CheckedContinuation<Void, Never>]()))
 
     func happen() {
+        let waiting = state.withLock { state in
+            defer { state = (true, []) }
+            return state.waiting
+        }
         semaphore.signal()
+        for continuation in waiting { continuation.resume() }
     }
 
     func block() {
@@ -65,20 +72,21 @@ final class Event: Sendable {
 
     func wait() async {
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                self.block()
-                continuation.resume()
+            let hasHappened = state.withLock { state in
+                if !state.hasHappened { state.waiting.append(continuation) }
+                return state.hasHappened
             }
+            if hasHappened { continuation.resume() }
         }
     }
 }
 
 /// The code of the error that is thrown; nil if none is, or one of another kind.
-func code(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
-    await error(body)?.code
+func thrownCode(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
+    await thrownError(body)?.code
 }
 
-func error(_ body: () async throws -> Void) async -> ActiveObjectError? {
+func thrownError(_ body: () async throws -> Void) async -> ActiveObjectError? {
     do {
         try await body()
         return nil

@@ -26,7 +26,7 @@ import Testing
                                 expected = before
                             }
                         } else {
-                            var note = Note("\(random.next())")
+                            var note = Jot("\(random.next())")
                             try note.save(in: transaction)
                             expected.append(note.text)
                         }
@@ -43,11 +43,11 @@ import Testing
         try await withDatabase { database in
             try await database.write { transaction in
                 try? transaction.savepoint {
-                    var note = Note("undone")
+                    var note = Jot("undone")
                     try note.save(in: transaction)
                     throw Stop()
                 }
-                var note = Note("kept")
+                var note = Jot("kept")
                 try note.save(in: transaction)
             }
             #expect(try await database.texts() == ["kept"])
@@ -59,34 +59,33 @@ import Testing
     @Test func `After SQLite has undone a transaction nothing more is done in it`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
-                _ = try Note.findAll(in: transaction)
+                _ = try Jot.findAll(in: transaction)
                 _ = try transaction.texts(
-                    of:
-                        """
-                        CREATE TRIGGER no BEFORE INSERT ON notes WHEN new.text = 'bad'
+                    of: """
+                        CREATE TRIGGER no BEFORE INSERT ON jots WHEN new.text = 'bad'
                         BEGIN SELECT RAISE(ROLLBACK, 'no'); END
                         """
                 )
             }
-            let thrown = await error {
+            let thrown = await thrownError {
                 try await database.write { transaction in
-                    var first = Note("first")
+                    var first = Jot("first")
                     try first.save(in: transaction)
-                    var bad = Note("bad")
+                    var bad = Jot("bad")
                     #expect(throws: ActiveObjectError.self) {
                         try transaction.savepoint { try bad.save(in: transaction) }
                     }
-                    var later = Note("later")
+                    var later = Jot("later")
                     #expect(throws: ActiveObjectError.self) { try later.save(in: transaction) }
                     #expect(throws: ActiveObjectError.self) { try transaction.savepoint {} }
-                    #expect(throws: ActiveObjectError.self) { try transaction.connection.run("DELETE FROM notes") }
-                    #expect(throws: ActiveObjectError.self) { try Note.findAll(in: transaction) }
+                    #expect(throws: ActiveObjectError.self) { try transaction.connection.run("DELETE FROM jots") }
+                    #expect(throws: ActiveObjectError.self) { try Jot.findAll(in: transaction) }
                 }
             }
             #expect(thrown?.code == .checkFailed)
             #expect(thrown?.message.contains("undone as a whole") == true, "\(thrown?.message ?? "nothing")")
             #expect(try await database.texts() == [])
-            var note = Note("good")
+            var note = Jot("good")
             try await note.save(in: database)
             #expect(try await database.texts() == ["good"])
         }
@@ -97,9 +96,9 @@ import Testing
     ])
     func `Raw SQL does not end or begin a transaction`(sql: String) async throws {
         try await withDatabase { database in
-            let thrown = await error {
+            let thrown = await thrownError {
                 try await database.write { transaction in
-                    var note = Note("undone")
+                    var note = Jot("undone")
                     try note.save(in: transaction)
                     _ = try transaction.texts(of: sql)
                 }
@@ -107,7 +106,7 @@ import Testing
             #expect(thrown?.code == .badSQL, "\(thrown?.message ?? "ran")")
             let left = try await database.texts()
             #expect(left == [])
-            #expect(await code { _ = try await database.read { try $0.texts(of: sql) } } == .badSQL)
+            #expect(await thrownCode { _ = try await database.read { try $0.texts(of: sql) } } == .badSQL)
         }
     }
 
@@ -121,7 +120,7 @@ import Testing
                         parent REFERENCES parents (id) DEFERRABLE INITIALLY DEFERRED)
                     """)
             }
-            let thrown = await code {
+            let thrown = await thrownCode {
                 try await database.write { _ = try $0.texts(of: "INSERT INTO children VALUES (1, 7)") }
             }
             #expect(thrown == .brokenReference)
@@ -136,21 +135,21 @@ import Testing
 
     @Test func `Statements in use do not stand in the way of undoing`() async throws {
         try await withDatabase { database in
-            var notes = (0..<100).map { Note("\($0)") }
-            try await notes.saveAll(in: database)
+            var jots = (0..<100).map { Jot("\($0)") }
+            try await jots.saveAll(in: database)
             await #expect(throws: Stop.self) {
                 try await database.write { transaction in
                     // Taken and never given back.
-                    let statement = try transaction.connection.take("SELECT * FROM notes")
+                    let statement = try transaction.connection.take("SELECT * FROM jots")
                     _ = try statement.step()
-                    _ = try transaction.texts(of: "DELETE FROM notes WHERE objectId > 50")
+                    _ = try transaction.texts(of: "DELETE FROM jots WHERE objectId > 50")
                     throw Stop()
                 }
             }
             #expect(try await database.texts().count == 100)
-            try await database.read { _ = try $0.connection.take("SELECT * FROM notes").step() }
-            try await database.read { _ = try $0.connection.take("SELECT * FROM notes").step() }
-            var note = Note("next")
+            try await database.read { _ = try $0.connection.take("SELECT * FROM jots").step() }
+            try await database.read { _ = try $0.connection.take("SELECT * FROM jots").step() }
+            var note = Jot("next")
             try await note.save(in: database)
             // No reader holds an old state any more.
             #expect(try await database.checkpoint(.truncate).isComplete)

@@ -15,17 +15,17 @@ import Testing
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil, options: options)
             try await database.write { transaction in
-                _ = try Note.findAll(in: transaction)
-                _ = try transaction.texts(of: "CREATE INDEX i ON notes (text)")
+                _ = try Jot.findAll(in: transaction)
+                _ = try transaction.texts(of: "CREATE INDEX i ON jots (text)")
             }
             try await database.checkpoint(.truncate)
             for number in 0..<Self.count {
-                var note = Note("note \(number)")
+                var note = Jot("note \(number)")
                 if logged || number == 0 {
                     try await note.save(in: database)
                 } else {
-                    var notes = (number..<Self.count).map { Note("note \($0)") }
-                    try await notes.saveAll(in: database)
+                    var jots = (number..<Self.count).map { Jot("note \($0)") }
+                    try await jots.saveAll(in: database)
                     break
                 }
             }
@@ -71,9 +71,9 @@ import Testing
                     let database = try await Database.open(path, name: nil)
                     do {
                         _ = try await database.texts()
-                        var note = Note("more")
+                        var note = Jot("more")
                         try await note.save(in: database)
-                        _ = try await database.texts(of: "SELECT text FROM notes INDEXED BY i ORDER BY text")
+                        _ = try await database.texts(of: "SELECT text FROM jots INDEXED BY i ORDER BY text")
                         _ = try await database.integrityCheck()
                     } catch let error as ActiveObjectError {
                         codes[error.code, default: 0] += 1
@@ -108,7 +108,7 @@ import Testing
                 let texts = try await database.texts()
                 #expect(texts == (0..<texts.count).map { "note \($0)" })
                 counts.append(texts.count)
-                var note = Note("more")
+                var note = Jot("more")
                 try await note.save(in: database)
                 #expect(try await database.integrityCheck() == [])
                 await database.close()
@@ -121,11 +121,11 @@ import Testing
         try await withFolder { folder in
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)
-            var note = Note("kept")
+            var note = Jot("kept")
             try await note.save(in: database)
             unlink(path)
             // What is open goes on, or says that the file has moved: it does not pretend to have saved elsewhere.
-            let outcome = await code { try await note.save(in: database) }
+            let outcome = await thrownCode { try await note.save(in: database) }
             #expect(outcome == nil || outcome == .readOnly)
             await database.close()
             #expect(access(path, F_OK) != 0)

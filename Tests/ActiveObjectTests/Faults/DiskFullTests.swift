@@ -41,10 +41,10 @@ private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) asy
     var failure: ActiveObjectError?
     while failure == nil, saved < 10_000 {
         let number = saved
-        failure = await error {
+        failure = await thrownError {
             try await database.write { transaction in
                 for part in 0..<3 {
-                    var note = Note("\(number).\(part) \(large)")
+                    var note = Jot("\(number).\(part) \(large)")
                     try note.save(in: transaction)
                 }
             }
@@ -55,13 +55,13 @@ private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) asy
     #expect(saved > 0)
     // A closure that goes on regardless does not get half of it in.
     for _ in 0..<3 {
-        let again = await code {
+        let again = await thrownCode {
             try await database.write { transaction in
                 for _ in 0..<50 {
-                    var note = Note("half \(large)")
+                    var note = Jot("half \(large)")
                     try? note.save(in: transaction)
                 }
-                var note = Note("half")
+                var note = Jot("half")
                 try note.save(in: transaction)
             }
         }
@@ -76,7 +76,7 @@ private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) asy
     try await expectWhole()
     makeRoom()
     try await expectWhole()
-    var note = Note("after")
+    var note = Jot("after")
     try await note.save(in: database)
     try await database.checkpoint(.truncate)
     #expect(try await database.texts().last == "after")

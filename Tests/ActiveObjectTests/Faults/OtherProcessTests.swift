@@ -26,12 +26,12 @@ import Testing
             options.busyTimeout = .milliseconds(200)
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil, options: options)
-            var note = Note("first")
+            var note = Jot("first")
             try await note.save(in: database)
-            let other = try await hold(path, "BEGIN IMMEDIATE", "INSERT INTO notes (text) VALUES ('undone')")
+            let other = try await hold(path, "BEGIN IMMEDIATE", "INSERT INTO jots (text) VALUES ('undone')")
             let clock = ContinuousClock()
             var thrown: ActiveObjectError?
-            let time = await clock.measure { thrown = await error { try await note.save(in: database) } }
+            let time = await clock.measure { thrown = await thrownError { try await note.save(in: database) } }
             #expect(thrown?.code == .busy)
             #expect(thrown?.message.contains("locked by another program") == true)
             #expect(time >= .milliseconds(200))
@@ -51,10 +51,10 @@ import Testing
             options.busyTimeout = .milliseconds(50)
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil, options: options)
-            var note = Note("first")
+            var note = Jot("first")
             try await note.save(in: database)
-            let other = try await hold(path, "BEGIN", "SELECT * FROM notes")
-            var more = Note("second")
+            let other = try await hold(path, "BEGIN", "SELECT * FROM jots")
+            var more = Jot("second")
             try await more.save(in: database)
             #expect(try await database.checkpoint(.truncate).isComplete == false)
             other.send(SIGKILL)
@@ -71,7 +71,7 @@ import Testing
             options.busyTimeout = .milliseconds(50)
             let path = folder + "/a.db"
             let other = try await hold(path, "CREATE TABLE t (a)", "BEGIN EXCLUSIVE", "INSERT INTO t VALUES (1)")
-            #expect(await code { _ = try await Database.open(path, name: nil, options: options) } == .busy)
+            #expect(await thrownCode { _ = try await Database.open(path, name: nil, options: options) } == .busy)
             other.send(SIGKILL)
             _ = try await other.end()
             // What it had begun is undone by its journal.
