@@ -83,7 +83,7 @@ int main(int count_of_arguments, char **arguments)
     int64_t count = atoll(arguments[2]), finds = atoll(arguments[3]);
     if (sqlite3_open_v2(arguments[1], &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, 0))
         die("open");
-    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -8192;"
+    run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -2048;"
         "CREATE TABLE \"persons\" (\"objectId\" INTEGER PRIMARY KEY, \"name\" TEXT NOT NULL, \"age\" INTEGER NOT NULL,"
         " \"rank\" INTEGER NOT NULL, \"votes\" INTEGER NOT NULL, \"sex\" TEXT NOT NULL, \"income\" REAL NOT NULL,"
         " \"active\" INTEGER NOT NULL, \"flags\" INTEGER NOT NULL, \"rating\" REAL NOT NULL,"

@@ -16,8 +16,8 @@ extension Database {
         public var readers = 2
         /// Calls that may wait for one connection; one more throws `busy`. Default 4,096.
         public var maximumWaiting = 4096
-        /// Memory for pages, for each connection. Default 8 MiB.
-        public var cacheBytes = 8 << 20
+        /// Memory for pages, for each connection. Default 2 MiB.
+        public var cacheBytes = 2 << 20
         /// Whether the file is made if it is not there. Default true.
         public var creates = true
         /// Nothing is written, and nothing is made: the tables must be there. Default false.

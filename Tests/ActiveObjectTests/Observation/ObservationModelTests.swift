@@ -102,16 +102,17 @@ private struct RandomWriter {
 
     private mutating func rawSavepoint(_ steps: Int, in transaction: Transaction) throws {
         let connection = transaction.connection
-        // Where raw SQL may not do that, `savepoint` is all there is.
-        guard (try? connection.run("SAVEPOINT a")) != nil else { return try nested(steps, in: transaction) }
+        try connection.control("SAVEPOINT a")
         try run(steps, in: transaction)
         switch Int.random(in: 0..<3, using: &random) {
-        case 0: try connection.run("RELEASE a")
-        case 1: try connection.run("ROLLBACK TO a; RELEASE a")
+        case 0: try connection.control("RELEASE a")
+        case 1:
+            try connection.control("ROLLBACK TO a")
+            try connection.control("RELEASE a")
         default:
-            try connection.run("ROLLBACK TO a")
+            try connection.control("ROLLBACK TO a")
             try run(steps / 2, in: transaction)
-            try connection.run("RELEASE a")
+            try connection.control("RELEASE a")
         }
     }
 

@@ -157,12 +157,12 @@ import Testing
             try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
             let other = try Connection(path: path, mode: .readWrite(creates: false))
             defer { other.close() }
-            try other.run("BEGIN IMMEDIATE")
+            try other.begin()
             var options = Self.options(Self.add("a"))
             options.busyTimeout = .zero
             let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
             #expect(error?.code == .busy)
-            try other.run("ROLLBACK")
+            other.rollBack()
             let database = try await Database.open(path, name: nil, options: options)
             await database.close()
             #expect(try look(into: path, "SELECT name FROM persons") == [["Joea"]])
