@@ -11,7 +11,7 @@ struct ControlClient: Sendable {
     let dataDirectory: String
     let deadline: Duration
 
-    init(dataDirectory: String, deadline: Duration = .seconds(10)) {
+    init(dataDirectory: String, deadline: Duration = .seconds(30)) {
         self.dataDirectory = dataDirectory
         self.deadline = deadline
     }
