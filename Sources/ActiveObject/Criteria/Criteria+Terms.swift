@@ -12,9 +12,9 @@ extension Criteria {
 
     /// The column holds one of these values; of none, it is false.
     ///
-    /// Whole numbers and texts may be any number; they go to SQLite as one JSON array, in one parameter, so that lists
-    /// of all lengths share a statement. Reals, blobs and texts with a NUL, which JSON would not bring over unharmed,
-    /// are parameters each: at most 16,384 of them.
+    /// Whole numbers, texts and reals, and so dates in every form, may be any number. Whole numbers and texts go to SQLite
+    /// as one JSON array, in one parameter, so that lists of all lengths share a statement. Blobs and texts with a NUL,
+    /// which JSON would not bring over unharmed, are parameters each: at most 16,384 of them.
     public static func isIn<Value: Equatable & Sendable>(_ column: KeyPath<Record, Value>, _ values: [Value])
         -> Criteria
     {
