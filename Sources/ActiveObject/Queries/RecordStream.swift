@@ -47,7 +47,8 @@ public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
 
         public mutating func next() async throws -> Record? {
             while index == page.count {
-                guard !isLast, left > 0 else { return nil }
+                // A limit below 0 is an error here too, which the page tells.
+                guard !isLast, left != 0 else { return nil }
                 guard !hasOffset else {
                     throw ActiveObjectError(
                         .outOfRange, "a stream of \(Record.tableName) cannot begin at an offset",
