@@ -75,13 +75,14 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         let id = try record.savedID()
         let kept = Set(targets.lazy.compactMap(\.objectId))
         // Without an order or a condition of the relation: all that it has.
-        var left = try HasMany(key: key).load(.one(id), in: transaction).filter {
-            !kept.contains($0.objectId ?? 0)
-        }
+        let had = try HasMany(key: key).load(.one(id), in: transaction)
+        var left = had.filter { !kept.contains($0.objectId ?? 0) }
         for index in left.indices { try key.set(nil, in: &left[index]) }
         try left.saveAll(in: transaction)
+        // What the file has counts: a target may have been given to another since it was read.
+        let hadIDs = Set(had.lazy.map(\.objectId))
         for index in targets.indices
-        where targets[index].objectId == nil || key.value(in: targets[index]) != id {
+        where !hadIDs.contains(targets[index].objectId) || key.value(in: targets[index]) != id {
             try key.set(id, in: &targets[index])
             try targets[index].save(in: transaction)
         }
