@@ -69,6 +69,11 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         try target.save(in: transaction)
     }
 
+    /// The same for each of them; those that are not of `record` are left as they are.
+    public func remove(_ targets: inout [Target], from record: Record, in transaction: Transaction) throws {
+        for index in targets.indices { try remove(&targets[index], from: record, in: transaction) }
+    }
+
     /// Makes `targets` all that `record` has. Only those are saved of which that was not so, and those that it had
     /// beside them lose their key.
     public func set(_ targets: inout [Target], of record: Record, in transaction: Transaction) throws {
@@ -126,6 +131,17 @@ extension HasMany {
             var target = before
             try remove(&target, from: record, in: transaction)
             return target
+        }
+    }
+
+    public func remove(_ targets: inout [Target], from record: Record, in database: Database? = nil)
+        async throws
+    {
+        let before = targets
+        targets = try await (database ?? Record.database()).write { transaction in
+            var targets = before
+            try remove(&targets, from: record, in: transaction)
+            return targets
         }
     }
 

@@ -19,6 +19,18 @@ import Testing
         }
     }
 
+    @Test func `Several are taken away, and those of others stay where they are`() async throws {
+        try await withDatabase { database in
+            let library = try await Library.fill(database)
+            let (ann, bob) = (library.authors[0], library.authors[1])
+            var some = Array(library.books[1...3])
+            try await Author.books.remove(&some, from: ann, in: database)
+            #expect(some.map(\.authorId) == [nil, bob.objectId, nil])
+            #expect(try await ann.load(Author.books, in: database).map(\.title) == ["B", "C"])
+            #expect(try await bob.load(Author.books, in: database).map(\.title) == ["D"])
+        }
+    }
+
     // MARK: Many to many
 
     @Test func `Tags are added once, removed, and set by differences`() async throws {
