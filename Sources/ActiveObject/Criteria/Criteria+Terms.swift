@@ -2,6 +2,7 @@
 // and of the key path, which reads better where the type is named anyway (`(\Person.name).hasPrefix("J")`).
 
 extension Criteria {
+    /// The column's value lies in the range, of whichever kind.
     public static func between<Bounds: ColumnRange>(
         _ column: KeyPath<Record, Bounds.Bound>, _ range: Bounds
     ) -> Criteria where Bounds.Bound: Sendable { column ~= range }
@@ -21,6 +22,7 @@ extension Criteria {
         Criteria(.property(column), .isIn(values))
     }
 
+    /// The column is NULL: the same as `== nil`, also for values that are not `Equatable`.
     public static func isNil<Value>(_ column: KeyPath<Record, Value?>) -> Criteria {
         Criteria(.property(column), .isNil)
     }

@@ -16,6 +16,7 @@ extension Query {
     fileprivate var unlimited: Query { Query().where(criteria).order(orders) }
 }
 
+/// The records of a query, one after the other: see `Query.stream`. It can be iterated again, from the beginning.
 public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
     let query: Query<Record>
     let pageSize: Int
