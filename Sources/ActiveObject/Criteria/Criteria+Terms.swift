@@ -2,6 +2,7 @@
 // and of the key path, which reads better where the type is named anyway (`(\Person.name).hasPrefix("J")`).
 
 extension Criteria {
+    /// The column's value lies in the range, of whichever kind.
     public static func between<Bounds: ColumnRange>(
         _ column: KeyPath<Record, Bounds.Bound>, _ range: Bounds
     ) -> Criteria where Bounds.Bound: Sendable { column ~= range }
@@ -12,15 +13,16 @@ extension Criteria {
 
     /// The column holds one of these values; of none, it is false.
     ///
-    /// Whole numbers and texts may be any number; they go to SQLite as one JSON array, in one parameter, so that lists
-    /// of all lengths share a statement. Reals, blobs and texts with a NUL, which JSON would not bring over unharmed,
-    /// are parameters each: at most 16,384 of them.
+    /// Whole numbers, texts and reals, and so dates in every form, may be any number. Whole numbers and texts go to SQLite
+    /// as one JSON array, in one parameter, so that lists of all lengths share a statement. Blobs and texts with a NUL,
+    /// which JSON would not bring over unharmed, are parameters each: at most 16,384 of them.
     public static func isIn<Value: Equatable & Sendable>(_ column: KeyPath<Record, Value>, _ values: [Value])
         -> Criteria
     {
         Criteria(.property(column), .isIn(values))
     }
 
+    /// The column is NULL: the same as `== nil`, also for values that are not `Equatable`.
     public static func isNil<Value>(_ column: KeyPath<Record, Value?>) -> Criteria {
         Criteria(.property(column), .isNil)
     }

@@ -7,27 +7,39 @@ extension SQLText {
         _ values: [SQLValue], _ field: Table<Record>.Field, table: String
     ) throws(ActiveObjectError) {
         let column = field.column.quotedName
-        let (json, others, hasNull) = split(values)
+        let (json, several, hasNull) = split(values)
+        var (others, scaled) = (several, [ScaledReals]())
+        if others.count > Self.listLimit { (scaled, others) = ScaledReals.taken(from: several) }
         guard others.count <= Self.listLimit else {
             throw ActiveObjectError(
                 .outOfRange,
                 """
-                \(table).\(field.column) was compared with a list of \(others.count) values that have to be bound one by \
-                one; \(Self.listLimit) are the most: ask in parts
+                \(table).\(field.column) was compared with a list of \(others.count) blobs or texts with a NUL, which have \
+                to be bound one by one; \(Self.listLimit) are the most: ask for so many at a time
                 """, table: table, column: field.column)
         }
-        let padded = others + Array(repeating: others.first ?? .null, count: others.count.nextPowerOfTwo - others.count)
-        switch (json, padded.isEmpty) {
-        case (nil, true): append("0")
-        case (nil, false):
+        let padded = others.paddedToPowerOfTwo
+        switch (json, scaled.isEmpty, padded.isEmpty) {
+        case (nil, true, true): append("0")
+        case (nil, true, false):
             append("\(column) IN (")
             bind(padded, for: field, between: ", ")
             append(")")
-        case (let json?, let isAll):
-            append("\(column) IN (SELECT value FROM json_each(")
-            bind(.text(json), for: field)
-            append(")")
-            if !isAll {
+        default:
+            append("\(column) IN (")
+            if let json {
+                append("SELECT value FROM json_each(")
+                bind(.text(json), for: field)
+                append(")")
+            }
+            for (index, reals) in scaled.paddedToPowerOfTwo.enumerated() {
+                append(index > 0 || json != nil ? " UNION ALL SELECT value * " : "SELECT value * ")
+                bind(.real(reals.scale), for: field)
+                append(" FROM json_each(")
+                bind(.text(reals.json), for: field)
+                append(")")
+            }
+            if !padded.isEmpty {
                 append(" UNION ALL VALUES (")
                 bind(padded, for: field, between: "), (")
                 append(")")
@@ -47,9 +59,11 @@ extension SQLText {
     }
 }
 
-extension Int {
-    fileprivate var nextPowerOfTwo: Int {
-        self <= 1 ? self : 1 << (Int.bitWidth - (self - 1).leadingZeroBitCount)
+extension Array {
+    /// With the first of them again, as often as it takes, so that lists of nearly one length share a statement.
+    fileprivate var paddedToPowerOfTwo: [Element] {
+        guard let first, count > 1 else { return self }
+        return self + repeatElement(first, count: (1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) - count)
     }
 }
 

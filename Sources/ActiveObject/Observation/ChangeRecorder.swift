@@ -24,6 +24,9 @@ final class ChangeRecorder {
     private var lastTable = 0
     private var roots = TableRoots()
 
+    /// Names of tables that are kept from one transaction to the next.
+    private static let tableLimit = 1000
+
     init(feed: ChangeFeed) {
         self.feed = feed
     }
@@ -34,7 +37,8 @@ final class ChangeRecorder {
     func begin(on connection: Connection) throws {
         let wanted = feed.scope
         changesBefore = connection.totalChanges
-        if wanted != scope {
+        // Tables that came and went are forgotten some time.
+        if wanted != scope || tables.count > Self.tableLimit {
             tables = []
             lastTable = 0
             scope = wanted

@@ -7,19 +7,19 @@
 /// `changes(in:)`.
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
     public typealias Failure = Never
-    private let subscription: Subscription
     private let take: @Sendable () async -> Element?
 
     init(subscription: Subscription, buffer: ChangeBuffer<Element>) where Element: ObservedChange {
-        self.subscription = subscription
-        take = { await buffer.next() }
+        take = {
+            let element = await buffer.next()
+            // Observed as long as somebody can take, and to the end of that: what is not used again may be let go early.
+            return withExtendedLifetime(subscription) { element }
+        }
     }
 
-    public func makeAsyncIterator() -> Iterator { Iterator(subscription: subscription, take: take) }
+    public func makeAsyncIterator() -> Iterator { Iterator(take: take) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        // Observed as long as somebody can take.
-        fileprivate let subscription: Subscription
         fileprivate let take: @Sendable () async -> Element?
 
         public mutating func next() async -> Element? { await take() }

@@ -14,7 +14,8 @@ extension Query {
     /// ```
     ///
     /// The position is that of a record, not a number: whatever is added or removed elsewhere meanwhile, no record comes
-    /// twice and none is left out. With an index in the query's order the thousandth page costs what the first does; a
+    /// twice and none is left out. Only a record that is itself moved from behind the position to before it, by a change
+    /// of a column in the order, is not met, and one that is moved the other way comes again. With an index in the query's order the thousandth page costs what the first does; a
     /// query without an order goes by the key, which needs none.
     ///
     /// The query must have the order that the position was made with; it may have other criteria, but no limit and no
@@ -99,8 +100,14 @@ extension Position {
         }
         var steps: [PageStep] = []
         for (index, (order, value)) in zip(orders, values).enumerated() {
-            let wanted = table.fields[order.index].codec.valueClass
-            guard value.valueClass == wanted || (value == .null && order.isOptional) else {
+            // A table that another program made may hold a whole number where a real is meant.
+            let fits =
+                switch (table.fields[order.index].codec.valueClass, value.valueClass) {
+                case (.real, .integer): true
+                case (_, .null): order.isOptional
+                case (let wanted, let found): wanted == found
+                }
+            guard fits else {
                 throw Self.error("holds a value that \(table.name).\(order.column) cannot have", in: table.name)
             }
             let equal = Array(values[..<index])

@@ -1,4 +1,5 @@
 extension Query {
+    /// How many records there are, within the limit if there is one.
     public func count(in snapshot: Snapshot) throws -> Int {
         try integer("count(*)", of: nil, in: snapshot)
     }

@@ -1,4 +1,5 @@
 extension Query {
+    /// All the records, in the order of the query.
     public func all(in snapshot: Snapshot) throws -> [Record] {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true)
@@ -22,6 +23,7 @@ extension Query {
         try await (database ?? Record.database()).readOnce { try first(in: $0) }
     }
 
+    /// Whether there is one at all.
     public func exists(in snapshot: Snapshot) throws -> Bool {
         let table = try snapshot.table(of: Record.self)
         let text = try select("1", in: table, ordered: false, limit: 1)

@@ -30,6 +30,7 @@ public struct Query<Record: ActiveRecord>: Sendable {
         order([Order(column: .property(column), isDescending: descending)])
     }
 
+    /// The same for several columns at once, after those that were named before.
     public func order(_ orders: [Order<Record>]) -> Query {
         var query = self
         query.orders += orders

@@ -16,6 +16,7 @@ extension Query {
     fileprivate var unlimited: Query { Query().where(criteria).order(orders) }
 }
 
+/// The records of a query, one after the other: see `Query.stream`. It can be iterated again, from the beginning.
 public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
     let query: Query<Record>
     let pageSize: Int
@@ -47,7 +48,8 @@ public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
 
         public mutating func next() async throws -> Record? {
             while index == page.count {
-                guard !isLast, left > 0 else { return nil }
+                // A limit below 0 is an error here too, which the page tells.
+                guard !isLast, left != 0 else { return nil }
                 guard !hasOffset else {
                     throw ActiveObjectError(
                         .outOfRange, "a stream of \(Record.tableName) cannot begin at an offset",

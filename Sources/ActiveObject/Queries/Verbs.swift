@@ -40,6 +40,7 @@ extension ActiveRecord {
         try await self.where(criteria).first(in: database)
     }
 
+    /// How many are like this.
     public static func count(where criteria: Criteria<Self>, in snapshot: Snapshot) throws -> Int {
         try self.where(criteria).count(in: snapshot)
     }
@@ -48,6 +49,7 @@ extension ActiveRecord {
         try await self.where(criteria).count(in: database)
     }
 
+    /// How many there are.
     public static func countAll(in snapshot: Snapshot) throws -> Int {
         try query.count(in: snapshot)
     }
@@ -65,6 +67,7 @@ extension ActiveRecord {
         try await self.where(Criteria(.key, .equals(objectId))).exists(in: database)
     }
 
+    /// Whether one is like this.
     public static func exists(where criteria: Criteria<Self>, in snapshot: Snapshot) throws -> Bool {
         try self.where(criteria).exists(in: snapshot)
     }

@@ -69,19 +69,25 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         try target.save(in: transaction)
     }
 
+    /// The same for each of them; those that are not of `record` are left as they are.
+    public func remove(_ targets: inout [Target], from record: Record, in transaction: Transaction) throws {
+        for index in targets.indices { try remove(&targets[index], from: record, in: transaction) }
+    }
+
     /// Makes `targets` all that `record` has. Only those are saved of which that was not so, and those that it had
     /// beside them lose their key.
     public func set(_ targets: inout [Target], of record: Record, in transaction: Transaction) throws {
         let id = try record.savedID()
         let kept = Set(targets.lazy.compactMap(\.objectId))
         // Without an order or a condition of the relation: all that it has.
-        var left = try HasMany(key: key).load(.one(id), in: transaction).filter {
-            !kept.contains($0.objectId ?? 0)
-        }
+        let had = try HasMany(key: key).load(.one(id), in: transaction)
+        var left = had.filter { !kept.contains($0.objectId ?? 0) }
         for index in left.indices { try key.set(nil, in: &left[index]) }
         try left.saveAll(in: transaction)
+        // What the file has counts: a target may have been given to another since it was read.
+        let hadIDs = Set(had.lazy.map(\.objectId))
         for index in targets.indices
-        where targets[index].objectId == nil || key.value(in: targets[index]) != id {
+        where !hadIDs.contains(targets[index].objectId) || key.value(in: targets[index]) != id {
             try key.set(id, in: &targets[index])
             try targets[index].save(in: transaction)
         }
@@ -125,6 +131,17 @@ extension HasMany {
             var target = before
             try remove(&target, from: record, in: transaction)
             return target
+        }
+    }
+
+    public func remove(_ targets: inout [Target], from record: Record, in database: Database? = nil)
+        async throws
+    {
+        let before = targets
+        targets = try await (database ?? Record.database()).write { transaction in
+            var targets = before
+            try remove(&targets, from: record, in: transaction)
+            return targets
         }
     }
 

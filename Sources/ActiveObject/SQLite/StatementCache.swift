@@ -4,8 +4,13 @@ import Glibc
 struct StatementCache {
     /// More would be texts that are made up as they go, which a cache does not help.
     static let limit = 128
+    /// Bytes of the longest text that is kept. Longer ones are made up for one question, and hardly asked again.
+    static let textLimit = 64 * 1024
+    /// Bytes of all texts. What SQLite made of them is a few times larger.
+    static let byteLimit = 1024 * 1024
 
     private var statements: [String: Statement] = [:]
+    private(set) var byteCount = 0
     /// How often one was lent.
     private(set) var uses: UInt64 = 0
 
@@ -20,16 +25,19 @@ struct StatementCache {
         return statement
     }
 
-    /// Keeps a statement that is about to be lent, unless its text is in here already.
+    /// Keeps a statement that is about to be lent, unless its text is in here already or too long.
     mutating func add(_ statement: Statement) {
-        guard statements[statement.sql] == nil else { return }
-        while statements.count >= Self.limit, dropOldest() {}
+        let size = statement.sql.utf8.count
+        guard size <= Self.textLimit, statements[statement.sql] == nil else { return }
+        while statements.count >= Self.limit || byteCount > Self.byteLimit - size, dropOldest() {}
         lend(statement)
         statements[statement.sql] = statement
+        byteCount += size
     }
 
     mutating func removeAll() {
         statements.removeAll()
+        byteCount = 0
     }
 
     private mutating func lend(_ statement: Statement) {
@@ -43,6 +51,7 @@ struct StatementCache {
         let oldest = statements.lazy.filter { !$0.value.isLent }.min { $0.value.lastUse < $1.value.lastUse }
         guard let oldest else { return false }
         statements.removeValue(forKey: oldest.key)
+        byteCount -= oldest.value.sql.utf8.count
         return true
     }
 }

@@ -26,6 +26,26 @@ import Testing
         connection.giveBack(again)
     }
 
+    @Test func `Long texts work and are not kept, and those that are kept are bounded together`() throws {
+        let connection = try connection()
+        let long = "SELECT '\(String(repeating: "x", count: StatementCache.textLimit))'"
+        for _ in 0..<2 {
+            #expect(try connection.texts(of: long).first?.count == StatementCache.textLimit)
+            #expect(connection.cachedStatementCount == 0)
+        }
+        let count = StatementCache.byteLimit / 50_000
+        for number in 0..<100 {
+            let text = "SELECT '\(String(repeating: "x", count: 50_000))', \(number)"
+            _ = try connection.texts(of: text)
+            #expect(connection.cachedStatementCount <= count)
+        }
+        #expect(connection.cachedStatementCount == count)
+        // What is dropped is counted back.
+        connection.dropStatements()
+        for number in 0..<100 { _ = try connection.texts(of: "SELECT \(number)") }
+        #expect(connection.cachedStatementCount == 100)
+    }
+
     @Test func `More that are lent at once than are kept all work, and are let go again`() throws {
         let connection = try connection()
         let lent = try (0..<300).map { try connection.take("SELECT \($0)") }

@@ -19,6 +19,30 @@ import Testing
         ("filtered", Sample.where(\.age > 0 || \.nick == nil).order(by: \.ratio, descending: true)),
     ]
 
+    @Test func `Whole numbers where reals are meant do not end the pages`() async throws {
+        struct Price: ActiveRecord {
+            var objectId: Int64?
+            var amount = 0.0
+        }
+        let table = "CREATE TABLE prices (objectId INTEGER PRIMARY KEY, amount NUMERIC NOT NULL)"
+        try await withFile([table]) { database in
+            var prices = [2, 0.5, 1, 1, 7].map { Price(amount: $0) }
+            try await prices.saveAll(in: database)
+            for isDescending in [false, true] {
+                let query = Price.query.order(by: \.amount, descending: isDescending)
+                var found: [Double] = []
+                var position: Position<Price>?
+                repeat {
+                    let page = try await query.page(size: 1, after: position, in: database)
+                    found += page.records.map(\.amount)
+                    position = page.next
+                } while position != nil
+                let sorted = [0.5, 1, 1, 2, 7]
+                #expect(found == (isDescending ? sorted.reversed() : sorted))
+            }
+        }
+    }
+
     @Test(arguments: [1, 3, 7, 50, 1000]) func `The pages together are all, in order`(size: Int) async throws {
         try await withDatabase { database in
             try await database.write { transaction in

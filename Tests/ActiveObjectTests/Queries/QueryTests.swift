@@ -150,6 +150,14 @@ import Testing
                 try await Sample.query.sum(\.age, in: database)
             }
             #expect(overflow?.code == .outOfRange && overflow?.column == "age")
+            // Whichever comes first, a sum that fits is told.
+            var more = [Sample(age: -2), Sample(age: .min), Sample(age: -1)]
+            try await more.saveAll(in: database)
+            #expect(try await Sample.query.sum(\.age, in: database) == -3)
+            let below = await #expect(throws: ActiveObjectError.self) {
+                try await Sample.query.order(by: \.age).limit(3).sum(\.age, in: database)
+            }
+            #expect(below?.code == .outOfRange && below?.column == "age")
             let notANumber = await #expect(throws: ActiveObjectError.self) {
                 try await Sample.query.sum(\.score, in: database)
             }

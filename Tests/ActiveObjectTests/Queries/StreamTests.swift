@@ -24,7 +24,7 @@ import Testing
             let first = try await iterator.next()
             let second = try await iterator.next()
             #expect(first == nil && second == nil)
-            for query in [Person.query.offset(1), Person.where(["nothing": 1])] {
+            for query in [Person.query.offset(1), Person.query.limit(-1), Person.where(["nothing": 1])] {
                 await #expect(throws: ActiveObjectError.self) {
                     for try await _ in query.stream(in: database) {}
                 }

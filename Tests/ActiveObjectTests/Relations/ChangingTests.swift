@@ -3,6 +3,34 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct RelationChangingTests {
+    // MARK: Has many
+
+    @Test func `What a record is to have it has, also if it was given away since it was read`() async throws {
+        try await withDatabase { database in
+            let library = try await Library.fill(database)
+            let (ann, cid) = (library.authors[0], library.authors[2])
+            var books = try await ann.load(Author.books, in: database)
+            var given = books[1]
+            try await Author.books.add(&given, to: cid, in: database)
+            // These say that all of them are Ann's.
+            try await Author.books.set(&books, of: ann, in: database)
+            #expect(try await ann.load(Author.books, in: database) == books)
+            #expect(try await cid.load(Author.books, in: database).isEmpty)
+        }
+    }
+
+    @Test func `Several are taken away, and those of others stay where they are`() async throws {
+        try await withDatabase { database in
+            let library = try await Library.fill(database)
+            let (ann, bob) = (library.authors[0], library.authors[1])
+            var some = Array(library.books[1...3])
+            try await Author.books.remove(&some, from: ann, in: database)
+            #expect(some.map(\.authorId) == [nil, bob.objectId, nil])
+            #expect(try await ann.load(Author.books, in: database).map(\.title) == ["B", "C"])
+            #expect(try await bob.load(Author.books, in: database).map(\.title) == ["D"])
+        }
+    }
+
     // MARK: Many to many
 
     @Test func `Tags are added once, removed, and set by differences`() async throws {
