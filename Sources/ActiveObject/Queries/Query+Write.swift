@@ -10,7 +10,7 @@ extension Query {
         var text = SQLText("DELETE FROM \(table.name.quotedName)")
         try append(rowsIn: table, to: &text)
         do {
-            return try transaction.connection.withStatement(text, of: table.name) { statement in
+            return try transaction.withStatement(text, of: table.name) { statement in
                 try statement.run()
                 return transaction.connection.changes
             }
@@ -55,7 +55,7 @@ extension Query {
         }
         try append(rowsIn: table, to: &text)
         do {
-            return try transaction.connection.withStatement(text, of: table.name) { statement in
+            return try transaction.withStatement(text, of: table.name) { statement in
                 try statement.run()
                 return transaction.connection.changes
             }
