@@ -21,6 +21,9 @@ enum Benchmarks {
             name: "records", about: "the record layer over SQLite: insert, read all, find, stream [records [finds]]",
             run: recordBenchmark),
         Case(
+            name: "devices", about: "a registry of devices on the record layer [devices [MiB of cache]]",
+            run: deviceBenchmark),
+        Case(
             name: "records-crash", about: "transactions to be killed in the middle of: --file FILE --from NUMBER",
             run: recordCrash),
         Case(

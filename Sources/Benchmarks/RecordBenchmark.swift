@@ -148,7 +148,7 @@ private func streamBenchmark(_ path: String) async throws -> [Figure] {
 }
 
 /// Resident memory in MiB, as it is and as it was at most.
-private func resident() -> (now: Double, peak: Double) {
+func resident() -> (now: Double, peak: Double) {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     func value(_ name: String) -> Double {
         let line = status.split(separator: "\n").first { $0.hasPrefix(name) } ?? ""

@@ -11,10 +11,18 @@ extension SQLText {
     }
 
     /// Where in the statement a part stands. SQLite limits both numbers.
-    private struct Depth {
+    struct Depth {
         var parentheses = 0
         /// Operators from the root of the expression.
         var operators = 0
+
+        /// Inside of EXISTS (SELECT … WHERE …), which takes as many places of the parser's stack as four parentheses.
+        func insideSelect(of table: String) throws(ActiveObjectError) -> Depth {
+            var depth = self
+            depth.parentheses += 3
+            depth.operators += 4
+            return try depth.inside(chainOf: 1, table: table)
+        }
 
         func inside(chainOf count: Int, table: String) throws(ActiveObjectError) -> Depth {
             let depth = Depth(parentheses: parentheses + 1, operators: operators + count)
@@ -34,12 +42,13 @@ extension SQLText {
     /// is as deep as it is long.
     private static let chainLimit = 32
 
-    private mutating func append<Record>(
+    mutating func append<Record>(
         _ node: CriteriaNode<Record>, isNegated: Bool, in table: Table<Record>, at depth: Depth
     ) throws {
         switch node {
         case .constant(let value): append(value != isNegated ? "1" : "0")
         case .condition(let condition): try append(condition, isNegated: isNegated, in: table)
+        case .related(let test): try test.append(&self, isNegated, table, depth)
         case .not(let node): try append(node, isNegated: !isNegated, in: table, at: depth)
         case .chain(let junction, let list):
             // Not (a and b) is not a or not b.

@@ -10,6 +10,8 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
 
     case constant(Bool)
     case condition(Condition<Record>)
+    /// Of rows of another table.
+    case related(RelatedTest<Record>)
     case chain(Junction, NodeList<Record>)
     /// Never around another `not`.
     indirect case not(CriteriaNode)
@@ -23,9 +25,18 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
 
     var depth: Int {
         switch self {
-        case .constant, .condition, .tooDeep: 0
+        case .constant, .condition, .related, .tooDeep: 0
         case .not(let node): node.depth
         case .chain(_, let list): list.depth
+        }
+    }
+
+    /// Whether a column must hold one of some values.
+    var isNarrowedByList: Bool {
+        switch self {
+        case .condition(let condition): if case .isIn = condition.test { true } else { false }
+        case .chain(.and, let list): list.nodes.contains { $0.isNarrowedByList }
+        case .constant, .related, .chain, .not, .tooDeep: false
         }
     }
 
@@ -34,7 +45,7 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
         case .constant(let value): .constant(!value)
         case .not(let node): node
         case .tooDeep: .tooDeep
-        case .condition, .chain: .not(self)
+        case .condition, .related, .chain: .not(self)
         }
     }
 
@@ -109,7 +120,7 @@ extension CriteriaNode {
         switch self {
         case .chain(_, let list): list.seal()
         case .not(let node): node.seal()
-        case .constant, .condition, .tooDeep: break
+        case .constant, .condition, .related, .tooDeep: break
         }
     }
 }

@@ -10,6 +10,12 @@ struct SQLText {
 
     private(set) var sql: String
     private(set) var parameters: [Parameter] = []
+    /// Makes sure that the tables are there which are named inside.
+    private(set) var tables: [@Sendable (Snapshot) throws -> Void] = []
+    /// By which name a SELECT inside of the one at hand can ask for the row; nil: by its table's.
+    var row: String?
+    /// How many SELECTs stand around.
+    var nesting = 0
 
     /// SQLite's own limit is 32,766 unless it was built with another.
     static let parameterLimit = 32_766
@@ -25,6 +31,15 @@ struct SQLText {
     mutating func append(_ other: SQLText) {
         sql += other.sql
         parameters += other.parameters
+        tables += other.tables
+    }
+
+    mutating func need<Record: ActiveRecord>(_ type: Record.Type) {
+        tables.append { _ = try $0.table(of: Record.self) }
+    }
+
+    func prepareTables(in snapshot: Snapshot) throws {
+        for prepare in tables { try prepare(snapshot) }
     }
 
     /// A mark, and what is bound to it.
@@ -48,13 +63,14 @@ struct SQLText {
     }
 }
 
-extension Connection {
+extension Snapshot {
     /// Lends the statement with everything bound.
     func withStatement<Result>(
         _ text: SQLText, of table: String, _ body: (Statement) throws -> Result
     ) throws -> Result {
         try text.checkCount(of: table)
-        return try withStatement(text.sql) { statement in
+        try text.prepareTables(in: self)
+        return try connection.withStatement(text.sql) { statement in
             for (index, parameter) in text.parameters.enumerated() {
                 do throws(ColumnFault) {
                     try statement.bind(parameter.value, at: Int32(index + 1))

@@ -50,7 +50,7 @@ extension Query {
         let name = field.column.quotedName
         var text = try source("SELECT \(name), count(*)", name, in: table)
         text.append(" GROUP BY 1 ORDER BY 1")
-        return try snapshot.connection.withStatement(text, of: table.name) { statement in
+        return try snapshot.withStatement(text, of: table.name) { statement in
             var counts: [(value: Value, count: Int)] = []
             while try statement.step() {
                 do throws(ColumnFault) {
@@ -83,7 +83,7 @@ extension Query {
         let name = field.column.quotedName
         let expression = expression.split(separator: "%", omittingEmptySubsequences: false).joined(separator: name)
         let text = try source("SELECT \(expression)", name, in: table)
-        return try snapshot.connection.withStatement(text, of: table.name) { statement in
+        return try snapshot.withStatement(text, of: table.name) { statement in
             _ = try statement.step()
             do {
                 return try body(statement, table, field)

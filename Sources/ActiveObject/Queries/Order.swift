@@ -45,8 +45,9 @@ extension Query {
 }
 
 extension SQLText {
-    mutating func append(orderedBy orders: ArraySlice<ResolvedOrder>) {
-        let terms = orders.map { $0.column.quotedName + ($0.isDescending ? " DESC" : "") }
+    /// - Parameter choosesIndex: false: SQLite has to sort, by whichever index it finds the rows.
+    mutating func append(orderedBy orders: ArraySlice<ResolvedOrder>, choosesIndex: Bool) {
+        let terms = orders.map { (choosesIndex ? "" : "+") + $0.column.quotedName + ($0.isDescending ? " DESC" : "") }
         append(" ORDER BY \(terms.joined(separator: ", "))")
     }
 }

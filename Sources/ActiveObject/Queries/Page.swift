@@ -34,7 +34,7 @@ extension Query {
         var last: [SQLValue]?
         for step in steps {
             let text = try select(step, orders, in: table, limit: size - records.count + 1)
-            let isFull = try snapshot.connection.withStatement(text, of: table.name) { statement in
+            let isFull = try snapshot.withStatement(text, of: table.name) { statement in
                 while try statement.step() {
                     if records.count == size { return true }
                     records.append(try table.record(statement))
@@ -71,7 +71,7 @@ extension Query {
             text.append(" AND ")
         }
         try text.append(criteria, in: table)
-        text.append(orderedBy: orders[step.equal.count...])
+        text.append(orderedBy: orders[step.equal.count...], choosesIndex: orderChoosesIndex)
         text.append(" LIMIT ")
         text.bind(.integer(Int64(limit)))
         return text

@@ -3,7 +3,7 @@ extension Query {
     public func all(in snapshot: Snapshot) throws -> [Record] {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true)
-        return try snapshot.connection.withStatement(text, of: table.name) { try table.records($0) }
+        return try snapshot.withStatement(text, of: table.name) { try table.records($0) }
     }
 
     public func all(in database: Database? = nil) async throws -> [Record] {
@@ -14,7 +14,7 @@ extension Query {
     public func first(in snapshot: Snapshot) throws -> Record? {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true, limit: 1)
-        return try snapshot.connection.withStatement(text, of: table.name) { statement in
+        return try snapshot.withStatement(text, of: table.name) { statement in
             try statement.step() ? try table.record(statement) : nil
         }
     }
@@ -27,7 +27,7 @@ extension Query {
     public func exists(in snapshot: Snapshot) throws -> Bool {
         let table = try snapshot.table(of: Record.self)
         let text = try select("1", in: table, ordered: false, limit: 1)
-        return try snapshot.connection.withStatement(text, of: table.name) { try $0.step() }
+        return try snapshot.withStatement(text, of: table.name) { try $0.step() }
     }
 
     public func exists(in database: Database? = nil) async throws -> Bool {
@@ -41,7 +41,7 @@ extension Query {
     public func forEach(in snapshot: Snapshot, _ body: (Record) throws -> Void) throws {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true)
-        try snapshot.connection.withStatement(text, of: table.name) { statement in
+        try snapshot.withStatement(text, of: table.name) { statement in
             while try statement.step() { try body(table.record(statement)) }
         }
     }

@@ -8,7 +8,7 @@ extension Query {
         var text = SQLText("DELETE FROM \(table.name.quotedName)")
         try append(rowsIn: table, to: &text)
         do {
-            return try transaction.connection.withStatement(text, of: table.name) { statement in
+            return try transaction.withStatement(text, of: table.name) { statement in
                 try statement.run()
                 return transaction.connection.changes
             }
@@ -58,7 +58,7 @@ extension Query {
         }
         try append(rowsIn: table, to: &text)
         do {
-            return try transaction.connection.withStatement(text, of: table.name) { statement in
+            return try transaction.withStatement(text, of: table.name) { statement in
                 try statement.run()
                 return transaction.connection.changes
             }

@@ -53,6 +53,10 @@ public struct Query<Record: ActiveRecord>: Sendable {
 
     // MARK: Statements
 
+    /// Whether SQLite may choose an index for the sake of the order. Without statistics it takes any that spares it to
+    /// sort for better than one that finds the few rows of a list, and reads half a table.
+    var orderChoosesIndex: Bool { !orders.isEmpty || !criteria.node.isNarrowedByList }
+
     /// LIMIT and OFFSET, where there is one.
     var isLimited: Bool { limitCount != nil || offsetCount != 0 }
 
@@ -61,7 +65,7 @@ public struct Query<Record: ActiveRecord>: Sendable {
         var text = SQLText("SELECT \(columns) FROM \(table.name.quotedName)")
         try text.append(where: criteria, in: table)
         // Which rows are within a limit depends on their order.
-        if ordered || isLimited { text.append(orderedBy: try orders(in: table)[...]) }
+        if ordered || isLimited { text.append(orderedBy: try orders(in: table)[...], choosesIndex: orderChoosesIndex) }
         try append(limit: limit, to: &text, of: table.name)
         return text
     }

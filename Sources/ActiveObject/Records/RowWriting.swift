@@ -74,15 +74,20 @@ extension Transaction {
     }
 
     /// False: the row is there, and nothing of it was to be overwritten. The record is the row either way.
-    func upsert<Record>(_ record: inout Record, _ plan: UpsertPlan, in table: Table<Record>) throws -> Bool {
-        let isWritten = try connection.withStatement(plan.sql) { statement in
-            try table.bind(record, columns: plan.columns, to: statement)
-            guard try statement.step() else { return false }
+    ///
+    /// - Parameter lent: the plan's statement, if the caller has it.
+    func upsert<Record>(
+        _ record: inout Record, _ plan: UpsertPlan, in table: Table<Record>, with lent: Statement?
+    ) throws -> Bool {
+        let statement = try lent ?? connection.take(plan.sql)
+        defer { if lent == nil { connection.giveBack(statement) } }
+        try table.bind(record, columns: plan.columns, to: statement)
+        if try statement.step() {
             try table.refresh(&record, from: statement)
             try statement.run()
             return true
         }
-        if isWritten { return true }
+        statement.rewind()
         try connection.withStatement(plan.findSQL) { statement in
             try table.bind(record, columns: plan.key, to: statement)
             guard try statement.step() else {

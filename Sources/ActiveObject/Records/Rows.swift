@@ -1,8 +1,8 @@
 extension Table {
-    /// Binds all columns but `objectId`, from 1 on.
-    func bind(_ record: UnsafeRawPointer, to statement: Statement) throws(ActiveObjectError) {
+    /// Binds all columns, without `objectId` unless it is the `first`, as parameters from 1 on.
+    func bind(_ record: UnsafeRawPointer, from first: Int = 1, to statement: Statement) throws(ActiveObjectError) {
         do throws(RowLayout.Fault) {
-            try unsafe layout.bind(record, from: 1, to: statement)
+            try unsafe layout.bind(record, from: first, to: statement)
         } catch {
             throw self.error(error.fault, in: fields[error.column])
         }

@@ -37,11 +37,11 @@ extension Array where Element: ActiveRecord {
         try transaction.savepoint {
             let plan = table.saving
             // A hook may save other records of the type, with the same statement.
-            let insert = try plan.hooks == nil ? transaction.connection.take(plan.statements.insert) : nil
-            defer { if let insert { transaction.connection.giveBack(insert) } }
+            let lent = try plan.hooks == nil ? transaction.connection.take(verb.sql(of: plan.statements)) : nil
+            defer { if let lent { transaction.connection.giveBack(lent) } }
             for index in records.indices {
                 do {
-                    try transaction.put(&records[index], by: verb, in: table, with: insert)
+                    try transaction.put(&records[index], by: verb, in: table, with: lent)
                 } catch let error as ActiveObjectError {
                     throw transaction.connection.explained(error.at(index), saving: records[index], at: index)
                 }

@@ -14,13 +14,14 @@ extension Transaction {
     ///
     /// If it throws, rows are as they were, and `record` is anything: callers hand in a copy.
     ///
-    /// - Parameter insert: the statement for new records, of who saves many and has no hooks that might need it too.
+    /// - Parameter lent: the statement for new records, or for the upsert, of who saves many and has no hooks that might
+    ///   need it too.
     @discardableResult
     func put<Record>(
-        _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with insert: Statement? = nil
+        _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with lent: Statement? = nil
     ) throws -> Bool {
         // What is not hooked writes one row with one statement, which is undone by itself.
-        guard let hooks = table.saving.hooks else { return try write(&record, by: verb, in: table, with: insert) }
+        guard let hooks = table.saving.hooks else { return try write(&record, by: verb, in: table, with: lent) }
         return try savepoint {
             try hooks.willSave(&record, self)
             guard try write(&record, by: verb, in: table, with: nil) else { return false }
@@ -30,7 +31,7 @@ extension Transaction {
     }
 
     private func write<Record>(
-        _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with insert: Statement?
+        _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with lent: Statement?
     ) throws -> Bool {
         let plan = table.saving
         let isInsert = verb.inserts(record.objectId)
@@ -51,9 +52,9 @@ extension Transaction {
         let readVersion = unsafe withUnsafeMutableBytes(of: &record) { record in
             unsafe record.baseAddress.flatMap { unsafe plan.managed.count($0, isInsert: isInsert) }
         }
-        if case .upsert(let plan) = verb { return try upsert(&record, plan, in: table) }
+        if case .upsert(let plan) = verb { return try upsert(&record, plan, in: table, with: lent) }
         if isInsert {
-            try self.insert(&record, in: table, with: insert)
+            try self.insert(&record, in: table, with: lent)
         } else {
             try update(&record, from: readVersion, only: changed, in: table)
         }
@@ -75,6 +76,11 @@ extension Transaction {
 }
 
 extension SaveVerb {
+    /// The statement that most of many records need.
+    func sql(of statements: RecordStatements) -> String {
+        if case .upsert(let plan) = self { plan.sql } else { statements.insert }
+    }
+
     /// Whether a record becomes a new row; of an upsert, whether it may.
     fileprivate func inserts(_ objectId: Int64?) -> Bool {
         switch self {

@@ -1,6 +1,8 @@
 /// The statements of one kind of upsert of a table.
 final class UpsertPlan: Sendable {
     let sql: String
+    /// The same, which gives no row.
+    let silentSQL: String
     /// The columns that are its parameters.
     let columns: [Int]
     /// Gives the row with the key.
@@ -8,8 +10,9 @@ final class UpsertPlan: Sendable {
     /// The columns that are its parameters.
     let key: [Int]
 
-    init(sql: String, columns: [Int], findSQL: String, key: [Int]) {
+    init(sql: String, silentSQL: String, columns: [Int], findSQL: String, key: [Int]) {
         self.sql = sql
+        self.silentSQL = silentSQL
         self.columns = columns
         self.findSQL = findSQL
         self.key = key
@@ -51,11 +54,13 @@ extension Table {
         let list = parameters.map { names[$0] }.joined(separator: ", ")
         let target = key.map { names[$0] }.joined(separator: ", ")
         let condition = key.enumerated().map { "\(names[$1]) = ?\($0 + 1)" }.joined(separator: " AND ")
+        let sql =
+            """
+            INSERT INTO \(name.quotedName) (\(list)) VALUES (\(RecordStatements.marks(parameters.count))) \
+            ON CONFLICT (\(target)) DO \(action)
+            """
         return UpsertPlan(
-            sql: """
-                INSERT INTO \(name.quotedName) (\(list)) VALUES (\(RecordStatements.marks(parameters.count))) \
-                ON CONFLICT (\(target)) DO \(action) RETURNING \(columnList)
-                """,
+            sql: "\(sql) RETURNING \(columnList)", silentSQL: sql,
             columns: parameters,
             findSQL: "SELECT \(columnList) FROM \(name.quotedName) WHERE \(condition)",
             key: key)

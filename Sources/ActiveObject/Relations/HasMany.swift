@@ -1,7 +1,7 @@
 /// Other records hold the key of this one: `Author.books`, by `Book.authorId`.
 public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     let key: ForeignKey<Target>
-    private var rows = RelatedRows<Target>()
+    var rows = RelatedRows<Target>()
 
     public init(_ keyPath: KeyPath<Target, Int64>) {
         key = ForeignKey(keyPath)
@@ -15,13 +15,6 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
-        return relation
-    }
-
-    /// Only those for which a condition on the target's columns holds.
-    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
-        var relation = self
-        relation.rows = rows.filtered(condition)
         return relation
     }
 

@@ -4,7 +4,7 @@
 /// Without it the first counts, in the order of the relation.
 public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     let key: ForeignKey<Target>
-    private var rows = RelatedRows<Target>()
+    var rows = RelatedRows<Target>()
 
     public init(_ keyPath: KeyPath<Target, Int64>) {
         key = ForeignKey(keyPath)
@@ -18,13 +18,6 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
-        return relation
-    }
-
-    /// Only one for which a condition on the target's columns holds.
-    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
-        var relation = self
-        relation.rows = rows.filtered(condition)
         return relation
     }
 

@@ -5,7 +5,7 @@
 public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: ActiveRecord>: Relation {
     let sourceKey: ForeignKey<Join>
     let targetKey: ForeignKey<Join>
-    private var rows = RelatedRows<Target>()
+    var rows = RelatedRows<Target>()
 
     /// A target with the record that joins it.
     public struct Link: Sendable {
@@ -25,13 +25,6 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
-        return relation
-    }
-
-    /// Only those for which a condition on the target's columns holds.
-    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> RelatedRows<Target>.Condition) -> Self {
-        var relation = self
-        relation.rows = rows.filtered(condition)
         return relation
     }
 
@@ -85,7 +78,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         let join = try snapshot.table(of: Join.self)
         let target = try snapshot.table(of: Target.self)
         let source = try sourceKey.column(in: join)
-        let clauses = try rows.clauses(keys: nil, in: target)
+        let clauses = try rows.clauses(keys: nil, of: target, in: snapshot)
         // Under names that no column has, so that those of the target can stand without its table's name.
         let sql =
             """

@@ -30,10 +30,8 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
     }
 
     private var order: [(keyPath: PartialKeyPath<Target>, isDescending: Bool)] = []
-    /// Conditions on the target's columns, with `?` for their values.
-    private var filters: [@Sendable (Table<Target>) throws -> Condition] = []
-
-    typealias Condition = (sql: String, values: [SQLValue])
+    /// Which of them are meant.
+    private(set) var criteria = Criteria<Target>.all
 
     func order(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
         var rows = self
@@ -42,22 +40,31 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
     }
 
     /// Both this condition and those that were there.
-    func filtered(_ condition: @escaping @Sendable (Table<Target>) throws -> Condition) -> RelatedRows {
+    func filtered(_ criteria: Criteria<Target>) -> RelatedRows {
         var rows = self
-        rows.filters.append(condition)
+        rows.criteria = rows.criteria && criteria
         return rows
     }
 
-    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The filters
-    /// come behind all else that has parameters, so that their values are the last.
-    func clauses(keys: String?, in table: Table<Target>) throws -> Condition {
-        let filters = try filters.map { try $0(table) }
-        let conditions = [keys].compactMap(\.self) + filters.map { "(\($0.sql))" }
+    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The
+    /// criteria come behind all else that has parameters, so that their values are the last.
+    func clauses(
+        keys: String?, of table: Table<Target>, in snapshot: Snapshot
+    ) throws -> (sql: String, values: [SQLValue]) {
+        var filter = SQLText()
+        if case .constant(true) = criteria.node {
+        } else {
+            filter.append("(")
+            try filter.append(criteria, in: table)
+            filter.append(")")
+            try filter.prepareTables(in: snapshot)
+        }
+        let conditions = [keys, filter.sql.isEmpty ? nil : filter.sql].compactMap(\.self)
         let terms = try order.map { try table.field($0.keyPath).column.quotedName + ($0.isDescending ? " DESC" : "") }
         let sql =
             (conditions.isEmpty ? "" : " WHERE " + conditions.joined(separator: " AND "))
             + " ORDER BY " + (terms + [table.fields[0].column.quotedName]).joined(separator: ", ")
-        return (sql, filters.flatMap(\.values))
+        return (sql, filter.parameters.map(\.value))
     }
 
     /// Behind the keys, which are the first parameter.
@@ -77,7 +84,7 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         -> [Target]
     {
         let table = try snapshot.table(of: Target.self)
-        let clauses = try clauses(keys: "\(column) \(keys.condition)", in: table)
+        let clauses = try clauses(keys: "\(column) \(keys.condition)", of: table, in: snapshot)
         let sql =
             "SELECT \(table.columnList) FROM \(table.name.quotedName)" + clauses.sql
             + (limit.map { " LIMIT \($0)" } ?? "")

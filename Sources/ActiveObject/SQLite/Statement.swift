@@ -57,6 +57,9 @@ final class Statement {
     }
 
     func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(ColumnFault) {
+        if let kept = unsafe keep(bytes) {
+            return try check(unsafe CSQLite_bind_kept_blob(handle, index, kept, Int64(bytes.count)))
+        }
         try check(unsafe CSQLite_bind_blob(handle, index, bytes.baseAddress, Int64(bytes.count)))
     }
 

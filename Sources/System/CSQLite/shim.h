@@ -25,6 +25,14 @@ static inline int CSQLite_bind_blob(sqlite3_stmt *statement, int index, const vo
     return sqlite3_bind_blob64(statement, index, bytes, (sqlite3_uint64)count, SQLITE_TRANSIENT);
 }
 
+/* The caller keeps the bytes until the parameter is bound again. */
+static inline int CSQLite_bind_kept_blob(sqlite3_stmt *statement, int index, const void *bytes, long long count)
+{
+    if (count == 0)
+        return sqlite3_bind_zeroblob(statement, index, 0);
+    return sqlite3_bind_blob64(statement, index, bytes, (sqlite3_uint64)count, SQLITE_STATIC);
+}
+
 /* Turns an option of a connection on or off; what it was is not asked for. */
 static inline int CSQLite_db_config(sqlite3 *database, int option, int value)
 {

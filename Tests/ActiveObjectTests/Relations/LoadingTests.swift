@@ -82,18 +82,17 @@ import Testing
     @Test func `A condition on the target holds beside the relation's own, its values bound`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
-            let some = Author.books.filtered { _ in ("title > ?", ["A"]) }.filtered { _ in ("title <> ?", ["C' OR 1=1"])
-            }
-            .filtered { _ in ("title < ? OR 0", ["C"]) }
+            let some = Author.books.where(\.title > "A").where(\.title != "C' OR 1=1")
+                .where(\.title < "C" || .nothing)
             #expect(try await library.authors[0].load(some, in: database).map(\.title) == ["B"])
             let many = try await some.load(for: library.authors, in: database)
             #expect(many.mapValues { $0.map(\.title) } == [1: ["B"]])
             for book in library.books { try await Book.tags.add(library.tags, to: book, in: database) }
             // `name` is a column of the join as well.
-            let tags = Book.tags.filtered { table in (table.fields[1].column + " LIKE ?", ["%l%"]) }
+            let tags = Book.tags.where(.like(\.name, "%l%"))
             #expect(try await library.books[1].load(tags, in: database).map(\.name) == ["blue", "long"])
             #expect(try await tags.load(for: library.books, in: database).count == 5)
-            let cover = Book.cover.filtered { _ in ("color = ?", ["red"]) }
+            let cover = Book.cover.where(\.color == "red")
             #expect(try await cover.load(for: library.books, in: database).isEmpty)
         }
     }
