@@ -105,7 +105,7 @@ public final class Database: Sendable {
 
     /// Reads, in any number of statements, one state of the file: the one of the moment when `body` begins.
     ///
-    /// `body` may run twice, if it is the first to read a type whose table has to be made. If the task is cancelled,
+    /// `body` may run again, if it is the first to read a type whose table has to be made. If the task is cancelled,
     /// the statement that runs is stopped and `CancellationError` thrown.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
@@ -130,7 +130,13 @@ public final class Database: Sendable {
     ) throws -> Result {
         let snapshot = Snapshot(connection: connection, schema: schema)
         defer { snapshot.end() }
-        let result = try body(snapshot)
+        let result: Result
+        do {
+            result = try body(snapshot)
+        } catch {
+            snapshot.doubtTable(after: error)
+            throw error
+        }
         if let needed = snapshot.needed { throw needed }
         return result
     }
@@ -226,7 +232,7 @@ extension Connection {
         patience = max(.zero, options.busyTimeout)
         // The first pragma that looks into the file: what is no database is found out here.
         try control("PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL")")
-        try control("PRAGMA cache_size = -\(max(64, options.cacheBytes / 1024))")
+        try control("PRAGMA cache_size = -\(min(max(64, options.cacheBytes / 1024), Int(Int32.max)))")
         try control("PRAGMA foreign_keys = 1")
         try control("PRAGMA cell_size_check = 1")
     }

@@ -3,7 +3,7 @@ extension ActiveRecord {
     public static func find(_ objectId: Int64, in snapshot: Snapshot) throws -> Self? {
         let table = try snapshot.table(of: Self.self)
         return try snapshot.connection.withStatement(table.findSQL) { statement in
-            try statement.bind(objectId, at: 1)
+            try table.bindKey(objectId, to: statement, at: 1)
             return try statement.step() ? try table.record(statement) : nil
         }
     }

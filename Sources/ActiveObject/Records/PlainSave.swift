@@ -1,5 +1,6 @@
 /// Records that are nothing but their columns, written straight from their memory: no copy of a record, no lookup of a
-/// statement for each. No code of the caller runs here, so pointers into records are safe to hold.
+/// statement for each. What the caller may have written and runs here, the form of a value (`rawValue`, `sqlValue`,
+/// `encode`), is given a copy of that value and neither record nor transaction: pointers into records are safe to hold.
 extension Transaction {
     func savePlain<Record>(_ record: UnsafeMutableRawPointer, in table: Table<Record>) throws {
         guard let id = unsafe objectID(of: record, in: table).pointee else {
@@ -50,7 +51,7 @@ extension Transaction {
     ) throws(ActiveObjectError) {
         try unsafe table.bind(UnsafeRawPointer(record), to: statement)
         try statement.run()
-        unsafe objectID(of: record, in: table).pointee = connection.lastInsertedID
+        unsafe objectID(of: record, in: table).pointee = connection.insertedID
     }
 
     @inline(__always)

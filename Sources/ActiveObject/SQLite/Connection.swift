@@ -107,10 +107,16 @@ final class Connection {
     // MARK: Statements
 
     /// Lends the statement for `sql`, which is prepared once, and takes it back reset.
+    ///
+    /// A fault of a value that `body` did not say the place of is one of the statement: no caller is to see less.
     func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
         let statement = try take(sql)
         defer { giveBack(statement) }
-        return try body(statement)
+        do {
+            return try body(statement)
+        } catch let fault as ColumnFault {
+            throw fault.error(in: sql)
+        }
     }
 
     /// For who cannot work inside a closure. Each `take` needs its `giveBack`. Who needs a text whose statement is lent
@@ -250,7 +256,11 @@ final class Connection {
 
     // MARK: State
 
-    var lastInsertedID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+    /// The number of the row that the INSERT which ran last has inserted. Nil if it inserted none: the table may say ON
+    /// CONFLICT IGNORE, or a trigger RAISE(IGNORE), and the number that SQLite has is that of another row.
+    var insertedID: Int64? {
+        unsafe sqlite3_changes64(handle) == 0 ? nil : sqlite3_last_insert_rowid(handle)
+    }
     /// Rows that the last statement changed.
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
     /// Rows that were changed since the connection was opened, by triggers and references too.
@@ -372,6 +382,9 @@ extension Connection {
     /// What this class sets and readers and writers count on.
     private static func isReserved(pragma name: UnsafePointer<CChar>?) -> Bool {
         guard let name = unsafe name else { return false }
-        return ["query_only", "journal_mode", "locking_mode"].contains(unsafe String(cString: name).lowercased())
+        return [
+            "query_only", "journal_mode", "locking_mode", "foreign_keys", "synchronous", "trusted_schema",
+            "cell_size_check",
+        ].contains(unsafe String(cString: name).lowercased())
     }
 }

@@ -105,6 +105,8 @@ private func caseNames(of type: Any.Type) -> [String]? {
         unsafe fields.load(fromByteOffset: 12, as: UInt32.self) == emptyCases
     else { return nil }
     let size = unsafe Int(fields.load(fromByteOffset: 10, as: UInt16.self))
+    // Three words of 32 bits, of which the last is the name.
+    guard size >= 12 else { return nil }
     var names: [String] = []
     for number in 0..<Int(emptyCases) {
         guard let name = unsafe relative(fields + 16 + number * size + 8) else { return nil }

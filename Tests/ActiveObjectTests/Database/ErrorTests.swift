@@ -65,12 +65,18 @@ import Testing
         Case("SELECT zeroblob(2000000000)", .outOfRange, says: "longer than SQLite takes"),
         Case("SELECT abs(-9223372036854775808)", .badSQL, says: "integer overflow"),
         Case("SELECT load_extension('secret')", .badSQL, says: "not authorized"),
+        Case("SELECT 1 + 'x' 'secret' FROM people", .badSQL, says: "near \"…\": syntax error"),
+        Case("SELECT 1 WHERE a = 'secret", .badSQL, says: "unrecognized token"),
+        Case("SELECT 1 WHERE 1 4secret", .badSQL, says: "unrecognized token"),
+        Case("SELECT json_extract('{}', 'secret')", .badSQL, says: "'…'"),
+        Case("PRAGMA foreign_keys = 0", .badSQL, says: "not authorized"),
+        Case("PRAGMA synchronous = 0", .badSQL, says: "not authorized"),
     ]
 
     @Test(arguments: cases) func `What SQLite says becomes a code, a place and a reason`(one: Case) throws {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         try connection.run(Self.schema)
-        try connection.run("PRAGMA foreign_keys = 1")
+        try connection.control("PRAGMA foreign_keys = 1")
         let error = #expect(throws: ActiveObjectError.self) { try connection.texts(of: one.sql) }
         #expect(error?.code == one.code, "\(error?.message ?? "")")
         #expect(error?.table == one.table)
