@@ -14,8 +14,7 @@
 /// ```
 ///
 /// Its stored properties are its columns, found when the type is first used; the table is made then, and gains columns
-/// when the type gains properties. Everything below has a convention and can be overridden. A type that wants to be
-/// asked when its records are saved or removed is a `HookedRecord`.
+/// when the type gains properties. Everything below has a convention and can be overridden.
 public protocol ActiveRecord: Sendable {
     /// The key of the row. Nil until the record was saved; `save` sets it.
     var objectId: Int64? { get set }
@@ -39,6 +38,20 @@ public protocol ActiveRecord: Sendable {
     /// The text that is run for an operation: return another than `standard` to override it. `RecordOperation` says for
     /// each which parameters it is given and what it must do.
     static func sql(for operation: RecordOperation, standard: String) -> String
+
+    // MARK: Hooks
+
+    // All run in the transaction, and may save and remove other records through it. What they throw undoes the verb that
+    // they are part of, with all that they did: of an array, the whole array.
+
+    /// Before the record is validated and written. What it changes is saved.
+    mutating func willSave(in transaction: Transaction) throws
+    /// After the record was written; `objectId` is set. What it changes is not saved.
+    mutating func didSave(in transaction: Transaction) throws
+    /// Before the row is removed. What it throws undoes the verb.
+    func willRemove(in transaction: Transaction) throws
+    /// After the row was removed; not if it was gone already.
+    func didRemove(in transaction: Transaction) throws
 }
 
 extension ActiveRecord {

@@ -17,12 +17,15 @@ extension Transaction {
     }
 
     /// If it throws, the records are as they were; undoing the rows is left to the caller.
-    func saveAllPlain<Record>(_ records: UnsafeMutableRawBufferPointer, in table: Table<Record>) throws {
+    func saveAllPlain<Record>(
+        _ records: UnsafeMutableRawBufferPointer, from first: Int, in table: Table<Record>
+    ) throws {
         guard let start = records.baseAddress else { return }
         let stride = MemoryLayout<Record>.stride
         // Those that were not inserted: a save of many is mostly one of new records.
         var updated: Set<Int> = []
-        var offset = 0
+        let begin = first * stride
+        var offset = begin
         let insert = try connection.take(table.insertSQL)
         defer { connection.giveBack(insert) }
         do {
@@ -37,7 +40,7 @@ extension Transaction {
                 offset &+= stride
             }
         } catch {
-            for offset in Swift.stride(from: 0, to: offset, by: stride) where !updated.contains(offset) {
+            for offset in Swift.stride(from: begin, to: offset, by: stride) where !updated.contains(offset) {
                 unsafe objectID(of: start + offset, in: table).pointee = nil
             }
             guard let error = error as? ActiveObjectError else { throw error }

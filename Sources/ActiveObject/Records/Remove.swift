@@ -61,11 +61,13 @@ extension Array where Element: ActiveRecord {
 extension Transaction {
     /// With the hooks of the type, which are undone with the rest.
     fileprivate func take<Record>(_ record: Record, from table: Table<Record>) throws -> Bool {
-        guard let hooks = table.saving.hooks, record.objectId != nil else { return try remove(record, in: table) }
+        if record.objectId == nil || table.saving.absentHooks.contain(.ofRemoving) {
+            return try remove(record, in: table)
+        }
         return try savepoint {
-            try hooks.willRemove(record, self)
+            try record.willRemove(in: self)
             guard try remove(record, in: table) else { return false }
-            try hooks.didRemove(record, self)
+            try record.didRemove(in: self)
             return true
         }
     }

@@ -6,14 +6,7 @@ extension Array where Element: ActiveRecord {
     public mutating func saveAll(in transaction: Transaction) throws {
         let table = try transaction.table(of: Element.self)
         guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table) }
-        do {
-            try transaction.savepoint {
-                try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, in: table) }
-            }
-        } catch let error as ActiveObjectError {
-            guard let index = error.index else { throw error }
-            throw transaction.connection.explained(error, saving: self[index], at: index)
-        }
+        try transaction.savepoint { try savePlain(from: 0, in: transaction, table) }
     }
 
     /// The same in a transaction of its own.
@@ -36,10 +29,17 @@ extension Array where Element: ActiveRecord {
         var records = self
         try transaction.savepoint {
             let plan = table.saving
-            // A hook may save other records of the type, with the same statement.
-            let insert = try plan.hooks == nil ? transaction.connection.take(plan.statements.insert) : nil
+            var insert: Statement?
             defer { if let insert { transaction.connection.giveBack(insert) } }
             for index in records.indices {
+                // The first record may have told that the type has no hooks.
+                if case .save = verb, index > 0, plan.isPlain {
+                    return try records.savePlain(from: index, in: transaction, table)
+                }
+                // A hook may save other records of the type, with the same statement.
+                if insert == nil, plan.absentHooks.contain(.ofSaving) {
+                    insert = try transaction.connection.take(plan.statements.insert)
+                }
                 do {
                     try transaction.put(&records[index], by: verb, in: table, with: insert)
                 } catch let error as ActiveObjectError {
@@ -48,6 +48,18 @@ extension Array where Element: ActiveRecord {
             }
         }
         self = records
+    }
+
+    /// - Parameter first: the records before it have been saved.
+    private mutating func savePlain(
+        from first: Int, in transaction: Transaction, _ table: Table<Element>
+    ) throws {
+        do {
+            try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, from: first, in: table) }
+        } catch let error as ActiveObjectError {
+            guard let index = error.index else { throw error }
+            throw transaction.connection.explained(error, saving: self[index], at: index)
+        }
     }
 
     mutating func write<Result: Sendable>(

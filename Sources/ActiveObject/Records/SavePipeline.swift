@@ -20,11 +20,13 @@ extension Transaction {
         _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with insert: Statement? = nil
     ) throws -> Bool {
         // What is not hooked writes one row with one statement, which is undone by itself.
-        guard let hooks = table.saving.hooks else { return try write(&record, by: verb, in: table, with: insert) }
+        if table.saving.absentHooks.contain(.ofSaving) {
+            return try write(&record, by: verb, in: table, with: insert)
+        }
         return try savepoint {
-            try hooks.willSave(&record, self)
+            try record.willSave(in: self)
             guard try write(&record, by: verb, in: table, with: nil) else { return false }
-            try hooks.didSave(&record, self)
+            try record.didSave(in: self)
             return true
         }
     }

@@ -93,8 +93,8 @@ import Testing
 
     @Test func `Raw SQL gives the columns that a table has now, though its statement is known`() async throws {
         try await withDatabase { database in
-            try await database.write { try $0.run("CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, a, b)") }
-            try await database.write { try $0.run("INSERT INTO pairs VALUES (1, 'a', 'b')") }
+            try await database.run("CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, a, b)")
+            try await database.run("INSERT INTO pairs VALUES (1, 'a', 'b')")
             let sql = "SELECT * FROM pairs"
             // Each reader knows the statement.
             for _ in 0..<4 { _ = try await database.rows(sql) }
