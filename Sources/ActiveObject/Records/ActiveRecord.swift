@@ -17,6 +17,11 @@
 /// when the type gains properties. Everything below has a convention and can be overridden.
 public protocol ActiveRecord: Sendable {
     /// The key of the row. Nil until the record was saved; `save` sets it.
+    ///
+    /// SQLite gives a new row the number behind the highest that is there: when the row with the highest is removed, the
+    /// next one gets its number again. A key that is kept elsewhere, or an old copy of a removed record, may then mean
+    /// another row. Where that must not be, have a `Migration` make the table with `INTEGER PRIMARY KEY AUTOINCREMENT`,
+    /// which is taken as it is; inserts cost a third more. Or keep a `UUID` in a column of its own.
     var objectId: Int64? { get set }
 
     /// `persons` for `Person`.
@@ -32,6 +37,9 @@ public protocol ActiveRecord: Sendable {
     static var rules: [Rule<Self>] { get }
     /// A number that counts the saves of a row, from 1, which an insert sets whatever it was. With it, `save` and
     /// `remove` throw `stale` if somebody else saved since the record was read.
+    ///
+    /// It begins anew with a new row that gets the number of a removed one (see `objectId`): a copy of the removed one
+    /// that was never saved again has the version of the new.
     static var versionColumn: WritableKeyPath<Self, Int>? { get }
     /// Set by `save`: when the row was inserted, and when it was last saved.
     static var timestamps: Timestamps<Self>? { get }
