@@ -117,12 +117,12 @@ extension ActiveRecord {
 extension Table {
     /// Where each column of the table stands in what a statement gives.
     fileprivate func places(in statement: Statement) throws(ActiveObjectError) -> [Int32] {
-        var places: [String: Int32] = [:]
+        var places: [[UInt8]: Int32] = [:]
         let names = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
-        for (index, name) in names.enumerated().reversed() { places[name.lowercased()] = Int32(index) }
+        for (index, name) in names.enumerated().reversed() { places[name.nameKey] = Int32(index) }
         var columns: [Int32] = []
         for field in fields {
-            guard let place = places[field.column.lowercased()] else {
+            guard let place = places[field.column.nameKey] else {
                 throw ActiveObjectError(
                     .badSQL,
                     """

@@ -8,6 +8,7 @@ extension ActiveRecord {
         }
     }
 
+    /// The same, of the state of now.
     public static func find(_ objectId: Int64, in database: Database? = nil) async throws -> Self? {
         try await (database ?? self.database()).readOnce { try find(objectId, in: $0) }
     }
@@ -20,6 +21,7 @@ extension ActiveRecord {
         return try snapshot.connection.withStatement(sql) { try table.records($0) }
     }
 
+    /// The same, of the state of now.
     public static func findAll(in database: Database? = nil) async throws -> [Self] {
         try await (database ?? self.database()).readOnce { try findAll(in: $0) }
     }

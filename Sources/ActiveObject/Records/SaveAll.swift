@@ -19,6 +19,7 @@ extension Array where Element: ActiveRecord {
         try putAll(by: .insert, in: transaction, transaction.table(of: Element.self))
     }
 
+    /// The same in a transaction of its own.
     public mutating func insertAll(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.insertAll(in: $1) }
     }
