@@ -123,6 +123,39 @@ import Testing
         #expect(sql.shownSQL == shown)
     }
 
+    @Test func `A value that cannot be read is an error of the statement, without the value`() throws {
+        let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
+        let sql = "SELECT CAST(x'737eff' AS TEXT), 'secret'"
+        let text = #expect(throws: ActiveObjectError.self) {
+            try connection.withStatement(sql) { statement in
+                _ = try statement.step()
+                return try statement.text(0)
+            }
+        }
+        #expect(text?.code == .typeMismatch && text?.message.contains("not UTF-8") == true)
+        let number = #expect(throws: ActiveObjectError.self) {
+            try connection.withStatement(sql) { statement in
+                _ = try statement.step()
+                return try statement.integer(1)
+            }
+        }
+        #expect(number?.code == .typeMismatch && number?.message.contains("secret") == false)
+    }
+
+    private struct Careless: ActiveRecord {
+        var objectId: Int64?
+        static func sql(for operation: RecordOperation, standard: String) -> String {
+            operation == .find ? "SELECT objectId FROM carelesses" : standard
+        }
+    }
+
+    @Test func `An override that takes no key is told so`() async throws {
+        try await withDatabase { database in
+            let error = await failure { _ = try await Careless.find(1, in: database) }
+            #expect(error?.code == .badSQL && error?.message.contains("?1") == true)
+        }
+    }
+
     @Test func `Long SQL is shown in part`() {
         #expect(String(repeating: "SELECT a, ", count: 1000).shownSQL.count < 420)
     }
