@@ -20,13 +20,12 @@ extension Transaction {
         _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with insert: Statement? = nil
     ) throws -> Bool {
         // What is not hooked writes one row with one statement, which is undone by itself.
-        if table.saving.absentHooks.contain(.ofSaving) {
-            return try write(&record, by: verb, in: table, with: insert)
-        }
+        let absent = table.saving.absentHooks
+        if absent.contain(.ofSaving) { return try write(&record, by: verb, in: table, with: insert) }
         return try savepoint {
-            try record.willSave(in: self)
+            if !absent.contain(.willSave) { try record.willSave(in: self) }
             guard try write(&record, by: verb, in: table, with: nil) else { return false }
-            try record.didSave(in: self)
+            if !absent.contain(.didSave) { try record.didSave(in: self) }
             return true
         }
     }

@@ -63,6 +63,9 @@ struct CodingNames {
 }
 
 /// A decoder that has nothing to read, and learns by which keys a type would have.
+///
+/// It runs the type's `init(from:)`. One that is written by hand must let errors through, as it must for damaged JSON:
+/// `try!` in there ends the process.
 private struct KeyProbe: Decoder {
     private struct NothingToRead: Error {}
     /// A box, since a type may go on after an error, and try other keys.
