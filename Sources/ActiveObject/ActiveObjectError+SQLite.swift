@@ -127,9 +127,24 @@ extension ActiveObjectError {
         case SQLITE_SCHEMA: return (.busy, "the tables were changed meanwhile; try again")
         case SQLITE_AUTH:
             return (.badSQL, "\(said): transactions are begun and ended by `write`, `read` and `savepoint` only")
-        case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISUSE: return (.badSQL, said)
+        case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISUSE: return (.badSQL, said.withoutLiterals)
         default: return (.other, "\(said) (SQLite's code \(result))")
         }
+    }
+}
+
+extension String {
+    /// What SQLite says of SQL that it does not take, without the texts and numbers of that SQL: `near "'Joe'": syntax
+    /// error`, `unrecognized token: "'Joe"`, `bad JSON path: 'Joe'`.
+    fileprivate var withoutLiterals: String {
+        if hasPrefix("unrecognized token:") { return "unrecognized token" }
+        if let token = firstRange(of: "near \"")?.upperBound, let first = self[token...].first,
+            first == "'" || first.isNumber, let end = self[token...].lastIndex(of: "\"")
+        {
+            return self[..<token] + "…" + self[end...]
+        }
+        guard let start = firstIndex(of: "'"), let end = lastIndex(of: "'"), start < end else { return self }
+        return self[...start] + "…" + self[end...]
     }
 }
 

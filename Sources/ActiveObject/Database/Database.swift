@@ -1,4 +1,3 @@
-import Glibc
 import PushThread
 
 /// A database file: one connection that writes and a few that read, each on a thread of its own.
@@ -7,8 +6,10 @@ import PushThread
 /// it began, however long it takes and whatever is written meanwhile. Both give a closure that runs on the connection's
 /// thread; what it is handed cannot leave it, and the compiler sees to that.
 public final class Database: Sendable {
+    /// The name under which records look for their database unless their type says another.
     public static let mainName = "main"
 
+    /// As it was given to `open`.
     public let path: String
     public let options: Options
     let schema = SchemaState()
@@ -105,7 +106,7 @@ public final class Database: Sendable {
 
     /// Reads, in any number of statements, one state of the file: the one of the moment when `body` begins.
     ///
-    /// `body` may run twice, if it is the first to read a type whose table has to be made. If the task is cancelled,
+    /// `body` may run again, if it is the first to read a type whose table has to be made. If the task is cancelled,
     /// the statement that runs is stopped and `CancellationError` thrown.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
@@ -130,7 +131,13 @@ public final class Database: Sendable {
     ) throws -> Result {
         let snapshot = Snapshot(connection: connection, schema: schema)
         defer { snapshot.end() }
-        let result = try body(snapshot)
+        let result: Result
+        do {
+            result = try body(snapshot)
+        } catch {
+            snapshot.doubtTable(after: error)
+            throw error
+        }
         if let needed = snapshot.needed { throw needed }
         return result
     }
@@ -217,96 +224,5 @@ public final class Database: Sendable {
         _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws -> Result {
         try await onWriter { connection, _ in try body(connection) }
-    }
-}
-
-extension Connection {
-    /// What holds for readers and the writer alike.
-    fileprivate func setUp(_ options: Database.Options) throws {
-        patience = max(.zero, options.busyTimeout)
-        // The first pragma that looks into the file: what is no database is found out here.
-        try control("PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL")")
-        try control("PRAGMA cache_size = -\(max(64, options.cacheBytes / 1024))")
-        try control("PRAGMA foreign_keys = 1")
-        try control("PRAGMA cell_size_check = 1")
-    }
-
-    /// SQLite opens what it may not write for reading, and says nothing.
-    fileprivate func mustBeWritable() throws(ActiveObjectError) {
-        guard isReadOnly else { return }
-        throw ActiveObjectError(
-            .readOnly,
-            "\(path) may not be written by this process: change its permissions, or open it with `isReadOnly`")
-    }
-
-    /// Has the writer keep a log beside the file, which is what lets others read while it writes.
-    fileprivate func useLog(_ options: Database.Options) throws {
-        guard path != ":memory:" else { return }
-        guard try setJournalMode("WAL") == "wal" else {
-            throw ActiveObjectError(
-                .cannotOpen,
-                "\(path) is on a file system that cannot hold a write-ahead log: put it on a local disk of this machine"
-            )
-        }
-        // A log that had to grow is cut when it starts anew.
-        let bytes = max(1000, options.checkpointPages).multipliedReportingOverflow(by: 4 * 4096)
-        try control("PRAGMA journal_size_limit = \(bytes.overflow ? -1 : bytes.partialValue)")
-    }
-
-    /// SQLite gives up at once if another program opens the same new file at the same time: it does not wait while it
-    /// holds a lock that the other needs. Trying again does.
-    private func setJournalMode(_ mode: String) throws -> String? {
-        let end = ContinuousClock.now + patience
-        while true {
-            do {
-                return try control("PRAGMA journal_mode = \(mode)")
-            } catch let error as ActiveObjectError where error.code == .busy && ContinuousClock.now < end {
-                usleep(1000)
-            }
-        }
-    }
-
-    /// For a writer that reads because there are no readers.
-    fileprivate func readingOnly<Result>(_ body: () throws -> Result) throws -> Result {
-        try control("PRAGMA query_only = 1")
-        defer {
-            _ = interruption.disarm()
-            _ = try? control("PRAGMA query_only = 0")
-        }
-        return try body()
-    }
-}
-
-/// Which databases are open, by the names that records use.
-enum OpenDatabases {
-    private static let databases = Locked<[String: Database]>([:])
-
-    static func check(isFree name: String) throws(ActiveObjectError) {
-        if databases.withLock({ $0[name] != nil }) { throw isOpenAlready(name) }
-    }
-
-    static func add(_ database: Database, as name: String) throws(ActiveObjectError) {
-        let isFree = databases.withLock { databases in
-            guard databases[name] == nil else { return false }
-            databases[name] = database
-            return true
-        }
-        guard isFree else { throw isOpenAlready(name) }
-    }
-
-    private static func isOpenAlready(_ name: String) -> ActiveObjectError {
-        ActiveObjectError(
-            .cannotOpen, "a database named \(name) is open already: close it first, or give this one another name")
-    }
-
-    static func remove(_ database: Database) {
-        databases.withLock { databases in databases = databases.filter { $0.value !== database } }
-    }
-
-    static func named(_ name: String) throws(ActiveObjectError) -> Database {
-        guard let database = databases.withLock({ $0[name] }) else {
-            throw ActiveObjectError(.notOpen, "no database named \(name) is open: call Database.open first")
-        }
-        return database
     }
 }

@@ -9,6 +9,8 @@ public class Snapshot {
     /// Set when a table was missing. The closure may have swallowed the error, and what it made of it counts for
     /// nothing.
     private(set) var needed: SchemaNeeded?
+    /// The type whose table was asked for last.
+    private var lastType: ObjectIdentifier?
 
     init(connection: Connection, schema: SchemaState) {
         lent = connection
@@ -28,8 +30,16 @@ public class Snapshot {
     /// The table of a type, made or brought up to date if this is its first use in this database.
     func table<Record: ActiveRecord>(of type: Record.Type) throws -> Table<Record> {
         let table = try Tables.table(of: type)
+        lastType = ObjectIdentifier(type)
         if !schema.isPrepared(type) { try prepare(table) }
         return table
+    }
+
+    /// After an error: a table that is not as it was known to be, dropped by another program or by raw SQL, is looked
+    /// at again at the next use of its type.
+    final func doubtTable(after error: any Error) {
+        guard let error = error as? ActiveObjectError, error.saysOfMissingTable, let lastType else { return }
+        schema.remove(lastType)
     }
 
     func prepare<Record: ActiveRecord>(_ table: Table<Record>) throws {

@@ -26,6 +26,7 @@ public final class Transaction: Snapshot {
             return result
         } catch {
             connection.rollBack()
+            transaction.doubtTable(after: error)
             throw error
         }
     }

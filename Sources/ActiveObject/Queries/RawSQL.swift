@@ -7,9 +7,11 @@ extension Snapshot {
     /// Throws `badSQL` if SQLite does not understand it, or if the number of values is not that of the parameters.
     public func rows(_ sql: String, _ arguments: SQLArguments = []) throws -> [Row] {
         try withRows(sql, arguments) { statement in
+            // The first step may prepare it anew, for a table that has other columns now.
+            var hasRow = try statement.step()
             let columns = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
             var rows: [Row] = []
-            while try statement.step() {
+            while hasRow {
                 var values: [SQLValue] = []
                 values.reserveCapacity(columns.count)
                 for (index, column) in columns.enumerated() {
@@ -20,6 +22,7 @@ extension Snapshot {
                     }
                 }
                 rows.append(Row(columns: columns, values: values))
+                hasRow = try statement.step()
             }
             return rows
         }
@@ -45,10 +48,14 @@ extension Snapshot {
     ) throws -> [Record] {
         let table = try table(of: type)
         return try withRows(sql, arguments) { statement in
+            var hasRow = try statement.step()
             let columns = try table.places(in: statement)
-            if columns == Array(0..<Int32(columns.count)) { return try table.records(statement) }
+            if hasRow, columns == Array(0..<Int32(columns.count)) { return try table.records(statement, isAtRow: true) }
             var records: [Record] = []
-            while try statement.step() { records.append(try table.record(statement, columns: columns)) }
+            while hasRow {
+                records.append(try table.record(statement, columns: columns))
+                hasRow = try statement.step()
+            }
             return records
         }
     }
@@ -61,7 +68,8 @@ extension Transaction {
     @discardableResult
     public func run(_ sql: String, _ arguments: SQLArguments = []) throws -> Int {
         try connection.withStatement(sql) { statement in
-            guard !sql.isTransactionControl else {
+            let verb = sql.firstWord
+            guard !["begin", "commit", "end", "rollback", "savepoint", "release"].contains(verb) else {
                 throw ActiveObjectError(
                     .badSQL,
                     "\"\(sql.shownSQL)\" would end or nest the transaction that it runs in: use write and savepoint")
@@ -70,6 +78,7 @@ extension Transaction {
             // SQLite's number stays that of the statement before if this one is none that changes rows.
             let before = connection.totalChanges
             try statement.run()
+            if ["create", "drop", "alter"].contains(verb) { forgetTables() }
             return connection.totalChanges == before ? 0 : connection.changes
         }
     }
@@ -108,12 +117,12 @@ extension ActiveRecord {
 extension Table {
     /// Where each column of the table stands in what a statement gives.
     fileprivate func places(in statement: Statement) throws(ActiveObjectError) -> [Int32] {
-        var places: [String: Int32] = [:]
+        var places: [[UInt8]: Int32] = [:]
         let names = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
-        for (index, name) in names.enumerated().reversed() { places[name.lowercased()] = Int32(index) }
+        for (index, name) in names.enumerated().reversed() { places[name.nameKey] = Int32(index) }
         var columns: [Int32] = []
         for field in fields {
-            guard let place = places[field.column.lowercased()] else {
+            guard let place = places[field.column.nameKey] else {
                 throw ActiveObjectError(
                     .badSQL,
                     """
@@ -139,11 +148,8 @@ extension Table {
 }
 
 extension String {
-    /// Whether the first word is one of those that begin and end transactions.
-    fileprivate var isTransactionControl: Bool {
-        let words: Set = ["begin", "commit", "end", "rollback", "savepoint", "release"]
-        return words.contains(afterComments.prefix { $0.isASCII && $0.isLetter }.lowercased())
-    }
+    /// What kind of statement it is, in lower case.
+    fileprivate var firstWord: String { afterComments.prefix { $0.isASCII && $0.isLetter }.lowercased() }
 
     /// From the first character that is no space and not in a comment.
     private var afterComments: Substring {

@@ -14,10 +14,14 @@
 /// ```
 ///
 /// Its stored properties are its columns, found when the type is first used; the table is made then, and gains columns
-/// when the type gains properties. Everything below has a convention and can be overridden. A type that wants to be
-/// asked when its records are saved or removed is a `HookedRecord`.
+/// when the type gains properties. Everything below has a convention and can be overridden.
 public protocol ActiveRecord: Sendable {
     /// The key of the row. Nil until the record was saved; `save` sets it.
+    ///
+    /// SQLite gives a new row the number behind the highest that is there: when the row with the highest is removed, the
+    /// next one gets its number again. A key that is kept elsewhere, or an old copy of a removed record, may then mean
+    /// another row. Where that must not be, have a `Migration` make the table with `INTEGER PRIMARY KEY AUTOINCREMENT`,
+    /// which is taken as it is; inserts cost a third more. Or keep a `UUID` in a column of its own.
     var objectId: Int64? { get set }
 
     /// `persons` for `Person`.
@@ -33,12 +37,29 @@ public protocol ActiveRecord: Sendable {
     static var rules: [Rule<Self>] { get }
     /// A number that counts the saves of a row, from 1, which an insert sets whatever it was. With it, `save` and
     /// `remove` throw `stale` if somebody else saved since the record was read.
+    ///
+    /// It begins anew with a new row that gets the number of a removed one (see `objectId`): a copy of the removed one
+    /// that was never saved again has the version of the new.
     static var versionColumn: WritableKeyPath<Self, Int>? { get }
     /// Set by `save`: when the row was inserted, and when it was last saved.
     static var timestamps: Timestamps<Self>? { get }
     /// The text that is run for an operation: return another than `standard` to override it. `RecordOperation` says for
     /// each which parameters it is given and what it must do.
     static func sql(for operation: RecordOperation, standard: String) -> String
+
+    // MARK: Hooks
+
+    // All run in the transaction, and may save and remove other records through it. What they throw undoes the verb that
+    // they are part of, with all that they did: of an array, the whole array.
+
+    /// Before the record is validated and written. What it changes is saved.
+    mutating func willSave(in transaction: Transaction) throws
+    /// After the record was written; `objectId` is set. What it changes is not saved.
+    mutating func didSave(in transaction: Transaction) throws
+    /// Before the row is removed. What it throws undoes the verb.
+    func willRemove(in transaction: Transaction) throws
+    /// After the row was removed; not if it was gone already.
+    func didRemove(in transaction: Transaction) throws
 }
 
 extension ActiveRecord {

@@ -49,6 +49,7 @@ extension ActiveRecord {
         return try table.changes(from: row, to: self)
     }
 
+    /// The same, of the state of now.
     public func changes(in database: Database? = nil) async throws -> [ColumnChange] {
         let record = self
         return try await (database ?? Self.database()).read { try record.changes(in: $0) }
@@ -59,6 +60,7 @@ extension ActiveRecord {
         try !changes(in: snapshot).isEmpty
     }
 
+    /// The same, of the state of now.
     public func isDirty(in database: Database? = nil) async throws -> Bool {
         try await !changes(in: database).isEmpty
     }

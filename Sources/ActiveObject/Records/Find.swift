@@ -3,11 +3,12 @@ extension ActiveRecord {
     public static func find(_ objectId: Int64, in snapshot: Snapshot) throws -> Self? {
         let table = try snapshot.table(of: Self.self)
         return try snapshot.connection.withStatement(table.findSQL) { statement in
-            try statement.bind(objectId, at: 1)
+            try table.bindKey(objectId, to: statement, at: 1)
             return try statement.step() ? try table.record(statement) : nil
         }
     }
 
+    /// The same, of the state of now.
     public static func find(_ objectId: Int64, in database: Database? = nil) async throws -> Self? {
         try await (database ?? self.database()).readOnce { try find(objectId, in: $0) }
     }
@@ -20,6 +21,7 @@ extension ActiveRecord {
         return try snapshot.connection.withStatement(sql) { try table.records($0) }
     }
 
+    /// The same, of the state of now.
     public static func findAll(in database: Database? = nil) async throws -> [Self] {
         try await (database ?? self.database()).readOnce { try findAll(in: $0) }
     }

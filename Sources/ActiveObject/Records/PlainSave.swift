@@ -1,5 +1,6 @@
 /// Records that are nothing but their columns, written straight from their memory: no copy of a record, no lookup of a
-/// statement for each. No code of the caller runs here, so pointers into records are safe to hold.
+/// statement for each. What the caller may have written and runs here, the form of a value (`rawValue`, `sqlValue`,
+/// `encode`), is given a copy of that value and neither record nor transaction: pointers into records are safe to hold.
 extension Transaction {
     func savePlain<Record>(_ record: UnsafeMutableRawPointer, in table: Table<Record>) throws {
         guard let id = unsafe objectID(of: record, in: table).pointee else {
@@ -16,12 +17,15 @@ extension Transaction {
     }
 
     /// If it throws, the records are as they were; undoing the rows is left to the caller.
-    func saveAllPlain<Record>(_ records: UnsafeMutableRawBufferPointer, in table: Table<Record>) throws {
+    func saveAllPlain<Record>(
+        _ records: UnsafeMutableRawBufferPointer, from first: Int, in table: Table<Record>
+    ) throws {
         guard let start = records.baseAddress else { return }
         let stride = MemoryLayout<Record>.stride
         // Those that were not inserted: a save of many is mostly one of new records.
         var updated: Set<Int> = []
-        var offset = 0
+        let begin = first * stride
+        var offset = begin
         let insert = try connection.take(table.insertSQL)
         defer { connection.giveBack(insert) }
         do {
@@ -36,7 +40,7 @@ extension Transaction {
                 offset &+= stride
             }
         } catch {
-            for offset in Swift.stride(from: 0, to: offset, by: stride) where !updated.contains(offset) {
+            for offset in Swift.stride(from: begin, to: offset, by: stride) where !updated.contains(offset) {
                 unsafe objectID(of: start + offset, in: table).pointee = nil
             }
             guard let error = error as? ActiveObjectError else { throw error }
@@ -50,7 +54,7 @@ extension Transaction {
     ) throws(ActiveObjectError) {
         try unsafe table.bind(UnsafeRawPointer(record), to: statement)
         try statement.run()
-        unsafe objectID(of: record, in: table).pointee = connection.lastInsertedID
+        unsafe objectID(of: record, in: table).pointee = connection.insertedID
     }
 
     @inline(__always)

@@ -61,11 +61,12 @@ extension Array where Element: ActiveRecord {
 extension Transaction {
     /// With the hooks of the type, which are undone with the rest.
     fileprivate func take<Record>(_ record: Record, from table: Table<Record>) throws -> Bool {
-        guard let hooks = table.saving.hooks, record.objectId != nil else { return try remove(record, in: table) }
+        let absent = table.saving.absentHooks
+        if record.objectId == nil || absent.contain(.ofRemoving) { return try remove(record, in: table) }
         return try savepoint {
-            try hooks.willRemove(record, self)
+            if !absent.contain(.willRemove) { try record.willRemove(in: self) }
             guard try remove(record, in: table) else { return false }
-            try hooks.didRemove(record, self)
+            if !absent.contain(.didRemove) { try record.didRemove(in: self) }
             return true
         }
     }

@@ -8,25 +8,24 @@ extension Transaction {
             record.objectId = try connection.withStatement(statements.insertWithID) { statement in
                 try table.bind(&record, to: statement)
                 try table.bindKey(id, to: statement, at: table.fields.count)
-                return try runInsert(statement, id: id, isOverridden: statements.overridden.contains(.insertWithID))
+                return try runInsert(statement, isOverridden: statements.overridden.contains(.insertWithID))
             }
         } else {
             let statement = try lent ?? connection.take(statements.insert)
             defer { if lent == nil { connection.giveBack(statement) } }
             try table.bind(&record, to: statement)
-            record.objectId = try runInsert(
-                statement, id: nil, isOverridden: statements.overridden.contains(.insert))
+            record.objectId = try runInsert(statement, isOverridden: statements.overridden.contains(.insert))
         }
     }
 
-    private func runInsert(_ statement: Statement, id: Int64?, isOverridden: Bool) throws -> Int64? {
+    private func runInsert(_ statement: Statement, isOverridden: Bool) throws -> Int64? {
         guard isOverridden else {
             try statement.run()
-            return id ?? connection.lastInsertedID
+            return connection.insertedID
         }
         guard try statement.step() else {
             statement.rewind()
-            return connection.changes > 0 ? id ?? connection.lastInsertedID : nil
+            return connection.insertedID
         }
         let given = try? statement.integer(0)
         try statement.run()

@@ -77,11 +77,16 @@ extension Table {
     }
 
     /// All rows that a statement gives.
-    func records(_ statement: Statement) throws(ActiveObjectError) -> [Record] {
+    ///
+    /// - Parameter isAtRow: whether the statement stands at its first row already.
+    func records(_ statement: Statement, isAtRow: Bool = false) throws(ActiveObjectError) -> [Record] {
         var blocks = RecordBlocks<Record>()
-        while try statement.step() {
+        var hasRow = isAtRow
+        if !isAtRow { hasRow = try statement.step() }
+        while hasRow {
             try unsafe read(statement, into: blocks.nextSlot())
             blocks.keep()
+            hasRow = try statement.step()
         }
         return blocks.takeAll()
     }

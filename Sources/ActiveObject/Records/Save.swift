@@ -33,6 +33,7 @@ extension ActiveRecord {
         try put(by: .insert, in: transaction, transaction.table(of: Self.self))
     }
 
+    /// The same in a transaction of its own.
     public mutating func insert(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.insert(in: $1) }
     }

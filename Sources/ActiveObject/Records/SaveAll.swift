@@ -6,14 +6,7 @@ extension Array where Element: ActiveRecord {
     public mutating func saveAll(in transaction: Transaction) throws {
         let table = try transaction.table(of: Element.self)
         guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table) }
-        do {
-            try transaction.savepoint {
-                try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, in: table) }
-            }
-        } catch let error as ActiveObjectError {
-            guard let index = error.index else { throw error }
-            throw transaction.connection.explained(error, saving: self[index], at: index)
-        }
+        try transaction.savepoint { try savePlain(from: 0, in: transaction, table) }
     }
 
     /// The same in a transaction of its own.
@@ -26,6 +19,7 @@ extension Array where Element: ActiveRecord {
         try putAll(by: .insert, in: transaction, transaction.table(of: Element.self))
     }
 
+    /// The same in a transaction of its own.
     public mutating func insertAll(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.insertAll(in: $1) }
     }
@@ -36,10 +30,17 @@ extension Array where Element: ActiveRecord {
         var records = self
         try transaction.savepoint {
             let plan = table.saving
-            // A hook may save other records of the type, with the same statement.
-            let lent = try plan.hooks == nil ? transaction.connection.take(verb.sql(of: plan.statements)) : nil
+            var lent: Statement?
             defer { if let lent { transaction.connection.giveBack(lent) } }
             for index in records.indices {
+                // The first record may have told that the type has no hooks.
+                if case .save = verb, index > 0, plan.isPlain {
+                    return try records.savePlain(from: index, in: transaction, table)
+                }
+                // A hook may save other records of the type, with the same statement.
+                if lent == nil, plan.absentHooks.contain(.ofSaving) {
+                    lent = try transaction.connection.take(verb.sql(of: plan.statements))
+                }
                 do {
                     try transaction.put(&records[index], by: verb, in: table, with: lent)
                 } catch let error as ActiveObjectError {
@@ -48,6 +49,18 @@ extension Array where Element: ActiveRecord {
             }
         }
         self = records
+    }
+
+    /// - Parameter first: the records before it have been saved.
+    private mutating func savePlain(
+        from first: Int, in transaction: Transaction, _ table: Table<Element>
+    ) throws {
+        do {
+            try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, from: first, in: table) }
+        } catch let error as ActiveObjectError {
+            guard let index = error.index else { throw error }
+            throw transaction.connection.explained(error, saving: self[index], at: index)
+        }
     }
 
     mutating func write<Result: Sendable>(

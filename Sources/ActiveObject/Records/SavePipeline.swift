@@ -21,11 +21,12 @@ extension Transaction {
         _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with lent: Statement? = nil
     ) throws -> Bool {
         // What is not hooked writes one row with one statement, which is undone by itself.
-        guard let hooks = table.saving.hooks else { return try write(&record, by: verb, in: table, with: lent) }
+        let absent = table.saving.absentHooks
+        if absent.contain(.ofSaving) { return try write(&record, by: verb, in: table, with: lent) }
         return try savepoint {
-            try hooks.willSave(&record, self)
+            if !absent.contain(.willSave) { try record.willSave(in: self) }
             guard try write(&record, by: verb, in: table, with: nil) else { return false }
-            try hooks.didSave(&record, self)
+            if !absent.contain(.didSave) { try record.didSave(in: self) }
             return true
         }
     }

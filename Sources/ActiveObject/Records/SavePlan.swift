@@ -4,12 +4,12 @@ import PushThread
 final class SavePlan<Record: ActiveRecord> {
     typealias Field = Table<Record>.Field
 
-    let hooks: Hooks<Record>?
+    let absentHooks = AbsentHooks()
     let rules: [PlacedRule<Record>]
     let managed: ManagedColumns
     let statements: RecordStatements
-    /// A save is one statement and nothing else: neither rules nor hooks nor times nor versions.
-    let isPlain: Bool
+    /// Neither rules nor times nor versions nor statements of its own.
+    private let isColumnsOnly: Bool
     // Making a text takes longer than running it: these are kept, by what they were asked for.
     let upserts = Locked<[UpsertRequest<Record>: UpsertPlan]>([:])
     let updates = Locked<[[Int]: String]>([:])
@@ -26,7 +26,6 @@ final class SavePlan<Record: ActiveRecord> {
             }
             return ManagedColumns.Place(column: index, offset: fields[index].property.offset)
         }
-        hooks = ActiveObject.hooks(of: Record.self)
         managed = ManagedColumns(
             created: try place(Record.timestamps?.created, "timestamps"),
             updated: try place(Record.timestamps?.updated, "timestamps"),
@@ -37,10 +36,12 @@ final class SavePlan<Record: ActiveRecord> {
         statements = RecordStatements(
             for: Record.self, table: tableName, columns: fields.map(\.column), created: managed.created?.column,
             version: managed.version?.column)
-        isPlain =
-            hooks == nil && rules.isEmpty && managed.isEmpty
-            && statements.overridden.isDisjoint(with: [.insert, .update])
+        isColumnsOnly =
+            rules.isEmpty && managed.isEmpty && statements.overridden.isDisjoint(with: [.insert, .update])
     }
+
+    /// A save is known to be one statement and nothing else.
+    var isPlain: Bool { isColumnsOnly && absentHooks.contain(.ofSaving) }
 
     /// Whether a rule compares with other rows.
     var hasUniqueRules: Bool { rules.contains { $0.uniqueSQL != nil } }

@@ -83,13 +83,7 @@ extension Table {
 
     private func numbers(_ keyPaths: [PartialKeyPath<Record>]) throws(ActiveObjectError) -> [Int] {
         var numbers: [Int] = []
-        for keyPath in keyPaths {
-            guard let number = fields.firstIndex(where: { $0.property.keyPath == keyPath }) else {
-                throw ActiveObjectError(
-                    .badRecord, "\(keyPath) is no column of \(name): only stored properties are", table: name)
-            }
-            numbers.append(number)
-        }
+        for keyPath in keyPaths { numbers.append(try number(of: keyPath)) }
         return numbers
     }
 

@@ -34,7 +34,7 @@ extension Connection {
         for reference in Record.references {
             guard let id = record[keyPath: reference.keyPath] as? Int64,
                 let field = try? table.field(reference.keyPath),
-                let target = try? keyColumn(of: reference.target)
+                let target = try? Tables.key(of: reference.target)
             else { continue }
             let sql = "SELECT 1 FROM \(target.table.quotedName) WHERE \(target.column.quotedName) = ?1"
             let isThere = try? withStatement(sql) { statement in
@@ -61,11 +61,6 @@ extension Connection {
             let explained = explained(error, saving: record) as? ActiveObjectError, explained.index == nil
         else { return error }
         return explained.at(index)
-    }
-
-    private func keyColumn<Target: ActiveRecord>(of type: Target.Type) throws -> (table: String, column: String) {
-        let table = try Tables.table(of: type)
-        return (table.name, table.fields[0].column)
     }
 
     private struct ForeignKeyColumn {

@@ -19,19 +19,19 @@ extension Connection {
     /// four times the limit waits for those that read now, a moment only, and again after each `limit` pages: a reader
     /// that takes long must not stop the writer.
     func tendLog(limit: Int) {
-        guard limit > 0, logPages >= limit else {
+        guard limit > 0, callbacks.logPages >= limit else {
             logPagesAtLastWait = 0
             return
         }
         // What was committed is committed: an error here comes again with the next statement that it concerns.
-        guard logPages / 4 >= limit, logPages - logPagesAtLastWait >= limit else {
+        guard callbacks.logPages / 4 >= limit, callbacks.logPages - logPagesAtLastWait >= limit else {
             _ = try? checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
             return
         }
-        logPagesAtLastWait = logPages
-        let usual = patience
-        patience = min(usual, .milliseconds(100))
-        defer { patience = usual }
+        logPagesAtLastWait = callbacks.logPages
+        let usual = callbacks.patience
+        callbacks.patience = min(usual, .milliseconds(100))
+        defer { callbacks.patience = usual }
         _ = try? checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
     }
 }

@@ -15,21 +15,10 @@ final class Connection {
     private var isOpen = true
     private var statements = StatementCache()
 
-    // What the callbacks of SQLite see; they come on the connection's thread.
-    /// How long a statement waits for another program that holds the file.
-    var patience = Duration.zero
-    private var waitingSince: ContinuousClock.Instant?
-    /// Pages that the log had after the last commit.
-    private(set) var logPages = 0
+    let callbacks: ConnectionCallbacks
     /// The size of the log when `tendLog` last waited for readers.
     var logPagesAtLastWait = 0
-    /// Only this class begins and ends transactions: raw SQL that did would break the promise of `write`.
-    private var isControlling = false
-
-    /// A transaction has begun and not ended, as far as we know. SQLite may know better.
-    private var hasTransaction = false
-    /// What made SQLite undo the transaction by itself.
-    private var undoing: ActiveObjectError?
+    var transaction = TransactionState()
 
     enum Mode {
         case readWrite(creates: Bool)
@@ -56,6 +45,7 @@ final class Connection {
         unsafe self.handle = handle
         self.path = path
         self.interruption = interruption
+        callbacks = ConnectionCallbacks(interruption: interruption)
         guard code == SQLITE_OK else {
             let error = failure(code, doing: "open \(path)")
             unsafe sqlite3_close_v2(handle)
@@ -67,7 +57,7 @@ final class Connection {
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DQS_DDL, 0)
-        setCallbacks()
+        unsafe callbacks.set(on: handle)
     }
 
     /// What SQLite is told to open. It may be built to take names that begin with "file:" for URIs, with options in
@@ -107,10 +97,16 @@ final class Connection {
     // MARK: Statements
 
     /// Lends the statement for `sql`, which is prepared once, and takes it back reset.
+    ///
+    /// A fault of a value that `body` did not say the place of is one of the statement: no caller is to see less.
     func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
         let statement = try take(sql)
         defer { giveBack(statement) }
-        return try body(statement)
+        do {
+            return try body(statement)
+        } catch let fault as ColumnFault {
+            throw fault.error(in: sql)
+        }
     }
 
     /// For who cannot work inside a closure. Each `take` needs its `giveBack`. Who needs a text whose statement is lent
@@ -180,82 +176,18 @@ final class Connection {
         if code != SQLITE_OK { throw failure(code, doing: "run", sql: sql) }
     }
 
-    // MARK: Transactions
-
-    /// Begins a transaction that writes, unless the file is only read.
-    func begin() throws {
-        // Were one left open by what failed before, everybody after it would fail too.
-        if isInTransaction { rollBack() }
-        try control(isReadOnly ? "BEGIN" : "BEGIN IMMEDIATE")
-        hasTransaction = true
-    }
-
-    /// Begins to read one state of the file: the one of now.
-    func beginReading() throws {
-        if isInTransaction { rollBack() }
-        try control("BEGIN")
-        // BEGIN by itself picks no state yet.
-        try withStatement("SELECT 1 FROM sqlite_schema") { _ = try $0.step() }
-    }
-
-    /// Throws, and nothing was committed, if the call was cancelled or SQLite has undone the transaction already. What
-    /// is cancelled later is committed all the same.
-    func commit() throws {
-        let first = undoing
-        switch interruption.disarm() {
-        case .cancelled: throw CancellationError()
-        case .undone: throw undone(by: first)
-        case .none: break
-        }
-        try control("COMMIT")
-        hasTransaction = false
-    }
-
-    /// Undoes the transaction, if there still is one, whatever state it is in.
-    func rollBack() {
-        hasTransaction = false
-        undoing = nil
-        _ = interruption.disarm()
-        guard isInTransaction else { return }
-        // A statement in use would go on holding the state that it reads.
-        var statement = unsafe sqlite3_next_stmt(handle, nil)
-        while let one = unsafe statement {
-            if unsafe sqlite3_stmt_busy(one) != 0 { unsafe sqlite3_reset(one) }
-            unsafe statement = sqlite3_next_stmt(handle, one)
-        }
-        // All that SQLite could say against it is that it has been done.
-        _ = try? control("ROLLBACK")
-    }
-
-    /// Undoes the transaction before its closure has ended. What the closure does from here on fails.
-    func undo(because error: any Error) {
-        rollBack()
-        undoing = error as? ActiveObjectError ?? ActiveObjectError(.other, "\(error)")
-        interruption.noteUndone()
-    }
-
-    /// Runs a statement that begins or ends a transaction or a savepoint, or sets what raw SQL must not. Returns the
-    /// text that it answers with.
-    @discardableResult
-    func control(_ sql: String) throws -> String? {
-        isControlling = true
-        defer { isControlling = false }
-        return try withStatement(sql) { statement in
-            guard try statement.step() else { return nil }
-            let answer = statement.valueClass(0) == .text ? try statement.text(0) : nil
-            while try statement.step() {}
-            return answer
-        }
-    }
-
     // MARK: State
 
-    var lastInsertedID: Int64 { unsafe sqlite3_last_insert_rowid(handle) }
+    /// The number of the row that the INSERT which ran last has inserted. Nil if it inserted none: the table may say ON
+    /// CONFLICT IGNORE, or a trigger RAISE(IGNORE), and the number that SQLite has is that of another row.
+    var insertedID: Int64? {
+        unsafe sqlite3_changes64(handle) == 0 ? nil : sqlite3_last_insert_rowid(handle)
+    }
+
     /// Rows that the last statement changed.
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
     /// Rows that were changed since the connection was opened, by triggers and references too.
     var totalChanges: Int { Int(unsafe sqlite3_total_changes64(handle)) }
-    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
     var cachedStatementCount: Int { statements.count }
     /// How often a statement was lent.
@@ -299,79 +231,7 @@ final class Connection {
             unsafe sqlite3_table_column_metadata(self.handle, "main", table, column, nil, nil, nil, nil, nil)
                 == SQLITE_OK
         }
-        if hasTransaction, !isInTransaction, undoing == nil {
-            undoing = error
-            interruption.noteUndone()
-        }
+        noteIfUndone(by: error)
         return error
-    }
-
-    /// Why nothing more may run in this call.
-    func stopped() -> ActiveObjectError {
-        if interruption.reason == .undone { return undone(by: undoing) }
-        return ActiveObjectError(.interrupted, "the task was cancelled: nothing more of it is done in \(path)")
-    }
-
-    private func undone(by error: ActiveObjectError?) -> ActiveObjectError {
-        ActiveObjectError(
-            error?.code ?? .other,
-            """
-            the transaction has been undone as a whole already, and nothing can be added to it; let the error that did \
-            it leave the closure: \(error?.message ?? "unknown")
-            """, table: error?.table, column: error?.column, resultCode: error?.resultCode)
-    }
-}
-
-// MARK: - What SQLite calls
-
-extension Connection {
-    /// Steps of SQLite's machine between two questions whether to stop: well under a millisecond.
-    private static let stepsBetweenQuestions: Int32 = 10_000
-
-    private func setCallbacks() {
-        // All of them come while a call into this connection runs, which is alive then.
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // An interrupt between two statements is forgotten by SQLite; this one is not.
-        unsafe sqlite3_progress_handler(
-            handle, Self.stepsBetweenQuestions,
-            { context in unsafe Connection.from(context).interruption.isRequested ? 1 : 0 }, context)
-        unsafe _ = sqlite3_busy_handler(
-            handle, { context, count in unsafe Connection.from(context).waits(afterTries: count) ? 1 : 0 }, context)
-        unsafe _ = sqlite3_wal_hook(
-            handle,
-            { context, _, _, pages in
-                unsafe Connection.from(context).logPages = Int(pages)
-                return SQLITE_OK
-            }, context)
-        unsafe _ = sqlite3_set_authorizer(
-            handle,
-            { context, action, first, second, _, _ in
-                switch action {
-                case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: break
-                // A pragma with a value sets something.
-                case SQLITE_PRAGMA where unsafe second != nil && Connection.isReserved(pragma: first): break
-                default: return SQLITE_OK
-                }
-                return unsafe Connection.from(context).isControlling ? SQLITE_OK : SQLITE_DENY
-            }, context)
-    }
-
-    private static func from(_ context: UnsafeMutableRawPointer?) -> Connection {
-        unsafe Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
-    }
-
-    /// Another program holds the file. Waits a little; false when that has been done long enough.
-    private func waits(afterTries count: Int32) -> Bool {
-        let now = ContinuousClock.now
-        if count == 0 { waitingSince = now }
-        guard !interruption.isRequested, now - (waitingSince ?? now) < patience else { return false }
-        usleep(count < 4 ? 1000 : 10_000)
-        return true
-    }
-
-    /// What this class sets and readers and writers count on.
-    private static func isReserved(pragma name: UnsafePointer<CChar>?) -> Bool {
-        guard let name = unsafe name else { return false }
-        return ["query_only", "journal_mode", "locking_mode"].contains(unsafe String(cString: name).lowercased())
     }
 }

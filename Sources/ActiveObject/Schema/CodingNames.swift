@@ -63,6 +63,9 @@ struct CodingNames {
 }
 
 /// A decoder that has nothing to read, and learns by which keys a type would have.
+///
+/// It runs the type's `init(from:)`. One that is written by hand must let errors through, as it must for damaged JSON:
+/// `try!` in there ends the process.
 private struct KeyProbe: Decoder {
     private struct NothingToRead: Error {}
     /// A box, since a type may go on after an error, and try other keys.
@@ -105,6 +108,8 @@ private func caseNames(of type: Any.Type) -> [String]? {
         unsafe fields.load(fromByteOffset: 12, as: UInt32.self) == emptyCases
     else { return nil }
     let size = unsafe Int(fields.load(fromByteOffset: 10, as: UInt16.self))
+    // Three words of 32 bits, of which the last is the name.
+    guard size >= 12 else { return nil }
     var names: [String] = []
     for number in 0..<Int(emptyCases) {
         guard let name = unsafe relative(fields + 16 + number * size + 8) else { return nil }

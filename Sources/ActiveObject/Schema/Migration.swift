@@ -51,8 +51,9 @@ extension Connection {
         }
         guard try pending(of: migrations) > 0 else { return }
         try control("PRAGMA foreign_keys = 0")
-        defer { _ = try? control("PRAGMA foreign_keys = 1") }
         while try runNext(of: migrations) {}
+        // If anything failed nobody gets the connection.
+        try control("PRAGMA foreign_keys = 1")
     }
 
     /// How many are still to run. Those that ran must be the first of the list.

@@ -99,16 +99,19 @@ extension Connection {
         of column: TableDefinition.Column, in definition: TableDefinition, unless literal: inout String?
     ) throws {
         guard let text = literal else { return }
-        do {
-            try withStatement("SELECT \(text)") { statement in
-                _ = try statement.step()
+        let fault = try withStatement("SELECT \(text)") { statement -> ColumnFault? in
+            _ = try statement.step()
+            do throws(ColumnFault) {
                 try column.codec.check(statement, 0)
+                return nil
+            } catch {
+                return error
             }
-        } catch let fault as ColumnFault {
-            guard column.defaultValue != nil else {
-                literal = nil
-                return
-            }
+        }
+        guard let fault else { return }
+        if column.defaultValue == nil {
+            literal = nil
+        } else {
             let error = fault.error(
                 table: definition.name, column: column.name, wanted: column.valueClass, isPrivate: column.isPrivate)
             throw ActiveObjectError(

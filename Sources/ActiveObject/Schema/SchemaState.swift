@@ -12,6 +12,10 @@ final class SchemaState: Sendable {
         if !types.isEmpty { prepared.withLock { $0.formUnion(types) } }
     }
 
+    func remove(_ type: ObjectIdentifier) {
+        prepared.withLock { _ = $0.remove(type) }
+    }
+
     func removeAll() {
         prepared.withLock { $0 = [] }
     }

@@ -170,11 +170,16 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     // MARK: Looking up
 
     func field(_ keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Field {
-        guard let index = fieldByKeyPath[keyPath] else {
+        fields[try number(of: keyPath)]
+    }
+
+    /// The place of a column in `fields`.
+    func number(of keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Int {
+        guard let number = fieldByKeyPath[keyPath] else {
             throw ActiveObjectError(
                 .badRecord, "\(keyPath) is no column of \(name): only stored properties are", table: name)
         }
-        return fields[index]
+        return number
     }
 
     /// By the name of the column.

@@ -146,7 +146,7 @@ extension Table {
                     optional: make it an Int64?, or choose another rule
                     """, table: name, column: field.column)
             }
-            let (table, column) = try Self.place(of: reference.target)
+            let (table, column) = try Tables.key(of: reference.target)
             let target = TableDefinition.Target(table: table, column: column, onRemove: reference.onRemove)
             guard targets.updateValue(target, forKey: field.column) == nil else {
                 throw ActiveObjectError(
@@ -176,12 +176,5 @@ extension Table {
                     name: $0.column, codec: $0.codec, ignoresCase: $0.ignoresCase, defaultValue: $0.defaultValue,
                     isPrivate: $0.isPrivate, reference: targets[$0.column])
             }, indexes: wanted)
-    }
-
-    private static func place<Target: ActiveRecord>(
-        of target: Target.Type
-    ) throws(ActiveObjectError) -> (table: String, column: String) {
-        let table = try Tables.table(of: target)
-        return (table.name, table.fields[0].column)
     }
 }

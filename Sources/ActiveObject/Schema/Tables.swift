@@ -16,4 +16,13 @@ enum Tables {
             return table
         }
     }
+
+    /// The table of a type and the column of its `objectId`, for who only knows that it is a record.
+    static func key(of type: any ActiveRecord.Type) throws(ActiveObjectError) -> (table: String, column: String) {
+        func place<Record: ActiveRecord>(_ type: Record.Type) throws(ActiveObjectError) -> (String, String) {
+            let table = try table(of: type)
+            return (table.name, table.fields[0].column)
+        }
+        return try place(type)
+    }
 }

@@ -28,6 +28,7 @@ extension Rule {
         Rule(keyPath, lengthMessage(Value.self, range)) { $0.map { range.contains($0.count) } ?? true }
     }
 
+    /// The value lies in the range, whose bounds errors show.
     public static func range<Value: Comparable>(
         _ keyPath: KeyPath<Record, Value>, _ range: some RangeExpression<Value>
     ) -> Rule {

@@ -4,6 +4,7 @@ extension ActiveRecord {
         try snapshot.table(of: Self.self).failures(of: self, rowID: objectId, in: snapshot)
     }
 
+    /// The same, of the state of now.
     public func failures(in database: Database? = nil) async throws -> [ValidationFailure] {
         let record = self
         return try await (database ?? Self.database()).read { try record.failures(in: $0) }
@@ -14,6 +15,7 @@ extension ActiveRecord {
         try snapshot.table(of: Self.self).validate(self, rowID: objectId, in: snapshot)
     }
 
+    /// The same, of the state of now.
     public func validate(in database: Database? = nil) async throws {
         let record = self
         try await (database ?? Self.database()).read { try record.validate(in: $0) }

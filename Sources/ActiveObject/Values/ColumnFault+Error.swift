@@ -4,7 +4,18 @@ extension ColumnFault {
     func error(
         table: String, column: String, wanted: ValueClass?, isPrivate: Bool, found: SQLValue? = nil
     ) -> ActiveObjectError {
-        let place = "\(table).\(column)"
+        error(
+            at: "\(table).\(column)", table: table, column: column, wanted: wanted, isPrivate: isPrivate, found: found)
+    }
+
+    /// Of a value that belongs to no column that is known.
+    func error(in sql: String) -> ActiveObjectError {
+        error(at: "a value in \"\(sql.shownSQL)\"", table: nil, column: nil, wanted: nil, isPrivate: true, found: nil)
+    }
+
+    private func error(
+        at place: String, table: String?, column: String?, wanted: ValueClass?, isPrivate: Bool, found: SQLValue?
+    ) -> ActiveObjectError {
         let shown = found.flatMap { isPrivate ? nil : $0.shortened }.map { ": \($0)" } ?? ""
         func make(_ code: ActiveObjectError.Code, _ text: String, _ valueClass: ValueClass? = nil) -> ActiveObjectError
         {

@@ -8,7 +8,9 @@
 /* SQLite copies the bytes before it returns. */
 static inline int CSQLite_bind_text(sqlite3_stmt *statement, int index, const void *bytes, long long count)
 {
-    return sqlite3_bind_text64(statement, index, (const char *)bytes, (sqlite3_uint64)count, SQLITE_TRANSIENT, SQLITE_UTF8);
+    /* Text of no bytes at no address would be bound as NULL. */
+    return sqlite3_bind_text64(
+        statement, index, bytes ? (const char *)bytes : "", (sqlite3_uint64)count, SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 /* The caller keeps the bytes until the parameter is bound again. */

@@ -147,6 +147,25 @@ import Testing
         }
     }
 
+    @Test func `Two backups into one file do not get into each other's way`() async throws {
+        try await withDatabase { database in
+            let path = database.path + ".copy"
+            // As another process that makes one does it.
+            let lock = open(path + ".partial.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            #expect(flock(lock, LOCK_EX) == 0)
+            try Data("half".utf8).write(to: URL(filePath: path + ".partial"))
+            #expect(await thrownCode { try await database.backup(to: path) } == .busy)
+            #expect(try Data(contentsOf: URL(filePath: path + ".partial")) == Data("half".utf8))
+            // It ends without having cleaned up.
+            #expect(flock(lock, LOCK_UN) == 0)
+            close(lock)
+            try await database.backup(to: path)
+            let left = try FileManager.default.contentsOfDirectory(
+                atPath: URL(filePath: database.path).deletingLastPathComponent().path())
+            #expect(left.filter { $0.contains("partial") } == [])
+        }
+    }
+
     @Test func `A backup that is cancelled leaves nothing`() async throws {
         try await withDatabase { database in
             var jots = (0..<5000).map { Jot("note \($0) " + String(repeating: "x", count: 500)) }

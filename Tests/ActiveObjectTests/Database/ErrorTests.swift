@@ -65,12 +65,18 @@ import Testing
         Case("SELECT zeroblob(2000000000)", .outOfRange, says: "longer than SQLite takes"),
         Case("SELECT abs(-9223372036854775808)", .badSQL, says: "integer overflow"),
         Case("SELECT load_extension('secret')", .badSQL, says: "not authorized"),
+        Case("SELECT 1 WHERE 1 'secret'", .badSQL, says: "near \"…\": syntax error"),
+        Case("SELECT 1 WHERE a = 'secret", .badSQL, says: "unrecognized token"),
+        Case("SELECT 1 WHERE 1 4secret", .badSQL, says: "unrecognized token"),
+        Case("SELECT json_extract('{}', 'secret')", .badSQL, says: "'…'"),
+        Case("PRAGMA foreign_keys = 0", .badSQL, says: "not authorized"),
+        Case("PRAGMA synchronous = 0", .badSQL, says: "not authorized"),
     ]
 
     @Test(arguments: cases) func `What SQLite says becomes a code, a place and a reason`(one: Case) throws {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         try connection.run(Self.schema)
-        try connection.run("PRAGMA foreign_keys = 1")
+        try connection.control("PRAGMA foreign_keys = 1")
         let error = #expect(throws: ActiveObjectError.self) { try connection.texts(of: one.sql) }
         #expect(error?.code == one.code, "\(error?.message ?? "")")
         #expect(error?.table == one.table)
@@ -115,6 +121,39 @@ import Testing
         ("SELECT \"open", "SELECT \"open\""),
     ]) func `SQL is shown without the values in it`(sql: String, shown: String) {
         #expect(sql.shownSQL == shown)
+    }
+
+    @Test func `A value that cannot be read is an error of the statement, without the value`() throws {
+        let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
+        let sql = "SELECT CAST(x'737eff' AS TEXT), 'secret'"
+        let text = #expect(throws: ActiveObjectError.self) {
+            try connection.withStatement(sql) { statement in
+                _ = try statement.step()
+                return try statement.text(0)
+            }
+        }
+        #expect(text?.code == .typeMismatch && text?.message.contains("not UTF-8") == true)
+        let number = #expect(throws: ActiveObjectError.self) {
+            try connection.withStatement(sql) { statement in
+                _ = try statement.step()
+                return try statement.integer(1)
+            }
+        }
+        #expect(number?.code == .typeMismatch && number?.message.contains("secret") == false)
+    }
+
+    private struct Careless: ActiveRecord {
+        var objectId: Int64?
+        static func sql(for operation: RecordOperation, standard: String) -> String {
+            operation == .find ? "SELECT objectId FROM carelesses" : standard
+        }
+    }
+
+    @Test func `An override that takes no key is told so`() async throws {
+        try await withDatabase { database in
+            let error = await failure { _ = try await Careless.find(1, in: database) }
+            #expect(error?.code == .badSQL && error?.message.contains("?1") == true)
+        }
     }
 
     @Test func `Long SQL is shown in part`() {

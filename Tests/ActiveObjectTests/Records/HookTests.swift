@@ -1,5 +1,6 @@
-import ActiveObject
 import Testing
+
+@testable import ActiveObject
 
 /// Writes down what happens to it, through the transaction that it happens in.
 private struct Entry: ActiveRecord, Equatable {
@@ -9,7 +10,7 @@ private struct Entry: ActiveRecord, Equatable {
 
 private struct Refused: Error {}
 
-private struct Page: HookedRecord, Equatable {
+private struct Page: ActiveRecord, Equatable {
     var objectId: Int64?
     var title: String
     /// Which hook throws.
@@ -59,7 +60,81 @@ private struct Page: HookedRecord, Equatable {
     }
 }
 
+/// Has one hook, which counts how often it was called for each record.
+private struct Counted: ActiveRecord, Equatable {
+    var objectId: Int64?
+    var count = 0
+
+    mutating func willSave(in transaction: Transaction) throws { count += 1 }
+}
+
+/// Its hooks come from a protocol of the program's own.
+private protocol Noting: ActiveRecord {}
+extension Noting {
+    mutating func didSave(in transaction: Transaction) throws {
+        var entry = Entry(text: "did save")
+        try entry.save(in: transaction)
+    }
+    func willRemove(in transaction: Transaction) throws {
+        var entry = Entry(text: "will remove")
+        try entry.save(in: transaction)
+    }
+}
+private struct Noted: Noting, Equatable {
+    var objectId: Int64?
+}
+
+/// Has none.
+private struct Bare: ActiveRecord, Equatable {
+    var objectId: Int64?
+    var name: String
+    static var indexes: [Index<Bare>] { [.unique(\.name)] }
+}
+
 @Suite struct HookTests {
+    @Test func `A type with one hook has it called each time`() async throws {
+        try await withDatabase { database in
+            var records = [Counted(), Counted(), Counted()]
+            try await records.saveAll(in: database)
+            try await records.saveAll(in: database)
+            try await records[0].save(in: database)
+            #expect(records.map(\.count) == [3, 2, 2])
+            #expect(try await Counted.findAll(in: database) == records)
+        }
+    }
+
+    @Test func `A hook may come from a protocol`() async throws {
+        try await withDatabase { database in
+            var records = [Noted(), Noted()]
+            try await records.saveAll(in: database)
+            try await records.removeAll(in: database)
+            let notes = try await entries(in: database)
+            #expect(notes == ["did save", "did save", "will remove", "will remove"])
+        }
+    }
+
+    @Test func `That a type has no hooks is found out with its first record`() async throws {
+        try await withDatabase { database in
+            let plan = try Tables.table(of: Bare.self).saving
+            #expect(!plan.isPlain)
+            // The first array of the type: its first record is saved in one way, the others in another.
+            let refused = await failure {
+                var records = ["a", "b", "c", "b"].map { Bare(name: $0) }
+                try await records.saveAll(in: database)
+            }
+            #expect(refused?.code == .notUnique && refused?.index == 3)
+            #expect(plan.isPlain)
+            let none = try await Bare.findAll(in: database)
+            #expect(none.isEmpty)
+
+            var records = ["a", "b", "c"].map { Bare(name: $0) }
+            try await records.saveAll(in: database)
+            #expect(records.map(\.objectId) == [1, 2, 3])
+            try await records.removeAll(in: database)
+            #expect(plan.absentHooks.contain(.ofRemoving))
+        }
+    }
+
     private func entries(in database: Database) async throws -> [String] {
         try await Entry.findAll(in: database).map(\.text)
     }

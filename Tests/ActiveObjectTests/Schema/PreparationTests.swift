@@ -274,6 +274,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        "CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT UNIQUE ON CONFLICT IGNORE, nick, age INT, income)",
+        """
+        CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT, nick, age INT, income);
+        CREATE TRIGGER once BEFORE INSERT ON persons WHEN EXISTS (SELECT 1 FROM persons WHERE name = NEW.name)
+        BEGIN SELECT RAISE(IGNORE); END
+        """,
+    ]) func `What the file ignores gets no other row's number`(made: String) async throws {
+        try await withFile([made]) { database in
+            let ids = try await database.write { transaction in
+                var people = ["Joe", "Ann", "Joe"].map { Plain(name: $0, age: 1, income: 1) }
+                try people.saveAll(in: transaction)
+                var one = Plain(name: "Ann", age: 1, income: 1)
+                try one.save(in: transaction)
+                var other = Plain(name: "Ann", age: 1, income: 1)
+                try other.insert(in: transaction)
+                var third = Plain(objectId: 7, name: "Ann", age: 1, income: 1)
+                try third.insert(in: transaction)
+                return (people + [one, other, third]).map(\.objectId)
+            }
+            #expect(ids == [1, 2, nil, nil, nil, nil])
+        }
+    }
+
     @Test func `Reading only changes nothing`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"

@@ -1,0 +1,35 @@
+import PushThread
+
+/// Which databases are open, by the names that records use.
+enum OpenDatabases {
+    private static let databases = Locked<[String: Database]>([:])
+
+    static func check(isFree name: String) throws(ActiveObjectError) {
+        if databases.withLock({ $0[name] != nil }) { throw isOpenAlready(name) }
+    }
+
+    static func add(_ database: Database, as name: String) throws(ActiveObjectError) {
+        let isFree = databases.withLock { databases in
+            guard databases[name] == nil else { return false }
+            databases[name] = database
+            return true
+        }
+        guard isFree else { throw isOpenAlready(name) }
+    }
+
+    private static func isOpenAlready(_ name: String) -> ActiveObjectError {
+        ActiveObjectError(
+            .cannotOpen, "a database named \(name) is open already: close it first, or give this one another name")
+    }
+
+    static func remove(_ database: Database) {
+        databases.withLock { databases in databases = databases.filter { $0.value !== database } }
+    }
+
+    static func named(_ name: String) throws(ActiveObjectError) -> Database {
+        guard let database = databases.withLock({ $0[name] }) else {
+            throw ActiveObjectError(.notOpen, "no database named \(name) is open: call Database.open first")
+        }
+        return database
+    }
+}
