@@ -62,10 +62,14 @@ extension Table {
         do throws(RowLayout.Fault) {
             try unsafe layout.read(statement, firstColumn: firstColumn, into: record)
         } catch {
-            throw self.error(
-                error.fault, in: fields[error.column],
-                found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: error.column)))
+            throw self.error(error, in: statement, firstColumn: firstColumn)
         }
+    }
+
+    private func error(_ fault: RowLayout.Fault, in statement: Statement, firstColumn: Int32 = 0) -> ActiveObjectError {
+        error(
+            fault.fault, in: fields[fault.column],
+            found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: fault.column)))
     }
 
     /// The record of a row.
@@ -79,11 +83,17 @@ extension Table {
     /// All rows that a statement gives.
     func records(_ statement: Statement) throws(ActiveObjectError) -> [Record] {
         var blocks = RecordBlocks<Record>()
-        while try statement.step() {
-            try unsafe read(statement, into: blocks.nextSlot())
-            blocks.keep()
+        // A block at a time: what knows the type is not asked for each row.
+        while true {
+            let filled = try unsafe layout.fill(
+                blocks.lastBlock(), stride: MemoryLayout<Record>.stride, count: &blocks.countInLast,
+                limit: RecordBlocks<Record>.blockSize, from: statement)
+            switch filled {
+            case .isFull: continue
+            case .isDone: return blocks.takeAll()
+            case .stopped(let fault): throw error(fault, in: statement)
+            }
         }
-        return blocks.takeAll()
     }
 }
 
@@ -94,9 +104,9 @@ private struct RecordBlocks<Record>: ~Copyable {
     private var full: [UnsafeMutablePointer<Record>] = unsafe []
     private var last: UnsafeMutablePointer<Record>
     /// How many slots of the last block hold a record.
-    private var countInLast = 0
+    var countInLast = 0
 
-    private static var blockSize: Int { 256 }
+    static var blockSize: Int { 256 }
 
     init() {
         unsafe last = .allocate(capacity: Self.blockSize)
@@ -111,18 +121,14 @@ private struct RecordBlocks<Record>: ~Copyable {
         unsafe last.deallocate()
     }
 
-    /// Memory for one record behind the last one. It counts as a record from `keep` on.
-    mutating func nextSlot() -> UnsafeMutableRawPointer {
+    /// A block with room for another record: a new one if the last one is full.
+    mutating func lastBlock() -> UnsafeMutableRawPointer {
         if countInLast == Self.blockSize {
             unsafe full.append(last)
             unsafe last = .allocate(capacity: Self.blockSize)
             countInLast = 0
         }
-        return unsafe UnsafeMutableRawPointer(last + countInLast)
-    }
-
-    mutating func keep() {
-        countInLast += 1
+        return unsafe UnsafeMutableRawPointer(last)
     }
 
     mutating func takeAll() -> [Record] {

@@ -16,6 +16,8 @@ final class Statement {
     private let arena = UnsafeMutableRawPointer.allocate(byteCount: Statement.arenaSize, alignment: 1)
     private var arenaUsed = 0
     private static let arenaSize = 2048
+    /// What short texts stood for in its rows and parameters.
+    let knownTexts = KnownTexts()
     var isLent = false
     var lastUse: UInt64 = 0
 
@@ -194,6 +196,16 @@ final class Statement {
         } catch {
             throw .notUTF8
         }
+    }
+
+    /// A text of a few bytes, without a `String` for it. Nil: it is longer, or no text.
+    @inline(__always)
+    func shortText(_ index: Int32) -> ShortText? {
+        let value = unsafe sqlite3_column_value(handle, index)
+        guard unsafe sqlite3_value_type(value) == SQLITE_TEXT, let bytes = unsafe sqlite3_value_text(value) else {
+            return nil
+        }
+        return unsafe ShortText(UnsafeRawPointer(bytes), count: Int(sqlite3_value_bytes(value)))
     }
 
     @inline(never)
