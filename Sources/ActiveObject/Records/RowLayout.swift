@@ -3,8 +3,9 @@
 /// Generic code that is compiled once for all types asks the runtime for metadata and keeps counting references; over
 /// ten columns that cost more than SQLite. What is here knows offsets and codecs only.
 struct RowLayout {
-    private struct Slot {
+    struct Slot {
         let offset: Int
+        let kind: ColumnKind
         let codec: any ColumnCodec.Type
         let type: Any.Type
     }
@@ -22,7 +23,10 @@ struct RowLayout {
         columns: [(offset: Int, type: Any.Type, codec: any ColumnCodec.Type)],
         empty: [(offset: Int, type: any ExpressibleByNilLiteral.Type)]
     ) {
-        slots = ContiguousArray(columns.map { Slot(offset: $0.offset, codec: $0.codec, type: $0.type) })
+        slots = ContiguousArray(
+            columns.map {
+                Slot(offset: $0.offset, kind: ColumnKind(of: $0.codec), codec: $0.codec, type: $0.type)
+            })
         self.empty = ContiguousArray(empty.map { EmptySlot(offset: $0.offset, type: $0.type) })
     }
 
@@ -34,16 +38,16 @@ struct RowLayout {
 
     /// Binds the columns from `first` on, as parameters from 1 on, straight from the record's memory.
     func bind(_ record: UnsafeRawPointer, from first: Int, to statement: Statement) throws(Fault) {
+        let slots = self.slots.span
         var column = first
-        while column < slots.count {
-            do throws(ColumnFault) {
-                try unsafe slots[column].codec.bind(
-                    from: record + slots[column].offset, to: statement,
-                    at: Int32(truncatingIfNeeded: column &- first &+ 1))
-            } catch {
-                throw Fault(column: column, fault: error)
+        do throws(ColumnFault) {
+            while column < slots.count {
+                try unsafe slots[column].bind(
+                    record, to: statement, at: Int32(truncatingIfNeeded: column &- first &+ 1))
+                column &+= 1
             }
-            column &+= 1
+        } catch {
+            throw Fault(column: column, fault: error)
         }
     }
 
@@ -80,18 +84,43 @@ struct RowLayout {
     func read(
         _ statement: Statement, firstColumn: Int32, into record: UnsafeMutableRawPointer
     ) throws(Fault) {
+        let slots = self.slots.span
         var column = 0
-        while column < slots.count {
-            do throws(ColumnFault) {
-                try unsafe slots[column].codec.read(
-                    statement, firstColumn &+ Int32(truncatingIfNeeded: column), into: record + slots[column].offset)
-            } catch {
-                for slot in slots[..<column] { unsafe deinitialize(slot.type, at: record + slot.offset) }
-                throw Fault(column: column, fault: error)
+        do throws(ColumnFault) {
+            while column < slots.count {
+                try unsafe slots[column].read(
+                    statement, firstColumn &+ Int32(truncatingIfNeeded: column), into: record)
+                column &+= 1
             }
-            column &+= 1
+        } catch {
+            unsafe takeDown(record, before: column)
+            throw Fault(column: column, fault: error)
         }
-        for slot in empty { unsafe initializeToNil(slot.type, at: record + slot.offset) }
+        if !empty.isEmpty { unsafe empties(record) }
+    }
+
+    enum Filled {
+        case isFull, isDone
+        /// The row behind the last record cannot be read.
+        case stopped(Fault)
+    }
+
+    /// Builds records one behind the other from the rows that come next, until `limit` of them are there.
+    ///
+    /// - Parameter count: how many are there, also if it throws.
+    func fill(
+        _ memory: UnsafeMutableRawPointer, stride: Int, count: inout Int, limit: Int, from statement: Statement
+    ) throws(ActiveObjectError) -> Filled {
+        while count < limit {
+            guard try statement.step() else { return .isDone }
+            do throws(Fault) {
+                try unsafe read(statement, firstColumn: 0, into: memory + count &* stride)
+            } catch {
+                return .stopped(error)
+            }
+            count &+= 1
+        }
+        return .isFull
     }
 
     /// The same from columns that stand in another order: `columns` says where each is.
@@ -100,12 +129,22 @@ struct RowLayout {
     ) throws(Fault) {
         for (column, slot) in slots.enumerated() {
             do throws(ColumnFault) {
-                try unsafe slot.codec.read(statement, columns[column], into: record + slot.offset)
+                try unsafe slot.read(statement, columns[column], into: record)
             } catch {
-                for slot in slots[..<column] { unsafe deinitialize(slot.type, at: record + slot.offset) }
+                unsafe takeDown(record, before: column)
                 throw Fault(column: column, fault: error)
             }
         }
+        if !empty.isEmpty { unsafe empties(record) }
+    }
+
+    @inline(never)
+    private func takeDown(_ record: UnsafeMutableRawPointer, before column: Int) {
+        for slot in slots[..<column] { unsafe deinitialize(slot.type, at: record + slot.offset) }
+    }
+
+    @inline(never)
+    private func empties(_ record: UnsafeMutableRawPointer) {
         for slot in empty { unsafe initializeToNil(slot.type, at: record + slot.offset) }
     }
 }
@@ -125,7 +164,7 @@ private func copy<Value: ExpressibleByNilLiteral>(
 }
 
 extension ColumnCodec {
-    fileprivate static func stored(from property: UnsafeRawPointer) throws(ColumnFault) -> SQLValue {
+    static func stored(from property: UnsafeRawPointer) throws(ColumnFault) -> SQLValue {
         try stored(unsafe property.assumingMemoryBound(to: Value.self).pointee)
     }
 }

@@ -62,10 +62,14 @@ extension Table {
         do throws(RowLayout.Fault) {
             try unsafe layout.read(statement, firstColumn: firstColumn, into: record)
         } catch {
-            throw self.error(
-                error.fault, in: fields[error.column],
-                found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: error.column)))
+            throw self.error(error, in: statement, firstColumn: firstColumn)
         }
+    }
+
+    private func error(_ fault: RowLayout.Fault, in statement: Statement, firstColumn: Int32 = 0) -> ActiveObjectError {
+        error(
+            fault.fault, in: fields[fault.column],
+            found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: fault.column)))
     }
 
     /// The record of a row.
@@ -81,14 +85,21 @@ extension Table {
     /// - Parameter isAtRow: whether the statement stands at its first row already.
     func records(_ statement: Statement, isAtRow: Bool = false) throws(ActiveObjectError) -> [Record] {
         var blocks = RecordBlocks<Record>()
-        var hasRow = isAtRow
-        if !isAtRow { hasRow = try statement.step() }
-        while hasRow {
-            try unsafe read(statement, into: blocks.nextSlot())
-            blocks.keep()
-            hasRow = try statement.step()
+        if isAtRow {
+            try unsafe read(statement, into: blocks.lastBlock())
+            blocks.countInLast = 1
         }
-        return blocks.takeAll()
+        // A block at a time: what knows the type is not asked for each row.
+        while true {
+            let filled = try unsafe layout.fill(
+                blocks.lastBlock(), stride: MemoryLayout<Record>.stride, count: &blocks.countInLast,
+                limit: RecordBlocks<Record>.blockSize, from: statement)
+            switch filled {
+            case .isFull: continue
+            case .isDone: return blocks.takeAll()
+            case .stopped(let fault): throw error(fault, in: statement)
+            }
+        }
     }
 }
 
@@ -99,9 +110,9 @@ private struct RecordBlocks<Record>: ~Copyable {
     private var full: [UnsafeMutablePointer<Record>] = unsafe []
     private var last: UnsafeMutablePointer<Record>
     /// How many slots of the last block hold a record.
-    private var countInLast = 0
+    var countInLast = 0
 
-    private static var blockSize: Int { 256 }
+    static var blockSize: Int { 256 }
 
     init() {
         unsafe last = .allocate(capacity: Self.blockSize)
@@ -116,18 +127,14 @@ private struct RecordBlocks<Record>: ~Copyable {
         unsafe last.deallocate()
     }
 
-    /// Memory for one record behind the last one. It counts as a record from `keep` on.
-    mutating func nextSlot() -> UnsafeMutableRawPointer {
+    /// A block with room for another record: a new one if the last one is full.
+    mutating func lastBlock() -> UnsafeMutableRawPointer {
         if countInLast == Self.blockSize {
             unsafe full.append(last)
             unsafe last = .allocate(capacity: Self.blockSize)
             countInLast = 0
         }
-        return unsafe UnsafeMutableRawPointer(last + countInLast)
-    }
-
-    mutating func keep() {
-        countInLast += 1
+        return unsafe UnsafeMutableRawPointer(last)
     }
 
     mutating func takeAll() -> [Record] {

@@ -16,6 +16,8 @@ final class Statement {
     private let arena = UnsafeMutableRawPointer.allocate(byteCount: Statement.arenaSize, alignment: 1)
     private var arenaUsed = 0
     private static let arenaSize = 2048
+    /// What short texts stood for in its rows and parameters.
+    let knownTexts = KnownTexts()
     var isLent = false
     var lastUse: UInt64 = 0
 
@@ -34,26 +36,35 @@ final class Statement {
 
     // MARK: Parameters
 
+    @inline(__always)
     func bind(_ value: Int64, at index: Int32) throws(ColumnFault) {
         try check(unsafe sqlite3_bind_int64(handle, index, value))
     }
 
     /// Not a number is NULL to SQLite, which would be another value than the one that was given.
+    @inline(__always)
     func bind(_ value: Double, at index: Int32) throws(ColumnFault) {
         guard !value.isNaN else { throw .notANumber }
         try check(unsafe sqlite3_bind_double(handle, index, value))
     }
 
     func bind(_ value: String, at index: Int32) throws(ColumnFault) {
-        var value = value
-        let code = value.withUTF8 { text in
-            let text = UnsafeRawBufferPointer(text)
-            if let kept = unsafe keep(text) {
-                return unsafe CSQLite_bind_kept_text(handle, index, kept, Int64(text.count))
-            }
-            return unsafe CSQLite_bind_text(handle, index, text.baseAddress, Int64(text.count))
+        // Nil, and a copy, only if its bytes are somewhere else than in Swift's own memory.
+        var code = unsafe value.utf8.withContiguousStorageIfAvailable { unsafe bind(text: $0, at: index) }
+        if code == nil {
+            var value = value
+            code = value.withUTF8 { unsafe bind(text: $0, at: index) }
         }
-        try check(code)
+        try check(code ?? SQLITE_NOMEM)
+    }
+
+    @inline(__always)
+    private func bind(text: UnsafeBufferPointer<UInt8>, at index: Int32) -> Int32 {
+        let text = UnsafeRawBufferPointer(text)
+        if let kept = unsafe keep(text) {
+            return unsafe CSQLite_bind_kept_text(handle, index, kept, Int64(text.count))
+        }
+        return unsafe CSQLite_bind_text(handle, index, text.baseAddress, Int64(text.count))
     }
 
     func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(ColumnFault) {
@@ -147,42 +158,75 @@ final class Statement {
         unsafe sqlite3_column_type(handle, index) == SQLITE_NULL
     }
 
+    // The value first, and then what it is: one guarded call for a column where each question to the statement is one.
+    // SQLite calls such a value unprotected, as no lock is held for it. A connection that was opened without one
+    // (SQLITE_OPEN_NOMUTEX) and is used by one thread at a time has none to hold.
+
     @inline(__always)
     func integer(_ index: Int32) throws(ColumnFault) -> Int64 {
-        guard unsafe sqlite3_column_type(handle, index) == SQLITE_INTEGER else {
-            throw .found(valueClass(index), wanted: .integer)
-        }
-        return unsafe sqlite3_column_int64(handle, index)
+        let value = unsafe sqlite3_column_value(handle, index)
+        guard unsafe sqlite3_value_type(value) == SQLITE_INTEGER else { throw mismatch(index, wanted: .integer) }
+        return unsafe sqlite3_value_int64(value)
+    }
+
+    @inline(__always)
+    func optionalInteger(_ index: Int32) throws(ColumnFault) -> Int64? {
+        let value = unsafe sqlite3_column_value(handle, index)
+        let type = unsafe sqlite3_value_type(value)
+        if type == SQLITE_INTEGER { return unsafe sqlite3_value_int64(value) }
+        guard type == SQLITE_NULL else { throw mismatch(index, wanted: .integer) }
+        return nil
     }
 
     @inline(__always)
     func real(_ index: Int32) throws(ColumnFault) -> Double {
-        let type = unsafe sqlite3_column_type(handle, index)
-        guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else {
-            throw .found(valueClass(index), wanted: .real)
-        }
-        return unsafe sqlite3_column_double(handle, index)
+        let value = unsafe sqlite3_column_value(handle, index)
+        let type = unsafe sqlite3_value_type(value)
+        guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else { throw mismatch(index, wanted: .real) }
+        return unsafe sqlite3_value_double(value)
     }
 
-    @inline(__always)
     func text(_ index: Int32) throws(ColumnFault) -> String {
-        guard unsafe sqlite3_column_type(handle, index) == SQLITE_TEXT else {
-            throw .found(valueClass(index), wanted: .text)
-        }
+        let value = unsafe sqlite3_column_value(handle, index)
+        guard unsafe sqlite3_value_type(value) == SQLITE_TEXT else { throw mismatch(index, wanted: .text) }
         // The text first, then its length: the other way round the length could be that of another encoding.
-        guard let bytes = unsafe sqlite3_column_text(handle, index) else { throw .sqlite(SQLITE_NOMEM) }
-        let count = unsafe Int(sqlite3_column_bytes(handle, index))
-        guard let text = unsafe String(validating: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
-        else { throw .notUTF8 }
-        return text
+        guard let bytes = unsafe sqlite3_value_text(value) else { throw outOfMemory(index) }
+        let count = unsafe Int(sqlite3_value_bytes(value))
+        // What `String(validating:as:)` says too, but that one asks the runtime for its types in each call.
+        do {
+            let text = unsafe UnsafeBufferPointer(start: bytes, count: count)
+            return String(copying: try unsafe UTF8Span(validating: text.span))
+        } catch {
+            throw .notUTF8
+        }
+    }
+
+    /// A text of a few bytes, without a `String` for it. Nil: it is longer, or no text.
+    @inline(__always)
+    func shortText(_ index: Int32) -> ShortText? {
+        let value = unsafe sqlite3_column_value(handle, index)
+        guard unsafe sqlite3_value_type(value) == SQLITE_TEXT, let bytes = unsafe sqlite3_value_text(value) else {
+            return nil
+        }
+        return unsafe ShortText(UnsafeRawPointer(bytes), count: Int(sqlite3_value_bytes(value)))
+    }
+
+    @inline(never)
+    private func mismatch(_ index: Int32, wanted: ValueClass) -> ColumnFault {
+        .found(valueClass(index), wanted: wanted)
+    }
+
+    /// Asked through the statement, SQLite gets over it: of a bare value it would remember that memory was short.
+    @inline(never)
+    private func outOfMemory(_ index: Int32) -> ColumnFault {
+        _ = unsafe sqlite3_column_text(handle, index)
+        return .sqlite(SQLITE_NOMEM)
     }
 
     /// The bytes of a blob, while the row lasts.
     @inline(__always)
     func withBlob<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> Result) throws(ColumnFault) -> Result {
-        guard unsafe sqlite3_column_type(handle, index) == SQLITE_BLOB else {
-            throw .found(valueClass(index), wanted: .blob)
-        }
+        guard unsafe sqlite3_column_type(handle, index) == SQLITE_BLOB else { throw mismatch(index, wanted: .blob) }
         let bytes = unsafe sqlite3_column_blob(handle, index)
         let count = unsafe Int(sqlite3_column_bytes(handle, index))
         return unsafe body(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))

@@ -27,10 +27,12 @@ extension ColumnCodec {
     static var neverLooksNumeric: Bool { false }
     static var isDate: Bool { false }
 
+    @inline(__always)
     static func bind(from property: UnsafeRawPointer, to statement: Statement, at index: Int32) throws(ColumnFault) {
         try bind(unsafe property.assumingMemoryBound(to: Value.self).pointee, to: statement, at: index)
     }
 
+    @inline(__always)
     static func read(
         _ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer
     ) throws(ColumnFault) {

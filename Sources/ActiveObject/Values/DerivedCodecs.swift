@@ -54,7 +54,14 @@ enum RawCodec<Value: RawRepresentable, Raw: ColumnCodec>: ColumnCodec {
 // The two kinds of enums that nearly all are. What `RawCodec` would do for them, but each asks the runtime for its types
 // as seldom as can be: an enum among ten columns cost a third of the row.
 
-enum RawTextCodec<Value: RawRepresentable<String>>: ColumnCodec {
+/// Over texts each of which stands for one value.
+protocol TextCodec: ColumnCodec {
+    /// Whether a value is one byte and nothing else, as that of an enum is: who knows the text can keep the byte.
+    static var isOneByte: Bool { get }
+}
+
+enum RawTextCodec<Value: RawRepresentable<String>>: TextCodec {
+    static var isOneByte: Bool { _isPOD(Value.self) && MemoryLayout<Value>.size == 1 }
     static var valueClass: ValueClass { .text }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault) {

@@ -35,7 +35,14 @@ extension OptionalBuiltInCodec {
 }
 
 /// Every record has this one: its `objectId`.
-enum OptionalInt64: OptionalBuiltInCodec { typealias Wrapped = Int64 }
+enum OptionalInt64: OptionalBuiltInCodec {
+    typealias Wrapped = Int64
+
+    @inline(__always)
+    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Int64? {
+        try statement.optionalInteger(index)
+    }
+}
 private enum OptionalInt: OptionalBuiltInCodec { typealias Wrapped = Int }
 private enum OptionalInt8: OptionalBuiltInCodec { typealias Wrapped = Int8 }
 private enum OptionalInt16: OptionalBuiltInCodec { typealias Wrapped = Int16 }

@@ -1,0 +1,112 @@
+/// A text of at most 15 bytes, as numbers that no other text has.
+struct ShortText: Hashable {
+    private let start: UInt64
+    private let end: UInt64
+    private let count: UInt8
+
+    /// Nil: it is longer.
+    @unsafe
+    @inline(__always)
+    init?(_ bytes: UnsafeRawPointer, count: Int) {
+        // From both ends, the middle twice if need be: no loop over bytes.
+        switch count {
+        case 8...15:
+            start = unsafe bytes.loadUnaligned(as: UInt64.self)
+            end = unsafe bytes.loadUnaligned(fromByteOffset: count &- 8, as: UInt64.self)
+        case 4...7:
+            start = unsafe UInt64(bytes.loadUnaligned(as: UInt32.self))
+            end = unsafe UInt64(bytes.loadUnaligned(fromByteOffset: count &- 4, as: UInt32.self))
+        case 1...3:
+            start = unsafe UInt64(bytes.load(as: UInt8.self))
+            end =
+                unsafe UInt64(bytes.load(fromByteOffset: count / 2, as: UInt8.self)) << 8
+                | UInt64(bytes.load(fromByteOffset: count &- 1, as: UInt8.self))
+        case 0:
+            start = 0
+            end = 0
+        default: return nil
+        }
+        self.count = UInt8(truncatingIfNeeded: count)
+    }
+
+    /// Multiplied, so that each byte has a say in the upper bits.
+    @inline(__always)
+    fileprivate var hash: UInt64 {
+        (start ^ (end &* 0x9E37_79B9_7F4A_7C15) ^ UInt64(count)) &* 0xD6E8_FEB8_6659_FD93
+    }
+}
+
+/// The values of one byte that texts stood for, and the texts of such values, so that a row with an enum needs neither a
+/// new `String` nor the enum's own initialiser, which compares with one case after the other.
+///
+/// It forgets: what falls on the place of something else takes it.
+@safe
+final class KnownTexts {
+    private struct Entry {
+        var type: ObjectIdentifier?
+        var text: ShortText?
+        var value: UInt8
+
+        @inline(__always)
+        func holds(_ text: ShortText, as type: ObjectIdentifier) -> Bool {
+            self.type == type && self.text == text
+        }
+    }
+
+    private static let bits = 4
+    private static let count = 1 << bits
+    // Behind pointers, as nothing else of a class can be read without a check of who else writes it.
+    private let entries: UnsafeMutablePointer<Entry>
+    private let texts: UnsafeMutablePointer<(type: ObjectIdentifier?, value: UInt8, text: String)>
+
+    init() {
+        unsafe entries = .allocate(capacity: Self.count)
+        unsafe entries.initialize(repeating: Entry(type: nil, text: nil, value: 0), count: Self.count)
+        unsafe texts = .allocate(capacity: Self.count)
+        unsafe texts.initialize(repeating: (nil, 0, ""), count: Self.count)
+    }
+
+    deinit {
+        unsafe entries.deallocate()
+        unsafe texts.deinitialize(count: Self.count)
+        unsafe texts.deallocate()
+    }
+
+    @inline(__always)
+    func value(of text: ShortText, as type: ObjectIdentifier) -> UInt8? {
+        let place = Self.place(of: text)
+        if unsafe entries[place].holds(text, as: type) { return unsafe entries[place].value }
+        return unsafe entries[place ^ 1].holds(text, as: type) ? entries[place ^ 1].value : nil
+    }
+
+    /// Of two that share a place the older one moves aside.
+    @inline(never)
+    func keep(_ value: UInt8, of text: ShortText, as type: ObjectIdentifier) {
+        let place = Self.place(of: text)
+        unsafe entries[place ^ 1] = entries[place]
+        unsafe entries[place] = Entry(type: type, text: text, value: value)
+    }
+
+    @inline(__always)
+    private static func place(of text: ShortText) -> Int {
+        Int(truncatingIfNeeded: text.hash >> UInt64(64 - bits))
+    }
+
+    @inline(__always)
+    func text(of value: UInt8, as type: ObjectIdentifier) -> String? {
+        let place = Self.place(of: value, as: type)
+        guard unsafe texts[place].type == type, unsafe texts[place].value == value else { return nil }
+        return unsafe texts[place].text
+    }
+
+    @inline(never)
+    func keep(_ text: String, of value: UInt8, as type: ObjectIdentifier) {
+        unsafe texts[Self.place(of: value, as: type)] = (type, value, text)
+    }
+
+    /// Types lie at multiples of 16 at most.
+    @inline(__always)
+    private static func place(of value: UInt8, as type: ObjectIdentifier) -> Int {
+        Int(truncatingIfNeeded: UInt(value) ^ (UInt(bitPattern: type) >> 4)) & (count - 1)
+    }
+}
