@@ -35,7 +35,7 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
     var isNarrowedByList: Bool {
         switch self {
         case .condition(let condition): if case .isIn = condition.test { true } else { false }
-        case .chain(.and, let list): list.nodes.contains { $0.isNarrowedByList }
+        case .chain(.and, let list): list.hasList
         case .constant, .related, .chain, .not, .tooDeep: false
         }
     }
@@ -79,18 +79,22 @@ struct NodeList<Record: ActiveRecord>: Sendable {
     private let storage: Locked<Storage>
     private let count: Int
     let depth: Int
+    /// Whether one of them asks for one of some values.
+    let hasList: Bool
 
     init(_ nodes: [CriteriaNode<Record>]) {
         for node in nodes { node.seal() }
         storage = Locked(Storage(nodes: nodes))
         count = nodes.count
         depth = 1 + (nodes.map(\.depth).max() ?? 0)
+        hasList = nodes.contains(where: \.isNarrowedByList)
     }
 
-    private init(storage: Locked<Storage>, count: Int, depth: Int) {
+    private init(storage: Locked<Storage>, count: Int, depth: Int, hasList: Bool) {
         self.storage = storage
         self.count = count
         self.depth = depth
+        self.hasList = hasList
     }
 
     var nodes: [CriteriaNode<Record>] {
@@ -107,7 +111,8 @@ struct NodeList<Record: ActiveRecord>: Sendable {
         }
         guard isAdded else { return NodeList(nodes + more) }
         let depth = max(self.depth, 1 + (more.map(\.depth).max() ?? 0))
-        return NodeList(storage: storage, count: count + more.count, depth: depth)
+        let hasList = self.hasList || more.contains(where: \.isNarrowedByList)
+        return NodeList(storage: storage, count: count + more.count, depth: depth, hasList: hasList)
     }
 
     fileprivate func seal() {

@@ -8,8 +8,11 @@ extension ActiveRecord {
     /// try Device.upsertAll(devices, on: \.app, \.token, updating: .allBut(\.registeredAt), in: transaction)
     /// ```
     ///
-    /// It costs about half of what `upsertAll` of the array does, if the type has neither hooks nor rules, versions and
-    /// timestamps; with them the same.
+    /// It spares reading the rows back, some 5 us each, if the type has neither hooks nor rules, versions and timestamps;
+    /// with them it costs what `upsertAll` of the array does.
+    ///
+    /// A column that is overwritten has its indexes written anew, also with the value that it had: name in `updating`
+    /// only what changes.
     ///
     /// - Returns: how many rows were inserted or overwritten.
     @discardableResult
