@@ -83,6 +83,9 @@ import Testing
                 #expect(tags.values.joined().map(\.word) == ["islands"])
             }
 
+            let aboutIslands = try await Book.where(.has(Book.tags, where: \.word == "islands")).all(in: database)
+            #expect(aboutIslands.map(\.title) == ["The Summer Book"])
+
             try await Author.removeAll(in: database)
             let left = try await Book.countAll(in: database)
             #expect(left == 0)
