@@ -58,24 +58,23 @@ extension Array where Element: ActiveRecord {
 /// of its update always, if anything is overwritten.
 public struct UpsertColumns<Record>: Hashable {
     enum Choice: Hashable {
-        case only([PartialKeyPath<Record>])
-        case allBut([PartialKeyPath<Record>])
-        case nothing
+        case only, allBut, nothing
     }
 
     let choice: Choice
+    let keyPaths: [PartialKeyPath<Record>]
 
     /// All but the key.
-    public static var all: UpsertColumns { UpsertColumns(choice: .allBut([])) }
+    public static var all: UpsertColumns { UpsertColumns(choice: .allBut, keyPaths: []) }
     /// A row that is there stays as it is, and the record becomes what is there; `didSave` is not called.
-    public static var nothing: UpsertColumns { UpsertColumns(choice: .nothing) }
+    public static var nothing: UpsertColumns { UpsertColumns(choice: .nothing, keyPaths: []) }
 
     public static func only(_ keyPaths: PartialKeyPath<Record>...) -> UpsertColumns {
-        UpsertColumns(choice: .only(keyPaths))
+        UpsertColumns(choice: .only, keyPaths: keyPaths)
     }
 
     /// All but the key and these.
     public static func allBut(_ keyPaths: PartialKeyPath<Record>...) -> UpsertColumns {
-        UpsertColumns(choice: .allBut(keyPaths))
+        UpsertColumns(choice: .allBut, keyPaths: keyPaths)
     }
 }

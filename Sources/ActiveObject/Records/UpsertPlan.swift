@@ -71,10 +71,10 @@ extension Table {
         let chosen: [Int]
         switch columns.choice {
         case .nothing: return nil
-        case .only(let keyPaths):
-            chosen = try numbers(keyPaths) + [saving.managed.updated?.column].compactMap { $0 }
-        case .allBut(let keyPaths):
-            let left = try numbers(keyPaths) + key
+        case .only:
+            chosen = try numbers(columns.keyPaths) + [saving.managed.updated?.column].compactMap { $0 }
+        case .allBut:
+            let left = try numbers(columns.keyPaths) + key
             chosen = fields.indices.filter { !left.contains($0) || $0 == saving.managed.updated?.column }
         }
         let never = [0, saving.managed.created?.column, saving.managed.version?.column]
