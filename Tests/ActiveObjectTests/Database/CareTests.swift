@@ -84,15 +84,20 @@ import Testing
                 _ = try await last?.task.value
                 return count
             }
-            var largest = 0
-            for number in 0..<1000 {
-                var note = Jot("note \(number)")
+            // The log begins anew as often as one likes. How far it gets until then is the machine's affair: a commit waits
+            // for readers only so long.
+            var (restarts, commits, pages) = (0, 0, 0)
+            while restarts < 5, commits < 20_000 {
+                var note = Jot("note \(commits)")
                 try await note.save(in: database)
-                largest = max(largest, logSize(database.path))
+                let now = try await database.inspect { $0.callbacks.logPages }
+                if now < pages { restarts += 1 }
+                pages = now
+                commits += 1
             }
             isOver.withLock { $0 = true }
-            #expect(try await turnover.value > 10)
-            #expect(largest < 300 * 4120, "\(largest / 4120) pages")
+            #expect(try await turnover.value > 0)
+            #expect(restarts == 5, "\(commits) commits, \(pages) pages")
         }
     }
 
