@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Who is cancelled while another program holds the file does not wait for it`()
+    @Test(.timeLimit(.minutes(10))) func `Who is cancelled while another program holds the file does not wait for it`()
         async throws
     {
         try await withFolder { folder in

@@ -25,7 +25,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
 }
 
 @Suite struct DeviceRegistryTests {
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func `A hundred thousand devices register, and register again`() async throws {
         try await withDatabase { database in
             let count = 100_000
