@@ -94,58 +94,23 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
 extension HasMany {
     // The same in transactions of their own.
 
-    public func add(_ target: inout Target, to record: Record, in database: Database? = nil)
-        async throws
-    {
-        let before = target
-        target = try await (database ?? Record.database()).write { transaction in
-            var target = before
-            try add(&target, to: record, in: transaction)
-            return target
-        }
+    public func add(_ target: inout Target, to record: Record, in database: Database? = nil) async throws {
+        try await target.write(to: database ?? Record.database()) { try add(&$0, to: record, in: $1) }
     }
 
-    public func add(_ targets: inout [Target], to record: Record, in database: Database? = nil)
-        async throws
-    {
-        let before = targets
-        targets = try await (database ?? Record.database()).write { transaction in
-            var targets = before
-            try add(&targets, to: record, in: transaction)
-            return targets
-        }
+    public func add(_ targets: inout [Target], to record: Record, in database: Database? = nil) async throws {
+        try await targets.write(to: database ?? Record.database()) { try add(&$0, to: record, in: $1) }
     }
 
-    public func remove(_ target: inout Target, from record: Record, in database: Database? = nil)
-        async throws
-    {
-        let before = target
-        target = try await (database ?? Record.database()).write { transaction in
-            var target = before
-            try remove(&target, from: record, in: transaction)
-            return target
-        }
+    public func remove(_ target: inout Target, from record: Record, in database: Database? = nil) async throws {
+        try await target.write(to: database ?? Record.database()) { try remove(&$0, from: record, in: $1) }
     }
 
-    public func remove(_ targets: inout [Target], from record: Record, in database: Database? = nil)
-        async throws
-    {
-        let before = targets
-        targets = try await (database ?? Record.database()).write { transaction in
-            var targets = before
-            try remove(&targets, from: record, in: transaction)
-            return targets
-        }
+    public func remove(_ targets: inout [Target], from record: Record, in database: Database? = nil) async throws {
+        try await targets.write(to: database ?? Record.database()) { try remove(&$0, from: record, in: $1) }
     }
 
-    public func set(_ targets: inout [Target], of record: Record, in database: Database? = nil)
-        async throws
-    {
-        let before = targets
-        targets = try await (database ?? Record.database()).write { transaction in
-            var targets = before
-            try set(&targets, of: record, in: transaction)
-            return targets
-        }
+    public func set(_ targets: inout [Target], of record: Record, in database: Database? = nil) async throws {
+        try await targets.write(to: database ?? Record.database()) { try set(&$0, of: record, in: $1) }
     }
 }

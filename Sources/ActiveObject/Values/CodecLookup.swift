@@ -3,7 +3,6 @@ import FoundationEssentials
 /// The codec for a property's type: its own if it has a column type, else by what it conforms to. Nil if it is none of
 /// what a column can hold.
 func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
-    if type == Int64?.self { return OptionalInt64.self }
     if let optional = type as? any OptionalType.Type {
         // An optional of an optional has two kinds of nil, and a column has one.
         guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates), !wrapped.isOptional else {

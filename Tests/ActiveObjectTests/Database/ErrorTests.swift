@@ -151,7 +151,7 @@ import Testing
 
     @Test func `An override that takes no key is told so`() async throws {
         try await withDatabase { database in
-            let error = await failure { _ = try await Careless.find(1, in: database) }
+            let error = await thrownError { _ = try await Careless.find(1, in: database) }
             #expect(error?.code == .badSQL && error?.message.contains("?1") == true)
         }
     }

@@ -57,7 +57,7 @@ import Testing
                 #expect(none.isEmpty)
             } else {
                 // A transaction is not run twice; the next one finds the table.
-                let error = await failure { _ = try await Note(text: "lost").saved(in: database) }
+                let error = await thrownError { _ = try await Note(text: "lost").saved(in: database) }
                 #expect(error?.code == .badSQL)
                 let saved = try await Note(text: "kept").saved(in: database)
                 #expect(saved.objectId == 1)

@@ -80,17 +80,3 @@ final class Occasion: Sendable {
         }
     }
 }
-
-/// The code of the error that is thrown; nil if none is, or one of another kind.
-func thrownCode(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
-    await thrownError(body)?.code
-}
-
-func thrownError(_ body: () async throws -> Void) async -> ActiveObjectError? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return error as? ActiveObjectError
-    }
-}

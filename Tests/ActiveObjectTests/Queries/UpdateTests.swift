@@ -23,7 +23,9 @@ import Testing
         try await withDatabase { database in
             var tally = Tally(count: value)
             try await tally.save(in: database)
-            let error = await failure { try await Tally.query.update(.increment(\.count, by: amount), in: database) }
+            let error = await thrownError {
+                try await Tally.query.update(.increment(\.count, by: amount), in: database)
+            }
             let (sum, isTooLarge) = value.addingReportingOverflow(amount)
             let after = try await Tally.first(where: .all, in: database)
             #expect(error?.code == (isTooLarge ? .outOfRange : nil) && error?.column == (isTooLarge ? "count" : nil))
@@ -38,7 +40,9 @@ import Testing
         try await withDatabase { database in
             var tally = Tally(small: value)
             try await tally.save(in: database)
-            let error = await failure { try await Tally.query.update(.increment(\.small, by: amount), in: database) }
+            let error = await thrownError {
+                try await Tally.query.update(.increment(\.small, by: amount), in: database)
+            }
             let after = try await Tally.first(where: .all, in: database)
             #expect(error?.code == (sum == nil ? .outOfRange : nil))
             #expect(after?.small == (sum ?? value))
@@ -53,7 +57,7 @@ import Testing
             share REAL, changed REAL)
             """
         try await withFile([table, "INSERT INTO tallies VALUES (1, 0, 255, NULL, NULL)"]) { database in
-            let error = await failure { try await Tally.query.update(.increment(\.small), in: database) }
+            let error = await thrownError { try await Tally.query.update(.increment(\.small), in: database) }
             #expect(error?.code == .outOfRange && error?.column == "small")
             let after = try await Tally.findAll(in: database)
             #expect(after == [Tally(objectId: 1, small: 255)])
@@ -69,7 +73,7 @@ import Testing
                 [.set(\.changed, to: nil), .set(\.changed, to: nil)],
             ]
             for changes in twice {
-                let error = await failure { try await Tally.query.update(changes, in: database) }
+                let error = await thrownError { try await Tally.query.update(changes, in: database) }
                 #expect(error?.code == .badSQL && error?.table == "tallies" && error?.column != nil)
             }
             let count = try await Tally.query.update([.increment(\.count), .increment(\.small)], in: database)

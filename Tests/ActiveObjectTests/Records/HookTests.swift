@@ -118,7 +118,7 @@ private struct Bare: ActiveRecord, Equatable {
             let plan = try Tables.table(of: Bare.self).saving
             #expect(!plan.isPlain)
             // The first array of the type: its first record is saved in one way, the others in another.
-            let refused = await failure {
+            let refused = await thrownError {
                 var records = ["a", "b", "c", "b"].map { Bare(name: $0) }
                 try await records.saveAll(in: database)
             }

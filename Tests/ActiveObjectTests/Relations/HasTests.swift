@@ -124,7 +124,7 @@ import Testing
             }
             let count = try await Node.where(nested(4)).count(in: database)
             #expect(count == 0)
-            let error = await failure { _ = try await Node.where(nested(30)).count(in: database) }
+            let error = await thrownError { _ = try await Node.where(nested(30)).count(in: database) }
             #expect(error?.code == .badSQL)
             #expect(error?.message.contains("flatter") == true)
         }

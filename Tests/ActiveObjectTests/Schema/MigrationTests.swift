@@ -69,7 +69,7 @@ import Testing
             let throwing = Migration("throws") { _ in throw Stop() }
             for bad in [fails, throwing] {
                 let options = Self.options(Self.add("a"), bad, Self.add("c"))
-                let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
+                let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
                 #expect(error?.code == .badMigration)
                 #expect(error?.message.contains(bad.name) == true)
                 #expect(try look(into: path, "SELECT name FROM persons") == [["Joea"]])
@@ -93,7 +93,7 @@ import Testing
             await database.close()
             var options = Database.Options()
             options.migrations = names.map(Self.add)
-            let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
+            let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
             #expect(error?.code == .badMigration)
             #expect(error?.message.contains(said) == true, "\(error?.message ?? "no error")")
             #expect(try look(into: path, "SELECT name FROM persons") == [["Joeab"]])
@@ -137,7 +137,7 @@ import Testing
             try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
             var options = Self.options(Self.rename)
             options.isReadOnly = true
-            let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
+            let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
             #expect(error?.code == .badMigration)
             let writing = try await Database.open(path, name: nil, options: Self.options(Self.rename))
             await writing.close()
@@ -160,7 +160,7 @@ import Testing
             try other.begin()
             var options = Self.options(Self.add("a"))
             options.busyTimeout = .zero
-            let error = await failure { _ = try await Database.open(path, name: nil, options: options) }
+            let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
             #expect(error?.code == .busy)
             other.rollBack()
             let database = try await Database.open(path, name: nil, options: options)
@@ -216,7 +216,7 @@ import Testing
                 try look(into: database.path, "SELECT name FROM sqlite_schema WHERE type = 'index' AND sql <> ''")
                     .map { $0[0] }.sorted() == ["mine", "players_number_key", "players_team_index"])
             var lost = Player(number: 1, team: 99)
-            let error = await failure { try await lost.save(in: database) }
+            let error = await thrownError { try await lost.save(in: database) }
             #expect(error?.code == .brokenReference, "foreign keys are enforced again")
         }
     }
@@ -235,7 +235,7 @@ import Testing
             """, "INSERT INTO nodes VALUES (1, NULL), (2, 1), (3, 2)",
         ]
         try await withFile(old) { database in
-            let error = await failure { _ = try await Node.findAll(in: database) }
+            let error = await thrownError { _ = try await Node.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.column == "parent")
         }
         let options = Self.options(Migration("cascade") { try $0.rebuildTable(of: Node.self) })
@@ -258,14 +258,14 @@ import Testing
                 Migration("unknown") { try $0.rebuildTable(of: Team.self, taking: ["what": "1"], dropping: ["gone"]) },
                 Migration("orphans") { try $0.connection.run("DELETE FROM teams WHERE objectId = 1") },
             ] {
-                let error = await failure {
+                let error = await thrownError {
                     _ = try await Database.open(path, name: nil, options: Self.options(migration))
                 }
                 #expect(error?.code == .badMigration)
                 #expect(try look(into: path, "SELECT count(*), count(gone) FROM teams") == [["2", "2"]])
             }
             let database = try await Database.open(path, name: nil)
-            let outside = await failure {
+            let outside = await thrownError {
                 try await database.write { try $0.rebuildTable(of: Team.self, dropping: ["gone"]) }
             }
             #expect(outside?.code == .badMigration)
@@ -292,11 +292,11 @@ import Testing
             #expect(
                 try look(into: path, "SELECT name FROM sqlite_schema WHERE type = 'index'")
                     == [["people_grade \"1\"_index"]])
-            let neither = await failure {
+            let neither = await thrownError {
                 try await database.write { try $0.renameColumn(of: "people", from: "x", to: "y") }
             }
             #expect(neither?.code == .badMigration)
-            let both = await failure {
+            let both = await thrownError {
                 try await database.write { try $0.renameColumn(of: "a\"b", from: "g", to: "f") }
             }
             #expect(both?.code == .badMigration)

@@ -46,7 +46,7 @@ import Testing
 
     @Test func `A type names its database`() async throws {
         try await withFolder { folder in
-            let missing = await failure { _ = try await Elsewhere.findAll() }
+            let missing = await thrownError { _ = try await Elsewhere.findAll() }
             #expect(missing?.code == .notOpen)
             #expect(missing?.message.contains("archive") == true)
             let database = try await Database.open(folder + "/archive.db", name: "archive")

@@ -98,7 +98,7 @@ import Testing
             "CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
             "INSERT INTO persons (name) VALUES ('Joe'), ('Joe')",
         ]) { database in
-            let error = await failure { _ = try await First.findAll(in: database) }
+            let error = await thrownError { _ = try await First.findAll(in: database) }
             #expect(error?.code == .notUnique)
             #expect(error?.table == "persons" && error?.column == "name")
             let columns = try look(into: database.path, "SELECT name FROM pragma_table_info('persons')")
@@ -140,7 +140,7 @@ import Testing
     @Test func `Where no default could be read, one must be given`() async throws {
         func refused<Record: ActiveRecord>(_ type: Record.Type, _ code: ActiveObjectError.Code) async throws {
             try await withFile(Self.oneRow) { database in
-                let error = await failure { _ = try await type.findAll(in: database) }
+                let error = await thrownError { _ = try await type.findAll(in: database) }
                 #expect(
                     error?.code == code && error?.message.contains("default") == true,
                     "\(type): \(error?.message ?? "no error")")
@@ -157,7 +157,7 @@ import Testing
             #expect(found.isEmpty)
         }
         try await withDatabase { database in
-            let error = await failure { _ = try await WrongDefault.findAll(in: database) }
+            let error = await thrownError { _ = try await WrongDefault.findAll(in: database) }
             #expect(error?.code == .badRecord)
         }
     }
@@ -205,7 +205,7 @@ import Testing
     ])
     func `What does not fit is told by column`(columns: String, column: String) async throws {
         try await withFile(["CREATE TABLE persons (\(columns)"]) { database in
-            let error = await failure { _ = try await Plain.findAll(in: database) }
+            let error = await thrownError { _ = try await Plain.findAll(in: database) }
             #expect(error?.code == .badSchema, "\(error?.message ?? "no error")")
             #expect(error?.table == "persons")
             #expect(error?.column == column)
@@ -260,16 +260,16 @@ import Testing
         ]) { database in
             let found = try await Plain.findAll(in: database)
             #expect(found.map(\.name) == ["Joe"])
-            let saving = await failure {
+            let saving = await thrownError {
                 var joe = found[0]
                 try await joe.save(in: database)
             }
             #expect(saving?.code == .badSQL)
-            let error = await failure { _ = try await First.findAll(in: database) }
+            let error = await thrownError { _ = try await First.findAll(in: database) }
             #expect(error?.code == .badSchema)
         }
         try await withFile(["CREATE TABLE persons (\(columns)) WITHOUT ROWID"]) { database in
-            let error = await failure { _ = try await Plain.findAll(in: database) }
+            let error = await thrownError { _ = try await Plain.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.message.contains("WITHOUT ROWID") == true)
         }
     }
@@ -310,11 +310,11 @@ import Testing
             var options = Database.Options()
             options.isReadOnly = true
             let database = try await Database.open(path, name: nil, options: options)
-            let column = await failure { _ = try await First.findAll(in: database) }
+            let column = await thrownError { _ = try await First.findAll(in: database) }
             #expect(column?.code == .badSchema && column?.column == "rank")
-            let table = await failure { _ = try await Person.find(1, in: database) }
+            let table = await thrownError { _ = try await Person.find(1, in: database) }
             #expect(table?.code == .badSchema)
-            let other = await failure { _ = try await Dated.findAll(in: database) }
+            let other = await thrownError { _ = try await Dated.findAll(in: database) }
             #expect(other?.code == .badSchema && other?.table == "events")
             await database.close()
             try prepareFile(path, ["ALTER TABLE persons ADD COLUMN rank INTEGER NOT NULL DEFAULT 0"])

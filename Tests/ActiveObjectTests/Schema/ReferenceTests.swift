@@ -55,9 +55,9 @@ import Testing
                 ])
 
             var lost = Player(number: 3, team: 99)
-            let missing = await failure { try await lost.save(in: database) }
+            let missing = await thrownError { try await lost.save(in: database) }
             #expect(missing?.code == .brokenReference)
-            let mentor = await failure { try await Self.remove(1, from: "players", in: database) }
+            let mentor = await thrownError { try await Self.remove(1, from: "players", in: database) }
             #expect(mentor?.code == .brokenReference)
             try await Self.remove(2, from: "players", in: database)
             try await Self.remove(1, from: "players", in: database)
@@ -86,9 +86,9 @@ import Testing
 
     @Test func `Rules that cannot be are refused`() async throws {
         try await withDatabase { database in
-            let wrong = await failure { _ = try await Wrong.findAll(in: database) }
+            let wrong = await thrownError { _ = try await Wrong.findAll(in: database) }
             #expect(wrong?.code == .badRecord && wrong?.column == "team")
-            let twice = await failure { _ = try await Twice.findAll(in: database) }
+            let twice = await thrownError { _ = try await Twice.findAll(in: database) }
             #expect(twice?.code == .badRecord && twice?.column == "team")
         }
     }
@@ -119,7 +119,7 @@ import Testing
     ])
     func `A reference that the file does not have so is told`(columns: String) async throws {
         try await withFile(["CREATE TABLE fans (objectId INTEGER PRIMARY KEY, \(columns)"]) { database in
-            let error = await failure { _ = try await Fan.findAll(in: database) }
+            let error = await thrownError { _ = try await Fan.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.column == "team")
         }
     }
@@ -127,9 +127,9 @@ import Testing
     @Test func `A new reference needs an optional property where there are rows`() async throws {
         let made = "CREATE TABLE fans (objectId INTEGER PRIMARY KEY) STRICT"
         try await withFile([made, "INSERT INTO fans VALUES (1)"]) { database in
-            let error = await failure { _ = try await StrictFan.findAll(in: database) }
+            let error = await thrownError { _ = try await StrictFan.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.column == "team")
-            let given = await failure { _ = try await DefaultFan.findAll(in: database) }
+            let given = await thrownError { _ = try await DefaultFan.findAll(in: database) }
             #expect(given?.code == .badSchema && given?.column == "team")
             let fans = try await Fan.findAll(in: database)
             #expect(fans.map(\.team) == [nil])

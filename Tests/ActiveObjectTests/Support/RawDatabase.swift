@@ -35,27 +35,19 @@ func withFile<Result>(
     _ statements: [String], options: Database.Options = Database.Options(),
     _ body: (Database) async throws -> Result
 ) async throws -> Result {
-    try await withFolder { folder in
-        let path = folder + "/test.db"
-        try prepareFile(path, statements)
-        let database = try await Database.open(path, name: nil, options: options)
-        do {
-            let result = try await body(database)
-            await database.close()
-            return result
-        } catch {
-            await database.close()
-            throw error
-        }
-    }
+    try await withDatabase(options, in: statements, body)
 }
 
-/// The error that `body` must throw.
-func failure(_ body: () async throws -> Void) async -> ActiveObjectError? {
+/// The error that is thrown; nil if none is, or one of another kind.
+func thrownError(_ body: () async throws -> Void) async -> ActiveObjectError? {
     do {
         try await body()
         return nil
     } catch {
         return error as? ActiveObjectError
     }
+}
+
+func thrownCode(_ body: () async throws -> Void) async -> ActiveObjectError.Code? {
+    await thrownError(body)?.code
 }

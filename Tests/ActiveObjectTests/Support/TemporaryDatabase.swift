@@ -2,11 +2,16 @@ import ActiveObject
 import Foundation
 
 /// Gives a database in a folder of its own and takes both away again.
+///
+/// - Parameter statements: what another program did in the file before it is opened.
 func withDatabase<Result>(
-    _ options: Database.Options = Database.Options(), _ body: (Database) async throws -> Result
+    _ options: Database.Options = Database.Options(), in statements: [String] = [],
+    _ body: (Database) async throws -> Result
 ) async throws -> Result {
     try await withFolder { folder in
-        let database = try await Database.open(folder + "/test.db", name: nil, options: options)
+        let path = folder + "/test.db"
+        if !statements.isEmpty { try prepareFile(path, statements) }
+        let database = try await Database.open(path, name: nil, options: options)
         do {
             let result = try await body(database)
             await database.close()

@@ -83,13 +83,13 @@ import Testing
     func `A date that a form cannot say is not written`(seconds: Double) async throws {
         let date = Date(timeIntervalSince1970: seconds)
         try await withDatabase { database in
-            let error = await failure {
+            let error = await thrownError {
                 var event = Event(iso: date)
                 try await event.save(in: database)
             }
             #expect(error?.code == .outOfRange && error?.column == "iso")
             if abs(seconds) > 1e16 {
-                let error = await failure {
+                let error = await thrownError {
                     var event = Event(unix: date)
                     try await event.save(in: database)
                 }
@@ -130,7 +130,7 @@ import Testing
             "CREATE TABLE events (objectId INTEGER PRIMARY KEY, exact REAL, unix INTEGER, iso TEXT)",
             "INSERT INTO events (iso) VALUES ('\(text)')",
         ]) { database in
-            let error = await failure { _ = try await Event.find(1, in: database) }
+            let error = await thrownError { _ = try await Event.find(1, in: database) }
             #expect(error?.code == .typeMismatch && error?.column == "iso")
         }
     }

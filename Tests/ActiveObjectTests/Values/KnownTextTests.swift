@@ -79,7 +79,7 @@ import Testing
                     "INSERT INTO entries (word, turned, only) VALUES (\($0), 'a', 'one')"
                 }
         ) { database in
-            let error = await failure { _ = try await Entry.findAll(in: database) }
+            let error = await thrownError { _ = try await Entry.findAll(in: database) }
             #expect(error?.code == code && error?.column == "word", "\(error?.message ?? "no error")")
             let readable = try await Entry.find(Int64(words.count), in: database)
             #expect(readable?.word == .abcdefghabcdefg)

@@ -52,11 +52,11 @@ import Testing
         try await withFile([
             Self.table, "INSERT INTO entries (\(columns)) VALUES (\(value)\(column == "needed" ? "" : ", ''"))",
         ]) { database in
-            let error = await failure { _ = try await Entry.find(1, in: database) }
+            let error = await thrownError { _ = try await Entry.find(1, in: database) }
             #expect(error?.code == code, "\(error?.message ?? "no error")")
             #expect(error?.table == "entries" && error?.column == column && error?.valueClass == valueClass)
             #expect(error?.message.contains(said) == true, "\(error?.message ?? "no error")")
-            let all = await failure { _ = try await Entry.findAll(in: database) }
+            let all = await thrownError { _ = try await Entry.findAll(in: database) }
             #expect(all?.column == column)
         }
     }
@@ -66,10 +66,10 @@ import Testing
             Self.table, "INSERT INTO entries (sex, needed) VALUES ('\(String(repeating: "q", count: 500))', '')",
             "INSERT INTO entries (secret, needed) VALUES ('purple', '')",
         ]) { database in
-            let long = await failure { _ = try await Entry.find(1, in: database) }
+            let long = await thrownError { _ = try await Entry.find(1, in: database) }
             #expect(long?.message.contains(String(repeating: "q", count: 40) + "\"…") == true)
             #expect(long?.message.contains(String(repeating: "q", count: 41)) == false)
-            let hidden = await failure { _ = try await Entry.find(2, in: database) }
+            let hidden = await thrownError { _ = try await Entry.find(2, in: database) }
             #expect(hidden?.column == "secret" && hidden?.message.contains("purple") == false)
         }
     }

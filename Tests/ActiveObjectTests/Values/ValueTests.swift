@@ -58,7 +58,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         _ value: Value, _ code: ActiveObjectError.Code, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         try await withDatabase { database in
-            let error = await failure {
+            let error = await thrownError {
                 try await database.write { transaction in
                     var record = Held(value: value)
                     try record.save(in: transaction)
