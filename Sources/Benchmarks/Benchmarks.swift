@@ -107,3 +107,8 @@ func peakMemory() -> Double {
     }
     return 0
 }
+
+/// Of that time, what each of `count` took since `began`.
+func microseconds(since began: Duration, for count: Int) -> Double {
+    (processCPU() - began).inSeconds * 1e6 / Double(count)
+}

@@ -53,24 +53,24 @@ private func rowBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let people = (0..<count).map(Person.init)
     let inserted = try await database.write { transaction in
         _ = try Person.find(0, in: transaction)
-        let began = (processCPU().inSeconds * 1e6)
+        let began = processCPU()
         var people = people
         try people.saveAll(in: transaction)
         return (began, people.count)
     }
-    let insert = ((processCPU().inSeconds * 1e6) - inserted.0) / Double(count)
+    let insert = microseconds(since: inserted.0, for: count)
 
     let read = try await database.read { snapshot in
-        let began = (processCPU().inSeconds * 1e6)
+        let began = processCPU()
         let people = try Person.findAll(in: snapshot)
-        let cost = ((processCPU().inSeconds * 1e6) - began) / Double(people.count)
+        let cost = microseconds(since: began, for: people.count)
         guard people.count == count, people.last?.votes == (count - 1) * 7 else { throw RecordBenchmarkError.wrongRows }
         return cost
     }
 
     let find = try await database.read { snapshot in
         var random: UInt64 = 1
-        let began = (processCPU().inSeconds * 1e6)
+        let began = processCPU()
         for _ in 0..<finds {
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
             let id = Int64(random >> 33) % Int64(count) + 1
@@ -78,7 +78,7 @@ private func rowBenchmark(_ arguments: [String]) async throws -> [Figure] {
                 throw RecordBenchmarkError.wrongRows
             }
         }
-        return ((processCPU().inSeconds * 1e6) - began) / Double(finds)
+        return microseconds(since: began, for: finds)
     }
     await database.close()
     return try [
@@ -124,7 +124,7 @@ private func streamBenchmark(_ path: String) async throws -> [Figure] {
     let beganStream = processCPU()
     var streamed = 0
     for try await person in Person.query.stream(in: database) where person.objectId != nil { streamed += 1 }
-    let stream = ((processCPU() - beganStream).inSeconds * 1e6) / Double(streamed)
+    let stream = microseconds(since: beganStream, for: streamed)
     let streamGrowth = resident().peak - opened
 
     forgetPeak()
@@ -135,7 +135,7 @@ private func streamBenchmark(_ path: String) async throws -> [Figure] {
         try Person.query.forEach(in: snapshot) { if $0.objectId != nil { rows += 1 } }
         return rows
     }
-    let each = ((processCPU() - beganEach).inSeconds * 1e6) / Double(rows)
+    let each = microseconds(since: beganEach, for: rows)
     let eachGrowth = resident().peak - beforeEach
     guard streamed == rows, rows > 0 else { throw RecordBenchmarkError.wrongRows }
     await database.close()

@@ -124,7 +124,7 @@ private struct DeviceBenchmark: Sendable {
         let began = processCPU()
         try await work()
         return Figure(
-            name: "\(name), CPU a device", value: (processCPU() - began).inSeconds * 1e6 / Double(amount), unit: "us")
+            name: "\(name), CPU a device", value: microseconds(since: began, for: amount), unit: "us")
     }
 
     /// The records are made before the clock is read.
@@ -180,7 +180,7 @@ private struct DeviceBenchmark: Sendable {
         }
         figures.append(
             Figure(
-                name: "tags, new, CPU a tag", value: (processCPU() - began).inSeconds * 1e6 / Double(tags), unit: "us"))
+                name: "tags, new, CPU a tag", value: microseconds(since: began, for: tags), unit: "us"))
         return figures
     }
 
