@@ -27,12 +27,15 @@ let package = Package(
         .systemLibrary(name: "CNGHTTP2", path: "Sources/System/CNGHTTP2"),
         .systemLibrary(name: "CZeroMQ", path: "Sources/System/CZeroMQ"),
         .systemLibrary(name: "CSQLite", path: "Sources/System/CSQLite"),
+        .target(
+            name: "CSimdJSON", path: "Sources/System/CSimdJSON",
+            linkerSettings: [.linkedLibrary("simdjson")]),
 
         // Floor 1: values, bytes and decisions. No I/O, no clock.
         .target(name: "JSON5", swiftSettings: settings),
         .target(name: "PushTime", swiftSettings: settings),
         .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
-        .target(name: "PushWire", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+        .target(name: "PushWire", dependencies: ["PushModel", "PushTime", "CSimdJSON"], swiftSettings: settings),
         .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, and the record layer.
@@ -52,6 +55,16 @@ let package = Package(
             dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
             swiftSettings: settingsOverC),
 
+        // Floor 4: what is kept on disk, and the actors between producers and gateways.
+        .target(
+            name: "PushStore",
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "ActiveObject", "CSQLite"],
+            swiftSettings: settingsOverC),
+        .target(
+            name: "PushPipeline",
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
+            swiftSettings: settingsOverC),
+
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
         .target(
             name: "PushSimulator", dependencies: ["JSON5", "PushTransport", "PushLoop"], swiftSettings: settingsOverC),
@@ -60,14 +73,14 @@ let package = Package(
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime", "PushSimulator", "PushTransport",
-                "PushLoop", "JSON5",
+                "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime",
+                "PushSimulator", "PushTransport", "PushLoop", "JSON5",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
-                "TestSupport",
+                "ActiveObject", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
+                "PushLoop", "TestSupport",
             ],
             swiftSettings: settings),
 
@@ -90,6 +103,16 @@ let package = Package(
             name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushThread", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "PushStoreTests",
+            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "ActiveObject", "TestSupport"],
+            swiftSettings: settings),
+        .testTarget(
+            name: "PushPipelineTests",
+            dependencies: [
+                "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
+                "TestSupport",
+            ], swiftSettings: settings),
+        .testTarget(
             name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],
@@ -101,10 +124,12 @@ let package = Package(
         .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "carillon", "TestSupport", "JSON5", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
+                "carillon", "TestSupport", "JSON5", "PushPipeline", "PushStore", "PushWire", "PushModel",
+                "PushSimulator", "PushTransport", "PushLoop",
             ],
             swiftSettings: settings),
-    ]
+    ],
+    cxxLanguageStandard: .cxx17
 )
 
 // Fuzz targets need a compiler that instruments everything: `Tools/fuzz/run` sets this, and builds in a folder of its own.

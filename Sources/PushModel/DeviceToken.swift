@@ -87,6 +87,15 @@ package struct DeviceToken: Hashable, Sendable {
         }
     }
 
+    package func hash(into hash: inout SipHash) {
+        hash.add(word0)
+        hash.add(word1)
+        hash.add(word2)
+        hash.add(word3)
+        if let rest { hash.add(rest) }
+        hash.add(UInt64(length))
+    }
+
     /// Writes the token in lower-case digits and returns how many: `hexLength`.
     ///
     /// - Important: `text` has room for `hexLength` bytes, and for 64 in any case.

@@ -13,10 +13,15 @@ package final class Message: Sendable {
     /// The JSON for the push service, byte for byte as it was given.
     package let payload: [UInt8]
     package let onUnknown: UnknownPolicy
+    /// Seconds since 1970 before which nobody gets it.
+    package let notBefore: Int64?
+    /// As the producer gave it, for events.
+    package let traceparent: String?
 
     package init(
         id: MessageID, app: AppID, pushType: PushType = .alert, priority: PushPriority? = nil, expiresAt: Int64? = nil,
-        collapseID: CollapseID? = nil, payload: [UInt8], onUnknown: UnknownPolicy = .resend
+        collapseID: CollapseID? = nil, payload: [UInt8], onUnknown: UnknownPolicy = .resend,
+        notBefore: Int64? = nil, traceparent: String? = nil
     ) {
         self.id = id
         self.app = app
@@ -26,6 +31,8 @@ package final class Message: Sendable {
         self.collapseID = collapseID
         self.payload = payload
         self.onUnknown = onUnknown
+        self.notBefore = notBefore
+        self.traceparent = traceparent
     }
 
     /// With 0 the one attempt is now, whenever now is.

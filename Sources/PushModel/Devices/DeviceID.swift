@@ -1,0 +1,46 @@
+/// What a device is called where its token must not be shown: a keyed hash of app and token, the same for ever.
+package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    package static let textLength = 32
+
+    package let high: UInt64
+    package let low: UInt64
+
+    package init(high: UInt64, low: UInt64) {
+        self.high = high
+        self.low = low
+    }
+
+    /// 32 hexadecimal digits, in lower case as Carillon writes them. Nil for anything else.
+    package init?(_ text: some StringProtocol) {
+        guard text.utf8.count == Self.textLength else { return nil }
+        var words: (UInt64, UInt64) = (0, 0)
+        for digit in text.utf8 {
+            guard let value = HexDigits.value(of: digit), !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit)
+            else {
+                return nil
+            }
+            words.0 = words.0 << 4 | words.1 >> 60
+            words.1 = words.1 << 4 | UInt64(value)
+        }
+        self.init(high: words.0, low: words.1)
+    }
+
+    package static func < (left: DeviceID, right: DeviceID) -> Bool {
+        left.high != right.high ? left.high < right.high : left.low < right.low
+    }
+
+    /// Writes the 32 digits.
+    ///
+    /// - Important: `text` has room for `textLength` bytes.
+    package func write(into text: UnsafeMutableRawPointer) {
+        unsafe HexDigits.write(high, into: text)
+        unsafe HexDigits.write(low, into: text + 16)
+    }
+
+    package var description: String {
+        unsafe withUnsafeTemporaryAllocation(byteCount: Self.textLength, alignment: 8) { text in
+            unsafe write(into: text.baseAddress!)
+            return unsafe String(decoding: text, as: UTF8.self)
+        }
+    }
+}

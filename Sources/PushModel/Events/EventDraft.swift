@@ -1,0 +1,53 @@
+/// An event that is to be numbered, kept and published. What deliveries bring comes as `DeliveryRecord`s instead, a
+/// thousand at a time.
+package struct EventDraft: Sendable {
+    package let kind: EventKind
+    package let app: AppID?
+    package var messageID: MessageID?
+    package var device: DeviceID?
+    package var apnsID: APNSID?
+    /// A word of a closed or open set, such as the provider's.
+    package var reason: String?
+    /// What is particular to its kind: more members of the JSON object, in this order.
+    package var details: [Detail] = []
+
+    package struct Detail: Sendable, Equatable {
+        package enum Value: Sendable, Equatable {
+            case text(String)
+            case number(Int64)
+            case flag(Bool)
+            /// An object of numbers, such as the counts of a message.
+            case numbers([String: Int64])
+        }
+
+        package let name: StaticName
+        package let value: Value
+
+        package init(_ name: StaticName, _ value: Value) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    package init(_ kind: EventKind, app: AppID?) {
+        self.kind = kind
+        self.app = app
+    }
+
+    package mutating func add(_ name: StaticName, _ text: String?) {
+        if let text { details.append(Detail(name, .text(text))) }
+    }
+
+    package mutating func add(_ name: StaticName, _ number: Int64?) {
+        if let number { details.append(Detail(name, .number(number))) }
+    }
+}
+
+/// A name that stands in the source: nothing from outside becomes a key.
+package struct StaticName: ExpressibleByStringLiteral, Hashable, Sendable {
+    package let text: String
+
+    package init(stringLiteral text: StaticString) {
+        self.text = "\(text)"
+    }
+}

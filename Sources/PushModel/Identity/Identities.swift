@@ -1,0 +1,76 @@
+/// How devices, messages and deliveries are named inside: keyed hashes. The key is made once for a data directory and
+/// stays with it, so that the names are the same after every restart and mean nothing elsewhere.
+package struct Identities: Sendable {
+    private let deviceKey: (UInt64, UInt64)
+    private let messageKey: (UInt64, UInt64)
+
+    /// - Parameter secret: 32 random bytes.
+    package init?(secret: [UInt8]) {
+        guard secret.count == 32 else { return nil }
+        let words = (0..<4).map { index in
+            secret[(8 * index)..<(8 * index + 8)].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        }
+        deviceKey = (words[0], words[1])
+        messageKey = (words[2], words[3])
+    }
+
+    package func device(_ app: AppID, _ token: DeviceToken) -> DeviceID {
+        var hash = SipHash(key: deviceKey, isWide: true)
+        hash.add(app.name)
+        token.hash(into: &hash)
+        let words = hash.hash128()
+        return DeviceID(high: words.0, low: words.1)
+    }
+
+    package func message(_ app: AppID, _ id: MessageID) -> MessageFingerprint {
+        var hash = SipHash(key: messageKey)
+        hash.add(app.name)
+        hash.add(id.text)
+        return MessageFingerprint(hash.hash64())
+    }
+
+    package func delivery(_ message: MessageFingerprint, _ device: DeviceID) -> DeliveryFingerprint {
+        var hash = SipHash(key: messageKey)
+        hash.add(message.value)
+        hash.add(device.high)
+        hash.add(device.low)
+        return DeliveryFingerprint(hash.hash64())
+    }
+
+    /// What two requests with one id must have in common: payload and options, but for the traceparent.
+    package func content(of message: Message) -> UInt64 {
+        var hash = SipHash(key: messageKey)
+        hash.add(
+            UInt64(message.pushType.number) << 16 | UInt64(message.priority.rawValue) << 8
+                | (message.onUnknown == .resend ? 1 : 0))
+        hash.add(UInt64(bitPattern: message.expiresAt ?? -1))
+        hash.add(UInt64(bitPattern: message.notBefore ?? -1))
+        hash.add(message.collapseID?.text ?? "")
+        hash.add(message.payload)
+        return hash.hash64()
+    }
+
+    package func hash(_ text: String) -> UInt64 {
+        var hash = SipHash(key: messageKey)
+        hash.add(text)
+        return hash.hash64()
+    }
+}
+
+/// (app, message id) in 64 bits.
+package struct MessageFingerprint: Hashable, Sendable {
+    package let value: UInt64
+
+    package init(_ value: UInt64) {
+        self.value = value
+    }
+}
+
+/// (app, message id, device) in 64 bits: what is deduped. Ten million of them meet a new one once in 10^12 times.
+package struct DeliveryFingerprint: Hashable, Sendable {
+    package let value: UInt64
+
+    package init(_ value: UInt64) {
+        self.value = value
+    }
+}

@@ -1,0 +1,24 @@
+/// The registry as people and their tools use it.
+package protocol DeviceBook: AnyObject, Sendable {
+    /// All of them or none; their outcomes in the same order. Publishes `device.registered` and `device.reactivated`.
+    func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice]
+
+    func device(_ id: DeviceID) async throws -> DeviceRecord?
+
+    /// In an order of its own that does not change while devices come and go. `after`: the cursor of the page before.
+    func list(_ filter: DeviceFilter, after: AudienceCursor?, limit: Int) async throws -> DeviceList
+
+    /// By hand. Publishes `device.deactivated`. Which of them were active until now.
+    func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID]
+}
+
+package struct DeviceList: Sendable {
+    package let devices: [DeviceRecord]
+    /// Nil when this was the last page.
+    package let next: AudienceCursor?
+
+    package init(devices: [DeviceRecord], next: AudienceCursor?) {
+        self.devices = devices
+        self.next = next
+    }
+}

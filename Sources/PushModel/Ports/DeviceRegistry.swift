@@ -1,0 +1,55 @@
+/// The durable record of devices, as the pipeline sees it.
+package protocol DeviceRegistry: AnyObject, Sendable {
+    /// The active devices of a dynamic audience, or of named device ids, page by page. `after`: the cursor of the page
+    /// before. Each device comes once at most.
+    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage
+
+    /// When devices were last registered or seen, in milliseconds since 1970; nil for those that it was never told of.
+    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?]
+
+    /// Devices that are not to be sent to. Shared, and cheap to ask.
+    var inactive: any InactiveDevices { get }
+}
+
+/// Which devices are known to be gone. Any thread may ask.
+package protocol InactiveDevices: AnyObject, Sendable {
+    var isEmpty: Bool { get }
+    func contains(_ device: DeviceID) -> Bool
+}
+
+/// Where a page ended, for the registry to know.
+package struct AudienceCursor: Sendable, Equatable {
+    package let text: String
+
+    package init(_ text: String) {
+        self.text = text
+    }
+}
+
+package struct AudiencePage: Sendable {
+    package struct Device: Sendable {
+        package let id: DeviceID
+        package let token: DeviceToken
+
+        package init(id: DeviceID, token: DeviceToken) {
+            self.id = id
+            self.token = token
+        }
+    }
+
+    package let devices: [Device]
+    /// Of named device ids: those that are inactive or unknown, which are suppressed.
+    package let inactive: [DeviceID]
+    package let unknown: [DeviceID]
+    /// Nil when this was the last.
+    package let next: AudienceCursor?
+
+    package init(
+        devices: [Device], inactive: [DeviceID] = [], unknown: [DeviceID] = [], next: AudienceCursor?
+    ) {
+        self.devices = devices
+        self.inactive = inactive
+        self.unknown = unknown
+        self.next = next
+    }
+}

@@ -1,0 +1,110 @@
+/// Appends numbers and texts in the ledger's own form: little-endian words, and varints of seven bits a byte.
+extension [UInt8] {
+    @inline(__always)
+    package mutating func appendWord(_ word: UInt64) {
+        Swift.withUnsafeBytes(of: word.littleEndian) { append(contentsOf: $0) }
+    }
+
+    @inline(__always)
+    package mutating func appendVarint(_ number: UInt64) {
+        var rest = number
+        while rest >= 0x80 {
+            append(UInt8(truncatingIfNeeded: rest) | 0x80)
+            rest >>= 7
+        }
+        append(UInt8(truncatingIfNeeded: rest))
+    }
+
+    /// Small numbers of either sign are short.
+    package mutating func appendSigned(_ number: Int64) {
+        appendVarint(UInt64(bitPattern: number << 1 ^ number >> 63))
+    }
+
+    package mutating func appendText(_ text: String) {
+        var text = text
+        text.withUTF8 {
+            appendVarint(UInt64($0.count))
+            append(contentsOf: $0)
+        }
+    }
+
+    package mutating func appendBytes(_ bytes: [UInt8]) {
+        appendVarint(UInt64(bytes.count))
+        append(contentsOf: bytes)
+    }
+}
+
+/// Reads what was so written. What it reads may be damaged: past the end it gives zeros and remembers it.
+package struct ByteReader {
+    private let bytes: UnsafeRawBufferPointer
+    package private(set) var at: Int
+    /// Something was missing or impossible: nothing that was read counts.
+    package private(set) var isBroken = false
+
+    /// The bytes outlive the reader.
+    package init(_ bytes: UnsafeRawBufferPointer, at start: Int = 0) {
+        self.bytes = bytes
+        at = start
+    }
+
+    package var isAtEnd: Bool { at >= bytes.count }
+
+    @inline(__always)
+    package mutating func byte() -> UInt8 {
+        guard at < bytes.count else { return fail() }
+        defer { at += 1 }
+        return bytes[at]
+    }
+
+    @inline(__always)
+    package mutating func word() -> UInt64 {
+        guard bytes.count - at >= 8 else { return fail() }
+        defer { at += 8 }
+        return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+    }
+
+    @inline(__always)
+    package mutating func varint() -> UInt64 {
+        var result: UInt64 = 0
+        var shift: UInt64 = 0
+        while shift < 64 {
+            guard at < bytes.count else { return fail() }
+            let byte = bytes[at]
+            at += 1
+            result |= UInt64(byte & 0x7f) << shift
+            if byte < 0x80 { return result }
+            shift += 7
+        }
+        return fail()
+    }
+
+    package mutating func signed() -> Int64 {
+        let number = varint()
+        return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
+    }
+
+    /// Where a text or blob lies.
+    package mutating func range() -> Range<Int> {
+        let count = varint()
+        guard count <= UInt64(bytes.count - at) else {
+            isBroken = true
+            at = bytes.count
+            return 0..<0
+        }
+        defer { at += Int(count) }
+        return at..<(at + Int(count))
+    }
+
+    package mutating func text() -> String {
+        let range = range()
+        return String(decoding: bytes[range], as: UTF8.self)
+    }
+
+    package mutating func blob() -> [UInt8] { [UInt8](bytes[range()]) }
+
+    private mutating func fail<Number: FixedWidthInteger>() -> Number {
+        isBroken = true
+        at = bytes.count
+        return 0
+    }
+}

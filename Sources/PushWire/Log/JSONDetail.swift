@@ -1,0 +1,88 @@
+import PushModel
+
+/// Members of an event's JSON object that only its kind has, written once and kept as they are.
+enum JSONDetail {
+    static func append(_ name: StaticString, _ text: String, to bytes: inout [UInt8]) {
+        key(name, &bytes)
+        JSONText.appendQuoted(text, to: &bytes)
+    }
+
+    static func append(_ name: StaticString, _ number: Int64, to bytes: inout [UInt8]) {
+        key(name, &bytes)
+        DecimalText.append(number, to: &bytes)
+    }
+
+    static func append(_ name: StaticString, _ flag: Bool, to bytes: inout [UInt8]) {
+        key(name, &bytes)
+        word(flag ? "true" : "false", &bytes)
+    }
+
+    static func append(_ counts: OutcomeCounts, to bytes: inout [UInt8]) {
+        key("counts", &bytes)
+        word("{\"sent\":", &bytes)
+        DecimalText.append(UInt64(counts.sent), to: &bytes)
+        word(",\"rejected\":", &bytes)
+        DecimalText.append(UInt64(counts.rejected), to: &bytes)
+        word(",\"expired\":", &bytes)
+        DecimalText.append(UInt64(counts.expired), to: &bytes)
+        word(",\"suppressed\":", &bytes)
+        DecimalText.append(UInt64(counts.suppressed), to: &bytes)
+        word(",\"unknown\":", &bytes)
+        DecimalText.append(UInt64(counts.unknown), to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    static func append(_ detail: EventDraft.Detail, to bytes: inout [UInt8]) {
+        if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        JSONText.appendQuoted(detail.name.text, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        switch detail.value {
+        case .text(let text): JSONText.appendQuoted(text, to: &bytes)
+        case .number(let number): DecimalText.append(number, to: &bytes)
+        case .flag(let flag): word(flag ? "true" : "false", &bytes)
+        case .numbers(let numbers):
+            bytes.append(UInt8(ascii: "{"))
+            for (place, (name, number)) in numbers.sorted(by: { $0.key < $1.key }).enumerated() {
+                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+                JSONText.appendQuoted(name, to: &bytes)
+                bytes.append(UInt8(ascii: ":"))
+                DecimalText.append(number, to: &bytes)
+            }
+            bytes.append(UInt8(ascii: "}"))
+        }
+    }
+
+    private static func key(_ name: StaticString, _ bytes: inout [UInt8]) {
+        if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
+        bytes.append(UInt8(ascii: "\""))
+        word(name, &bytes)
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+    }
+
+    private static func word(_ word: StaticString, _ bytes: inout [UInt8]) {
+        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+}
+
+/// Decimal digits without a String in between.
+package enum DecimalText {
+    package static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        append(number.magnitude, to: &bytes)
+    }
+
+    package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var start = 20
+            var rest = number
+            repeat {
+                start -= 1
+                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
+                rest = quotient
+            } while rest > 0
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+        }
+    }
+}

@@ -1,0 +1,249 @@
+package import PushModel
+
+/// Numbers events and writes them into segments.
+///
+/// It remembers the last number of each topic, which the next event there names: `prev`. What it has numbered counts
+/// once it is on disk; until then `mark` and `revert` take it back.
+package struct LogWriter: Sendable {
+    package struct Mark: Sendable {
+        fileprivate let next: UInt64
+        fileprivate let heads: [UInt64]
+    }
+
+    /// The number of the next event.
+    package private(set) var next: UInt64
+    private var apps: [AppID?] = []
+    /// By app, 128 kinds each: the last number of the topic, 0 for none.
+    private var heads: [UInt64] = []
+    private var lastApp = 0
+
+    // The segment under way.
+    private var bytes: [UInt8] = []
+    private var first: UInt64 = 0
+    private var time: Int64 = 0
+    /// By app: its place in the segment's list plus one, 0 if it has none yet.
+    private var places: [Int] = []
+    private var placeCount = 0
+    private var lastMessage: Message?
+
+    private static let kinds = 128
+
+    /// - Parameter heads: the last number of each topic, as `heads` gave them before.
+    package init(next: UInt64, heads: [Head] = []) {
+        self.next = next
+        for head in heads { self.heads[index(head.kind, head.app)] = head.seq }
+    }
+
+    /// The last number of a topic.
+    package struct Head: Sendable, Equatable {
+        package let app: AppID?
+        package let kind: EventKind
+        package let seq: UInt64
+
+        package init(app: AppID?, kind: EventKind, seq: UInt64) {
+            self.app = app
+            self.kind = kind
+            self.seq = seq
+        }
+    }
+
+    /// Topics with events numbered from `since` on.
+    package func heads(since: UInt64) -> [Head] {
+        heads.indices.compactMap { index in
+            guard heads[index] >= max(since, 1), let kind = EventKind(rawValue: UInt8(index % Self.kinds)) else {
+                return nil
+            }
+            return Head(app: apps[index / Self.kinds], kind: kind, seq: heads[index])
+        }
+    }
+
+    package var mark: Mark { Mark(next: next, heads: heads) }
+
+    /// Forgets what was numbered since.
+    package mutating func revert(to mark: Mark) {
+        next = mark.next
+        for index in heads.indices { heads[index] = index < mark.heads.count ? mark.heads[index] : 0 }
+        bytes = []
+        lastMessage = nil
+    }
+
+    // MARK: A segment
+
+    /// - Parameter time: milliseconds since 1970.
+    package mutating func begin(time: Int64, reserving capacity: Int) {
+        first = next
+        self.time = time
+        bytes = []
+        bytes.reserveCapacity(capacity)
+        for index in places.indices { places[index] = 0 }
+        placeCount = 0
+        lastMessage = nil
+    }
+
+    package var count: Int { Int(next - first) }
+
+    package mutating func finish() -> LogSegment {
+        let segment = LogSegment(first: first, count: count, time: time, bytes: bytes)
+        bytes = []
+        lastMessage = nil
+        return segment
+    }
+
+    // MARK: Events
+
+    /// Something happened to a delivery. `now`: milliseconds since 1970.
+    package mutating func add(_ record: DeliveryRecord, at now: Int64) {
+        let kind: EventKind
+        var status: UInt64?
+        var reason: String?
+        var details: [UInt8] = []
+        var isAnswered = true
+        switch record.what {
+        case .sent(let uniqueID):
+            kind = .deliverySent
+            status = 200
+            if let uniqueID { JSONDetail.append("apns_unique_id", uniqueID, to: &details) }
+        case .rejected(let refusal):
+            kind = .deliveryRejected
+            status = UInt64(max(0, refusal.status))
+            reason = refusal.reason?.rawValue
+        case .retry(let refusal, let delay):
+            kind = .deliveryRetry
+            status = UInt64(max(0, refusal.status))
+            reason = refusal.reason?.rawValue
+            JSONDetail.append("retry_after_ms", delay.milliseconds, to: &details)
+        case .unknown(let cause, let isFinal):
+            kind = .deliveryUnknown
+            reason = cause.rawValue
+            JSONDetail.append("resend", !isFinal, to: &details)
+        case .expired:
+            kind = .deliveryExpired
+            isAnswered = false
+        case .suppressed(let suppression):
+            kind = .deliverySuppressed
+            reason = suppression.rawValue
+            isAnswered = false
+        }
+        let message = record.message
+        var fields = LogField.device
+        fields |= message === lastMessage ? LogField.sameMessage : LogField.messageID
+        if record.apnsID.high | record.apnsID.low != 0 { fields |= LogField.apnsID }
+        if record.attempt > 0 { fields |= LogField.attempt }
+        if status != nil { fields |= LogField.status }
+        if reason != nil { fields |= LogField.reason }
+        if isAnswered { fields |= LogField.latency }
+        if message.traceparent != nil {
+            fields |= message === lastMessage ? LogField.sameTraceparent : LogField.traceparent
+        }
+        if !details.isEmpty { fields |= LogField.details }
+        open(kind, message.app, fields, at: now)
+        if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
+        bytes.appendWord(record.device.high)
+        bytes.appendWord(record.device.low)
+        if fields & LogField.apnsID != 0 {
+            bytes.appendWord(record.apnsID.high)
+            bytes.appendWord(record.apnsID.low)
+        }
+        if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
+        if let status { bytes.appendVarint(status) }
+        if let reason { bytes.appendText(reason) }
+        if isAnswered { bytes.appendVarint(UInt64(max(0, now - record.acceptedAt))) }
+        if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
+        if !details.isEmpty { bytes.appendBytes(details) }
+        lastMessage = message
+    }
+
+    /// A message was accepted.
+    package mutating func add(accepted message: Message, named: Int?, at now: Int64) {
+        var details: [UInt8] = []
+        if let named { JSONDetail.append("devices", Int64(named), to: &details) }
+        add(message, .messageAccepted, details, at: now)
+    }
+
+    package mutating func add(_ completed: CompletedMessage, at now: Int64) {
+        if completed.isExpired { add(completed.message, .messageExpired, [], at: now) }
+        var details: [UInt8] = []
+        JSONDetail.append(completed.counts, to: &details)
+        add(completed.message, .messageCompleted, details, at: now)
+    }
+
+    private mutating func add(_ message: Message, _ kind: EventKind, _ details: [UInt8], at now: Int64) {
+        let isSame = message === lastMessage
+        var fields = isSame ? LogField.sameMessage : LogField.messageID
+        if message.traceparent != nil { fields |= isSame ? LogField.sameTraceparent : LogField.traceparent }
+        if !details.isEmpty { fields |= LogField.details }
+        open(kind, message.app, fields, at: now)
+        if !isSame { bytes.appendText(message.id.text) }
+        if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
+        if !details.isEmpty { bytes.appendBytes(details) }
+        lastMessage = message
+    }
+
+    package mutating func add(_ draft: EventDraft, at now: Int64) {
+        var details: [UInt8] = []
+        for detail in draft.details { JSONDetail.append(detail, to: &details) }
+        var fields: UInt16 = 0
+        if draft.messageID != nil { fields |= LogField.messageID }
+        if draft.device != nil { fields |= LogField.device }
+        if draft.apnsID != nil { fields |= LogField.apnsID }
+        if draft.reason != nil { fields |= LogField.reason }
+        if !details.isEmpty { fields |= LogField.details }
+        open(draft.kind, draft.app, fields, at: now)
+        if let id = draft.messageID { bytes.appendText(id.text) }
+        if let device = draft.device {
+            bytes.appendWord(device.high)
+            bytes.appendWord(device.low)
+        }
+        if let id = draft.apnsID {
+            bytes.appendWord(id.high)
+            bytes.appendWord(id.low)
+        }
+        if let reason = draft.reason { bytes.appendText(reason) }
+        if !details.isEmpty { bytes.appendBytes(details) }
+        lastMessage = nil
+    }
+
+    private mutating func open(_ kind: EventKind, _ app: AppID?, _ fields: UInt16, at now: Int64) {
+        let head = index(kind, app)
+        bytes.append(kind.rawValue)
+        bytes.append(UInt8(truncatingIfNeeded: fields))
+        bytes.append(UInt8(truncatingIfNeeded: fields >> 8))
+        if let app {
+            let number = head / Self.kinds
+            if places[number] == 0 {
+                placeCount += 1
+                places[number] = placeCount
+                bytes.appendVarint(UInt64(placeCount))
+                bytes.appendText(app.name)
+            } else {
+                bytes.appendVarint(UInt64(places[number]))
+            }
+        } else {
+            bytes.append(0)
+        }
+        bytes.appendVarint(heads[head] == 0 ? 0 : next - heads[head])
+        bytes.appendSigned(now - time)
+        heads[head] = next
+        next += 1
+    }
+
+    private mutating func index(_ kind: EventKind, _ app: AppID?) -> Int {
+        if lastApp >= apps.count || apps[lastApp] != app {
+            if let known = apps.firstIndex(of: app) {
+                lastApp = known
+            } else {
+                lastApp = apps.count
+                apps.append(app)
+                places.append(0)
+                heads.append(contentsOf: repeatElement(0, count: Self.kinds))
+            }
+        }
+        return lastApp * Self.kinds + Int(kind.rawValue)
+    }
+}
+
+extension Duration {
+    fileprivate var milliseconds: Int64 {
+        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
+    }
+}
