@@ -80,11 +80,7 @@ package struct DeviceToken: Hashable, Sendable {
     }
 
     private static func append(_ word: UInt64, to bytes: inout [UInt8]) {
-        var shift: UInt64 = 64
-        while shift > 0 {
-            shift -= 8
-            bytes.append(UInt8(truncatingIfNeeded: word >> shift))
-        }
+        unsafe withUnsafeBytes(of: word.bigEndian) { unsafe bytes.append(contentsOf: $0) }
     }
 
     package func hash(into hash: inout SipHash) {

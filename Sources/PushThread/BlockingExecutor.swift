@@ -103,3 +103,10 @@ package final class BlockingExecutor: WorkExecutor {
         return jobs.isEmpty ? nil : jobs
     }
 }
+
+extension BlockingExecutor {
+    /// Holds up the thread that calls it. For threads whose work is to wait.
+    package static func sleep(microseconds: UInt32) {
+        usleep(microseconds)
+    }
+}

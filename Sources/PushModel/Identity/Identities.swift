@@ -50,7 +50,46 @@ package struct Identities: Sendable {
         return hash.hash64()
     }
 
-    package func hash(_ text: String) -> UInt64 {
+    /// Whom a request is for, whatever the order of the names. For a single device it is its delivery's fingerprint, so
+    /// that whoever keeps this knows that delivery too.
+    package func audience(of audience: Audience, _ app: AppID, _ message: MessageFingerprint) -> UInt64 {
+        switch audience {
+        case .tokens(let tokens):
+            if tokens.count == 1 { return delivery(message, device(app, tokens[0])).value }
+            return tokens.reduce(1) { sum, token in
+                var hash = SipHash(key: messageKey)
+                token.hash(into: &hash)
+                return sum &+ hash.hash64()
+            }
+        case .devices(let devices):
+            if devices.count == 1 { return delivery(message, devices[0]).value }
+            return devices.reduce(2) { $0 &+ delivery(message, $1).value }
+        case .users(let users): return users.reduce(3) { $0 &+ hash($1) }
+        case .tags(let expression): return hash(expression) &+ 4
+        case .everyone: return 5
+        }
+    }
+
+    private func hash(_ expression: TagExpression) -> UInt64 {
+        var hash = SipHash(key: messageKey)
+        switch expression {
+        case .tag(let tag):
+            hash.add(1)
+            hash.add(tag)
+        case .all(let parts):
+            hash.add(2)
+            hash.add(parts.reduce(0) { $0 &+ self.hash($1) })
+        case .any(let parts):
+            hash.add(3)
+            hash.add(parts.reduce(0) { $0 &+ self.hash($1) })
+        case .not(let part):
+            hash.add(4)
+            hash.add(self.hash(part))
+        }
+        return hash.hash64()
+    }
+
+    private func hash(_ text: String) -> UInt64 {
         var hash = SipHash(key: messageKey)
         hash.add(text)
         return hash.hash64()

@@ -1,0 +1,154 @@
+/// Millions of 64-bit fingerprints, each with or without a word of its own: 8 bytes a slot or 16, at most four fifths of
+/// the slots in use.
+///
+/// Fingerprints are keyed hashes, so their bits are as good as random: the highest choose a shard, the others a slot.
+/// Each shard grows by itself and by a quarter, so that growing never holds two tables of everything at once, which a
+/// table of one piece does. Removal moves later entries back: there are no graves.
+package final class FingerprintTable {
+    private struct Shard {
+        var keys: UnsafeMutablePointer<UInt64>?
+        var values: UnsafeMutablePointer<UInt64>?
+        var capacity = 0
+        var count = 0
+    }
+
+    private static let shardBits: UInt64 = 10
+    private static let firstCapacity = 16
+
+    private let shards: UnsafeMutablePointer<Shard>
+    private let hasValues: Bool
+    package private(set) var count = 0
+
+    package init(hasValues: Bool) {
+        self.hasValues = hasValues
+        shards = .allocate(capacity: 1 << Self.shardBits)
+        shards.initialize(repeating: Shard(), count: 1 << Self.shardBits)
+    }
+
+    deinit {
+        for index in 0..<(1 << Self.shardBits) {
+            shards[index].keys?.deallocate()
+            shards[index].values?.deallocate()
+        }
+        shards.deallocate()
+    }
+
+    /// What the slots take.
+    package var byteCount: Int {
+        (0..<(1 << Self.shardBits)).reduce(0) { $0 + shards[$1].capacity * (hasValues ? 16 : 8) }
+    }
+
+    package func contains(_ fingerprint: UInt64) -> Bool {
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(key)
+        return shard.pointee.count > 0 && slot(of: key, in: shard).isFound
+    }
+
+    /// The word that belongs to a fingerprint.
+    package func value(of fingerprint: UInt64) -> UInt64? {
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(key)
+        guard shard.pointee.count > 0 else { return nil }
+        let (slot, isFound) = slot(of: key, in: shard)
+        return isFound ? shard.pointee.values?[slot] : nil
+    }
+
+    /// Whether it was not there before.
+    @discardableResult
+    package func insert(_ fingerprint: UInt64) -> Bool {
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(key)
+        makeRoom(in: shard)
+        let (slot, isFound) = slot(of: key, in: shard)
+        if isFound { return false }
+        add(key, 0, at: slot, in: shard)
+        return true
+    }
+
+    /// Adds it, or replaces its word.
+    package func set(_ value: UInt64, for fingerprint: UInt64) {
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(key)
+        makeRoom(in: shard)
+        let (slot, isFound) = slot(of: key, in: shard)
+        if isFound { shard.pointee.values?[slot] = value } else { add(key, value, at: slot, in: shard) }
+    }
+
+    /// Whether it was there.
+    @discardableResult
+    package func remove(_ fingerprint: UInt64) -> Bool {
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(key)
+        guard shard.pointee.count > 0, let keys = shard.pointee.keys else { return false }
+        let found = slot(of: key, in: shard)
+        guard found.isFound else { return false }
+        let capacity = shard.pointee.capacity
+        var hole = found.slot
+        var next = hole
+        while true {
+            next = next + 1 == capacity ? 0 : next + 1
+            let candidate = keys[next]
+            if candidate == 0 { break }
+            // It may move back unless the place where it belongs lies behind the hole.
+            let home = Self.home(candidate, capacity)
+            let isReachable = hole <= next ? home <= hole || home > next : home <= hole && home > next
+            guard isReachable else { continue }
+            keys[hole] = candidate
+            if let values = shard.pointee.values { values[hole] = values[next] }
+            hole = next
+        }
+        keys[hole] = 0
+        shard.pointee.count -= 1
+        count -= 1
+        return true
+    }
+
+    // MARK: Slots
+
+    /// Zero marks an empty slot.
+    private static func key(_ fingerprint: UInt64) -> UInt64 { fingerprint == 0 ? 1 : fingerprint }
+
+    private static func shard(_ key: UInt64) -> Int { Int(key >> (64 - shardBits)) }
+
+    static func home(_ key: UInt64, _ capacity: Int) -> Int {
+        Int((((key >> 10) & 0xffff_ffff) &* UInt64(capacity)) >> 32)
+    }
+
+    @inline(__always)
+    private func slot(of key: UInt64, in shard: UnsafeMutablePointer<Shard>) -> (slot: Int, isFound: Bool) {
+        guard let keys = shard.pointee.keys else { return (0, false) }
+        let capacity = shard.pointee.capacity
+        var slot = Self.home(key, capacity)
+        while keys[slot] != 0 {
+            if keys[slot] == key { return (slot, true) }
+            slot = slot + 1 == capacity ? 0 : slot + 1
+        }
+        return (slot, false)
+    }
+
+    private func add(_ key: UInt64, _ value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
+        shard.pointee.keys?[slot] = key
+        shard.pointee.values?[slot] = value
+        shard.pointee.count += 1
+        count += 1
+    }
+
+    private func makeRoom(in shard: UnsafeMutablePointer<Shard>) {
+        let old = shard.pointee
+        guard 5 * (old.count + 1) > 4 * old.capacity else { return }
+        let capacity = max(Self.firstCapacity, old.capacity + old.capacity / 4)
+        let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
+        keys.initialize(repeating: 0, count: capacity)
+        shard.pointee.keys = keys
+        shard.pointee.values = hasValues ? .allocate(capacity: capacity) : nil
+        shard.pointee.capacity = capacity
+        for index in 0..<old.capacity {
+            guard let key = old.keys?[index], key != 0 else { continue }
+            let slot = slot(of: key, in: shard).slot
+            keys[slot] = key
+            if let values = old.values { shard.pointee.values?[slot] = values[index] }
+        }
+        old.keys?.deallocate()
+        old.values?.deallocate()
+    }
+}

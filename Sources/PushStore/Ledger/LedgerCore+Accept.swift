@@ -1,0 +1,145 @@
+import PushModel
+import PushWire
+
+/// What becomes of requests: new, known, or in conflict with what is known.
+extension LedgerCore {
+    /// What one group of accepted messages adds to the disk, and to memory once it is there.
+    struct Intake {
+        /// The number of the first of the group.
+        let first: UInt64
+        var keys: [AcceptedKey] = []
+        var keyBytes: [UInt8] = []
+        var accepted: [AcceptedMessage] = []
+        var replies: [[Acceptance]] = []
+        var rows: [MessageRowBuilder] = []
+        var scheduled: [(seq: UInt64, due: Int64, key: AcceptedKey, app: AppID, body: [UInt8])] = []
+        var duplicates: [(Message, seq: UInt64)] = []
+        /// To forget again if the disk refuses: numbers that ids got, and siblings.
+        var newIDs: [UInt64] = []
+        var newSiblings: [UInt64] = []
+
+        init(first: UInt64) {
+            self.first = first
+        }
+    }
+
+    /// Decides on each request, numbers those that are accepted and writes them into the segment under way.
+    func decide(_ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64) throws -> Intake {
+        var intake = Intake(first: writer.next)
+        let count = groups.reduce(0) { $0 + $1.0.count }
+        intake.keys.reserveCapacity(count)
+        intake.keyBytes.reserveCapacity(count * AcceptedKey.size)
+        intake.accepted.reserveCapacity(count)
+        for (requests, _) in groups {
+            var replies: [Acceptance] = []
+            replies.reserveCapacity(requests.count)
+            for request in requests { replies.append(try decide(request, at: now, &intake)) }
+            intake.replies.append(replies)
+        }
+        return intake
+    }
+
+    private func decide(_ request: PushRequest, at now: Int64, _ intake: inout Intake) throws -> Acceptance {
+        let message = request.message
+        let fingerprint = identities.message(message.app, message.id)
+        let isSingle = request.audience.named == 1
+        let key = AcceptedKey(
+            fingerprint: fingerprint.value, content: identities.content(of: message),
+            audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: isSingle)
+        guard let known = messages.value(of: key.fingerprint) else {
+            let seq = accept(request, key, needsClaim: !isSingle, at: now, &intake)
+            messages.set(seq, for: key.fingerprint)
+            intake.newIDs.append(key.fingerprint)
+            return .accepted(seq: seq)
+        }
+        let first = try self.key(of: known, intake)
+        // What is remembered of it cannot be read: to send it twice is worse than to say that it is known.
+        guard let first else { return .duplicate(seq: known) }
+        guard first.hasContent(of: key) else { return .conflict(seq: known) }
+        if !(request.again && request.audience.isDynamic) {
+            for earlier in [known] + (siblings[key.fingerprint] ?? []).suffix(8) {
+                if try self.key(of: earlier, intake)?.audience == key.audience {
+                    intake.duplicates.append((message, earlier))
+                    return .duplicate(seq: earlier)
+                }
+            }
+        }
+        // From now on somebody else may have it.
+        if first.isSingle { deliveries.insert(first.audience) }
+        let seq = accept(request, key, needsClaim: true, at: now, &intake)
+        siblings[key.fingerprint, default: []].append(seq)
+        intake.newSiblings.append(key.fingerprint)
+        return .accepted(seq: seq)
+    }
+
+    private func accept(
+        _ request: PushRequest, _ key: AcceptedKey, needsClaim: Bool, at now: Int64, _ intake: inout Intake
+    ) -> UInt64 {
+        let seq = writer.next
+        let message = request.message
+        writer.add(accepted: message, named: request.audience.named, at: now)
+        intake.keys.append(key)
+        intake.keyBytes.appendWord(key.fingerprint)
+        intake.keyBytes.appendWord(key.content)
+        intake.keyBytes.appendWord(key.audience)
+        // What is due by now, or was overtaken by what is, does not wait.
+        if let due = message.notBefore, due > max(now / 1000, released.due) {
+            var body: [UInt8] = []
+            MessageRecord.append(message, to: request.audience, needsClaim: true, &body)
+            intake.scheduled.append((seq, due, key, message.app, body))
+            intake.accepted.append(
+                AcceptedMessage(
+                    seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
+                    audience: request.audience, needsClaim: true))
+            return seq
+        }
+        if intake.rows.last?.isFull ?? true { intake.rows.append(MessageRowBuilder(first: seq)) }
+        intake.rows[intake.rows.count - 1].add(request, seq, needsClaim: needsClaim)
+        intake.accepted.append(
+            AcceptedMessage(
+                seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
+                audience: request.audience, needsClaim: needsClaim))
+        return seq
+    }
+
+    /// What is kept of an accepted message: from this group, or from the disk.
+    private func key(of seq: UInt64, _ intake: Intake) throws -> AcceptedKey? {
+        if seq >= intake.first {
+            let index = Int(seq - intake.first)
+            return index < intake.keys.count ? intake.keys[index] : nil
+        }
+        return try key(of: seq)
+    }
+
+    func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
+        if keyRow.map({ seq < $0.number || seq - $0.number >= UInt64($0.accepted.count / AcceptedKey.size) }) ?? true {
+            let find = statements.findKeys
+            defer { find.reset() }
+            find.bind(1, seq)
+            keyRow = try find.step() ? (find.word(0), find.blob(1)) : nil
+        }
+        if let keyRow, seq >= keyRow.number {
+            let index = Int(seq - keyRow.number)
+            if index < keyRow.accepted.count / AcceptedKey.size {
+                return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
+            }
+        }
+        // Older than the window, and still waiting for its time.
+        let find = statements.findScheduled
+        defer { find.reset() }
+        find.bind(1, seq)
+        guard try find.step() else { return nil }
+        let content = find.word(4)
+        return AcceptedKey(
+            fingerprint: find.word(3), content: content, audience: find.word(5), isSingle: content & 1 == 1)
+    }
+
+    /// The disk has refused: what was decided has not happened.
+    func forget(_ intake: Intake) {
+        for fingerprint in intake.newSiblings {
+            siblings[fingerprint]?.removeLast()
+            if siblings[fingerprint]?.isEmpty ?? false { siblings[fingerprint] = nil }
+        }
+        for fingerprint in intake.newIDs { messages.remove(fingerprint) }
+    }
+}

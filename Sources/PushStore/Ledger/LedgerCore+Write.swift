@@ -1,0 +1,201 @@
+import PushModel
+import PushWire
+
+/// A group on its way to the disk: one transaction, one sync, and then everybody is told.
+extension LedgerCore {
+    /// Events in one segment at most: a reader of the log takes them in whole.
+    private static let segmentLimit = 8192
+
+    func write(_ group: LedgerGroup) {
+        let now = clock()
+        let mark = writer.mark
+        let first = writer.next
+        var written = LedgerGroup()
+        written.requests = group.requests
+        written.outcomes = retained.outcomes + group.outcomes
+        written.notes = retained.notes + group.notes
+        var intake = Intake(first: first)
+        var closing: [UInt64] = []
+        var segments: [LogSegment] = []
+        unscheduled = 0
+        do {
+            try statements.begin.run()
+            // An empty group would fit on any disk, and say that all is well.
+            if fault != nil { try statements.probe.run() }
+            writer.begin(time: now, reserving: 64 * (1 + written.weight))
+            intake = try decide(written.requests, at: now)
+            cut(&segments, at: now)
+            let (numbers, ended, completed) = try add(written, intake, &segments, &closing, at: now)
+            try store(intake, at: now)
+            try store(first, intake.keyBytes, ended, completed, at: now)
+            segments.append(writer.finish())
+            try store(segments)
+            try statements.commit.run()
+            retained = LedgerGroup()
+            done(written, intake, numbers, closing, segments)
+        } catch {
+            if connection.isInTransaction { try? statements.rollBack.run() }
+            writer.revert(to: mark)
+            forget(intake)
+            for seq in closing { pending.reopen(seq) }
+            refused(group, written, LedgerFault("\(error)"))
+        }
+    }
+
+    /// Outcomes and notes into the segment. The numbers of the first event of each note; what is kept of deliveries that
+    /// ended; and the numbers of messages that are done.
+    private func add(
+        _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ closing: inout [UInt64],
+        at now: Int64
+    ) throws(StoreError) -> (numbers: [UInt64], ended: [UInt8], completed: [UInt8]) {
+        var ended: [UInt8] = []
+        var completed: [UInt8] = []
+        for (deliveries, messages) in group.outcomes {
+            for record in deliveries {
+                writer.add(record, at: now)
+                if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
+                // The end of the one delivery of a message is the end of the message, which comes with it.
+                guard let end = record.end, pending.needsClaim(record.seq) else { continue }
+                let key = EndedKey(
+                    fingerprint: identities.delivery(record.fingerprint, record.device).value, seq: record.seq,
+                    end: end.rawValue, isClaimed: end != .suppressed)
+                ended.appendWord(key.fingerprint)
+                ended.appendWord(key.word)
+            }
+            for message in messages {
+                writer.add(message, at: now)
+                if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
+                completed.appendWord(message.seq)
+                switch pending.complete(message.seq) {
+                case .done:
+                    closing.append(message.seq)
+                case .rowDone(let first):
+                    closing.append(message.seq)
+                    statements.removeMessages.bind(1, first)
+                    try statements.removeMessages.run()
+                case .unknown:
+                    statements.removeScheduled.bind(1, message.seq)
+                    try statements.removeScheduled.run()
+                    if connection.changes > 0 { unscheduled += 1 }
+                }
+            }
+        }
+        var numbers: [UInt64] = []
+        for (events, _) in group.notes {
+            numbers.append(writer.next)
+            for event in events { writer.add(event, at: now) }
+            if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
+        }
+        for (message, seq) in intake.duplicates {
+            var draft = EventDraft(.messageDuplicate, app: message.app)
+            draft.messageID = message.id
+            draft.add("accepted_seq", Int64(clamping: seq))
+            writer.add(draft, at: now)
+        }
+        return (numbers, ended, completed)
+    }
+
+    private func cut(_ segments: inout [LogSegment], at now: Int64) {
+        guard writer.count > 0 else { return }
+        segments.append(writer.finish())
+        writer.begin(time: now, reserving: 4096)
+    }
+
+    // MARK: Rows
+
+    private func store(_ intake: Intake, at now: Int64) throws(StoreError) {
+        for row in intake.rows {
+            let add = statements.addMessages
+            add.bind(1, row.first)
+            add.bind(2, Int64(row.count))
+            add.bind(3, now)
+            add.bind(4, row.apps.map(\.name).joined(separator: "\n"))
+            add.bind(5, row.heads)
+            add.bind(6, row.bodies)
+            written += row.bodies.count + row.heads.count
+            try add.run()
+        }
+        for message in intake.scheduled {
+            let add = statements.addScheduled
+            add.bind(1, message.seq)
+            add.bind(2, message.due)
+            add.bind(3, now)
+            add.bind(4, message.key.fingerprint)
+            add.bind(5, message.key.content)
+            add.bind(6, message.key.audience)
+            add.bind(7, message.app.name)
+            add.bind(8, message.body)
+            try add.run()
+        }
+    }
+
+    private func store(
+        _ number: UInt64, _ accepted: [UInt8], _ ended: [UInt8], _ completed: [UInt8], at now: Int64
+    ) throws(StoreError) {
+        if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
+        let add = statements.addKeys
+        add.bind(1, number)
+        add.bind(2, now)
+        add.bind(3, accepted)
+        add.bind(4, ended)
+        add.bind(5, completed)
+        written += accepted.count + ended.count + completed.count
+        try add.run()
+    }
+
+    private func store(_ segments: [LogSegment]) throws(StoreError) {
+        for segment in segments where segment.count > 0 {
+            let add = statements.addLog
+            add.bind(1, segment.first)
+            add.bind(2, Int64(segment.count))
+            add.bind(3, segment.time)
+            add.bind(4, segment.bytes)
+            written += segment.bytes.count
+            try add.run()
+        }
+        guard let first = segments.first?.first else { return }
+        for head in writer.heads(since: first) {
+            statements.setHead.bind(1, head.app?.name ?? "")
+            statements.setHead.bind(2, Int64(head.kind.rawValue))
+            statements.setHead.bind(3, head.seq)
+            try statements.setHead.run()
+        }
+    }
+
+    // MARK: Afterwards
+
+    private func done(
+        _ group: LedgerGroup, _ intake: Intake, _ numbers: [UInt64], _ closing: [UInt64], _ segments: [LogSegment]
+    ) {
+        for row in intake.rows { pending.append(row.finished()) }
+        scheduledCount += intake.scheduled.count - unscheduled
+        if !closing.isEmpty { pending.compact() }
+        if !recovered.isEmpty {
+            for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }
+        }
+        for segment in segments { logBytes += Int64(segment.bytes.count) }
+        for ((_, reply), replies) in zip(group.requests, intake.replies) { reply(replies) }
+        if !intake.accepted.isEmpty { witness?.accepted(intake.accepted) }
+        for segment in segments where segment.count > 0 { witness?.committed(segment) }
+        for ((_, done), number) in zip(group.notes, numbers) { done?(number) }
+        healthIs(nil)
+    }
+
+    private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
+        retained.outcomes = written.outcomes
+        var notes = written.notes
+        while notes.count > LedgerGroup.notesKept { notes.removeFirst().1?(nil) }
+        retained.notes = notes
+        for (requests, reply) in group.requests {
+            reply(Array(repeating: .failed(fault.description), count: requests.count))
+        }
+        healthIs(fault)
+    }
+}
+
+extension LedgerGroup {
+    var weight: Int {
+        requests.reduce(0) { $0 + $1.0.count } + outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+            + notes.reduce(0) { $0 + $1.0.count }
+    }
+}

@@ -1,0 +1,103 @@
+import PushLogic
+import PushModel
+import PushWire
+
+/// The ledger's state and what is done with it. Confined to the ledger's thread.
+final class LedgerCore {
+    let connection: SQLiteConnection
+    let statements: LedgerStatements
+    let identities: Identities
+    let clock: @Sendable () -> Int64
+    var witness: (any LedgerWitness)?
+
+    var writer: LogWriter
+    /// Messages whose ids are remembered: the number of the first with that id.
+    let messages = FingerprintTable(hasValues: true)
+    /// Further messages of an id, for other audiences. Few ids have any.
+    var siblings: [UInt64: [UInt64]] = [:]
+    /// Deliveries that somebody has claimed.
+    let deliveries = FingerprintTable(hasValues: false)
+    var pending = PendingMessages()
+    /// What had become of messages that were not done when the ledger was opened.
+    var recovered: [UInt64: Recovered] = [:]
+    var scheduledCount = 0
+    /// Scheduled messages that the group under way removes.
+    var unscheduled = 0
+    /// Scheduled messages up to here were handed out.
+    var released: (due: Int64, seq: UInt64) = (.min, 0)
+    var logBytes: Int64 = 0
+    var oldest: UInt64 = 1
+    /// What the disk has refused, in order; it goes first when the disk takes something again.
+    var retained = LedgerGroup()
+    private(set) var fault: LedgerFault?
+    /// The row of messages that was read last, and of keys.
+    var messageRow: MessageRow?
+    var keyRow: (number: UInt64, accepted: [UInt8])?
+    var written = 0
+
+    struct Recovered {
+        var deliveries: Set<UInt64> = []
+        var counts = OutcomeCounts()
+    }
+
+    init(
+        _ connection: SQLiteConnection, _ statements: LedgerStatements, _ identities: Identities, _ writer: LogWriter,
+        clock: @escaping @Sendable () -> Int64
+    ) {
+        self.connection = connection
+        self.statements = statements
+        self.identities = identities
+        self.writer = writer
+        self.clock = clock
+    }
+
+    /// Does what was asked, in order. Whatever is to be written goes to the disk in one group.
+    func process(_ work: [LedgerWork]) {
+        var group = LedgerGroup()
+        var trim: LedgerRetention?
+        for item in work {
+            switch item {
+            case .accept(let requests, let reply): group.requests.append((requests, reply))
+            case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed))
+            case .note(let events, let done): group.notes.append((events, done))
+            case .claim(let pages, let reply): reply(claim(pages))
+            case .load(let seqs, let reply): reply(load(seqs))
+            case .due(let time, let limit, let reply): reply(due(at: time, limit: limit))
+            case .trim(let retention): trim = retention
+            }
+        }
+        if !group.isEmpty || !retained.isEmpty || fault != nil { write(group) }
+        if let trim { self.trim(trim) }
+    }
+
+    func healthIs(_ fault: LedgerFault?) {
+        guard fault != self.fault else { return }
+        self.fault = fault
+        witness?.healthChanged(fault)
+    }
+
+    // MARK: Claims
+
+    private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
+        pages.map { page in
+            let known = recovered.isEmpty ? nil : recovered[page.seq]
+            return page.devices.map { device in
+                let fingerprint = identities.delivery(page.fingerprint, device).value
+                if let known, known.deliveries.contains(fingerprint) { return .done }
+                return deliveries.insert(fingerprint) ? .new : .had
+            }
+        }
+    }
+}
+
+/// What is to be written together.
+struct LedgerGroup {
+    var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
+    var outcomes: [([DeliveryRecord], [CompletedMessage])] = []
+    var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
+
+    /// Events that are kept while the disk refuses; more are let go, and whoever brought them is told.
+    static let notesKept = 10_000
+
+    var isEmpty: Bool { requests.isEmpty && outcomes.isEmpty && notes.isEmpty }
+}

@@ -1,0 +1,62 @@
+package import PushModel
+
+/// Reads the log beside the writer, on a thread of its own.
+final class LedgerReader {
+    private let connection: SQLiteConnection
+    private let read: SQLiteStatement
+    private let bounds: SQLiteStatement
+
+    init(_ path: String) throws(StoreError) {
+        // It may write, because it takes pages over from the write-ahead log.
+        connection = try SQLiteConnection(path, .readWrite)
+        try connection.run("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
+        read = try connection.prepare(
+            """
+            SELECT first, count, time, body FROM log
+            WHERE first >= coalesce((SELECT first FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1), 0)
+            ORDER BY first
+            """)
+        bounds = try connection.prepare(
+            """
+            SELECT (SELECT first FROM log ORDER BY first LIMIT 1),
+                (SELECT first + count - 1 FROM log ORDER BY first DESC LIMIT 1)
+            """)
+    }
+
+    func checkpoint() {
+        _ = try? connection.checkpoint()
+    }
+
+    func page(since: UInt64, limit: Int) throws(StoreError) -> LogPage {
+        let (oldest, newest) = try range()
+        guard since < newest else { return LogPage(segments: [], oldest: oldest, newest: newest) }
+        defer { read.reset() }
+        read.bind(1, since + 1)
+        var segments: [LogSegment] = []
+        var events = 0
+        while events < limit, try read.step() {
+            let segment = LogSegment(
+                first: read.word(0), count: Int(read.number(1)), time: read.number(2), bytes: read.blob(3))
+            if segment.last <= since { continue }
+            segments.append(segment)
+            events += Int(segment.last - max(since, segment.first - 1))
+        }
+        return LogPage(segments: segments, oldest: oldest, newest: newest)
+    }
+
+    func range() throws(StoreError) -> (oldest: UInt64, newest: UInt64) {
+        defer { bounds.reset() }
+        guard try bounds.step(), !bounds.isNull(0) else { return (1, 0) }
+        return (bounds.word(0), bounds.word(1))
+    }
+}
+
+extension SQLiteLedger: EventLog {
+    package func read(since: UInt64, limit: Int) async throws -> LogPage {
+        try await reading.run { [reader] in try reader.value.page(since: since, limit: limit) }
+    }
+
+    package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
+        try await reading.run { [reader] in try reader.value.page(since: 0, limit: limit).segments }
+    }
+}

@@ -1,0 +1,85 @@
+/// The tables of the ledger. Rows are written at the end and removed at the front; nothing that happens for each message
+/// or delivery writes at a random place.
+enum LedgerSchema {
+    static let version: Int64 = 1
+
+    /// - `log`: events, a group a row (`LogSegment`); `heads`: the last number of each topic.
+    /// - `messages`: accepted messages until all of a row are done. `heads`: for each, where it begins in `bodies`
+    ///   (u32), its priority (u8), whether it is broad (u8) and its place in `apps` (u16).
+    /// - `scheduled`: those with a time before which nobody gets them, until they are done.
+    /// - `keys`: what is deduped by, a group a row, whose number is that of the group's first event: `accepted` 24 bytes
+    ///   a message in the order of their numbers (fingerprint, content, audience), `ended` 16 bytes a delivery
+    ///   (fingerprint, message and how), `completed` 8 bytes a message.
+    static let tables = """
+        CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+        CREATE TABLE log (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
+        CREATE TABLE heads (
+            app TEXT NOT NULL, kind INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (app, kind)) WITHOUT ROWID;
+        CREATE TABLE messages (
+            first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, apps TEXT NOT NULL,
+            heads BLOB NOT NULL, bodies BLOB NOT NULL);
+        CREATE TABLE scheduled (
+            seq INTEGER PRIMARY KEY, due INTEGER NOT NULL, time INTEGER NOT NULL, fingerprint INTEGER NOT NULL,
+            content INTEGER NOT NULL, audience INTEGER NOT NULL, app TEXT NOT NULL, body BLOB NOT NULL);
+        CREATE INDEX scheduled_by_due ON scheduled (due, seq);
+        CREATE TABLE keys (
+            number INTEGER PRIMARY KEY, time INTEGER NOT NULL, accepted BLOB NOT NULL, ended BLOB NOT NULL,
+            completed BLOB NOT NULL);
+        """
+}
+
+/// What is kept of an accepted message for as long as its id is remembered.
+struct AcceptedKey: Equatable {
+    static let size = 24
+
+    let fingerprint: UInt64
+    /// A hash of payload and options. The lowest bit says whether it was for one named device, whose delivery's
+    /// fingerprint is then `audience`.
+    let content: UInt64
+    let audience: UInt64
+
+    init(fingerprint: UInt64, content: UInt64, audience: UInt64, isSingle: Bool) {
+        self.fingerprint = fingerprint
+        self.content = content & ~1 | (isSingle ? 1 : 0)
+        self.audience = audience
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
+        func word(_ place: Int) -> UInt64 {
+            unsafe UInt64(
+                littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size + place, as: UInt64.self))
+        }
+        fingerprint = word(0)
+        content = word(8)
+        audience = word(16)
+    }
+
+    var isSingle: Bool { content & 1 == 1 }
+
+    func hasContent(of other: AcceptedKey) -> Bool { content | 1 == other.content | 1 }
+}
+
+/// What is kept of a delivery that has ended.
+struct EndedKey {
+    static let size = 16
+
+    let fingerprint: UInt64
+    /// The message's number, how it ended, and whether the fingerprint is one of those that are claimed.
+    let word: UInt64
+
+    init(fingerprint: UInt64, seq: UInt64, end: UInt8, isClaimed: Bool) {
+        self.fingerprint = fingerprint
+        word = seq << 8 | UInt64(end) | (isClaimed ? 0x80 : 0)
+    }
+
+    init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
+        unsafe fingerprint = UInt64(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size, as: UInt64.self))
+        unsafe word = UInt64(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size + 8, as: UInt64.self))
+    }
+
+    var seq: UInt64 { word >> 8 }
+    var end: UInt8 { UInt8(word & 0x7f) }
+    var isClaimed: Bool { word & 0x80 != 0 }
+}

@@ -1,0 +1,65 @@
+/// The ledger's statements, prepared once.
+struct LedgerStatements {
+    let begin: SQLiteStatement
+    let commit: SQLiteStatement
+    let rollBack: SQLiteStatement
+    let probe: SQLiteStatement
+    let addLog: SQLiteStatement
+    let setHead: SQLiteStatement
+    let addMessages: SQLiteStatement
+    let removeMessages: SQLiteStatement
+    let findMessages: SQLiteStatement
+    let addScheduled: SQLiteStatement
+    let removeScheduled: SQLiteStatement
+    let findScheduled: SQLiteStatement
+    let due: SQLiteStatement
+    let nextDue: SQLiteStatement
+    let addKeys: SQLiteStatement
+    let findKeys: SQLiteStatement
+    let oldestKeys: SQLiteStatement
+    let removeKeys: SQLiteStatement
+    let oldestLog: SQLiteStatement
+    let removeLog: SQLiteStatement
+
+    init(_ connection: SQLiteConnection) throws(StoreError) {
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        commit = try connection.prepare("COMMIT")
+        rollBack = try connection.prepare("ROLLBACK")
+        probe = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('probe', zeroblob(65536))")
+        addLog = try connection.prepare("INSERT INTO log (first, count, time, body) VALUES (?, ?, ?, ?)")
+        setHead = try connection.prepare(
+            "INSERT INTO heads (app, kind, seq) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seq = excluded.seq")
+        addMessages = try connection.prepare(
+            "INSERT INTO messages (first, count, time, apps, heads, bodies) VALUES (?, ?, ?, ?, ?, ?)")
+        removeMessages = try connection.prepare("DELETE FROM messages WHERE first = ?")
+        findMessages = try connection.prepare(
+            """
+            SELECT first, count, time, apps, heads, bodies FROM messages WHERE first <= ? ORDER BY first DESC LIMIT 1
+            """)
+        addScheduled = try connection.prepare(
+            """
+            INSERT INTO scheduled (seq, due, time, fingerprint, content, audience, app, body)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        removeScheduled = try connection.prepare("DELETE FROM scheduled WHERE seq = ?")
+        findScheduled = try connection.prepare(
+            "SELECT seq, due, time, fingerprint, content, audience, app, body FROM scheduled WHERE seq = ?")
+        due = try connection.prepare(
+            """
+            SELECT seq, due, time, app, body FROM scheduled
+            WHERE (due, seq) > (?, ?) AND due <= ? ORDER BY due, seq LIMIT ?
+            """)
+        nextDue = try connection.prepare(
+            "SELECT due FROM scheduled WHERE (due, seq) > (?, ?) ORDER BY due, seq LIMIT 1")
+        addKeys = try connection.prepare(
+            "INSERT INTO keys (number, time, accepted, ended, completed) VALUES (?, ?, ?, ?, ?)")
+        findKeys = try connection.prepare(
+            "SELECT number, accepted FROM keys WHERE number <= ? ORDER BY number DESC LIMIT 1")
+        oldestKeys = try connection.prepare(
+            "SELECT number, time, accepted, ended FROM keys WHERE number > ? ORDER BY number LIMIT 1")
+        removeKeys = try connection.prepare("DELETE FROM keys WHERE number = ?")
+        oldestLog = try connection.prepare(
+            "SELECT first, count, time, length(body) FROM log ORDER BY first LIMIT 1")
+        removeLog = try connection.prepare("DELETE FROM log WHERE first = ?")
+    }
+}

@@ -1,0 +1,33 @@
+import PushModel
+
+/// What was asked of the ledger, until its thread gets to it.
+enum LedgerWork: Sendable {
+    case accept([PushRequest], @Sendable ([Acceptance]) -> Void)
+    case record([DeliveryRecord], [CompletedMessage])
+    case note([EventDraft], (@Sendable (UInt64?) -> Void)?)
+    case claim([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)
+    case load([UInt64], @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
+    case due(Int64, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
+    case trim(LedgerRetention)
+
+    /// How many things it brings.
+    var weight: Int {
+        switch self {
+        case .accept(let group, _): group.count
+        case .record(let deliveries, let completed): deliveries.count + completed.count
+        case .note(let events, _): events.count
+        case .claim, .load, .due, .trim: 0
+        }
+    }
+}
+
+/// How long things are kept.
+package struct LedgerRetention: Sendable, Equatable {
+    /// How long an id is remembered for a device.
+    package var window: Duration = .seconds(7 * 86_400)
+    /// Of events, whichever is reached first.
+    package var logAge: Duration = .seconds(7 * 86_400)
+    package var logBytes: Int64 = 1 << 30
+
+    package init() {}
+}

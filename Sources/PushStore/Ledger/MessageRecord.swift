@@ -1,0 +1,166 @@
+import PushModel
+import PushWire
+
+/// How a message lies on disk until its deliveries have ended.
+///
+///     flags u8, push type u8, priority u8, id, [expires], [not before], [collapse id], [traceparent], audience, payload
+enum MessageRecord {
+    private static let expires: UInt8 = 1 << 0
+    private static let notBefore: UInt8 = 1 << 1
+    private static let collapses: UInt8 = 1 << 2
+    private static let traced: UInt8 = 1 << 3
+    private static let needsClaim: UInt8 = 1 << 4
+    private static let drops: UInt8 = 1 << 5
+
+    static func append(_ message: Message, to audience: Audience, needsClaim: Bool, _ bytes: inout [UInt8]) {
+        var flags: UInt8 = 0
+        if message.expiresAt != nil { flags |= expires }
+        if message.notBefore != nil { flags |= notBefore }
+        if message.collapseID != nil { flags |= collapses }
+        if message.traceparent != nil { flags |= traced }
+        if needsClaim { flags |= Self.needsClaim }
+        if message.onUnknown == .drop { flags |= drops }
+        bytes.append(flags)
+        bytes.append(UInt8(message.pushType.number))
+        bytes.append(message.priority.rawValue)
+        bytes.appendText(message.id.text)
+        if let time = message.expiresAt { bytes.appendSigned(time) }
+        if let time = message.notBefore { bytes.appendSigned(time) }
+        if let id = message.collapseID { bytes.appendText(id.text) }
+        if let trace = message.traceparent { bytes.appendText(trace) }
+        append(audience, &bytes)
+        bytes.appendBytes(message.payload)
+    }
+
+    struct Read {
+        let message: Message
+        let audience: Audience
+        let needsClaim: Bool
+    }
+
+    /// Nil if it is damaged.
+    static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
+        let flags = reader.byte()
+        let type = Int(reader.byte())
+        guard type < PushType.allCases.count, let priority = PushPriority(rawValue: reader.byte()),
+            let id = MessageID(reader.text())
+        else { return nil }
+        let expiresAt = flags & expires != 0 ? reader.signed() : nil
+        let notBefore = flags & notBefore != 0 ? reader.signed() : nil
+        let collapseID = flags & collapses != 0 ? CollapseID(reader.text()) : nil
+        let traceparent = flags & traced != 0 ? reader.text() : nil
+        guard let audience = readAudience(&reader) else { return nil }
+        let payload = reader.blob()
+        if reader.isBroken { return nil }
+        let message = Message(
+            id: id, app: app, pushType: PushType.allCases[type], priority: priority, expiresAt: expiresAt,
+            collapseID: collapseID, payload: payload, onUnknown: flags & drops != 0 ? .drop : .resend,
+            notBefore: notBefore, traceparent: traceparent)
+        return Read(message: message, audience: audience, needsClaim: flags & needsClaim != 0)
+    }
+
+    // MARK: Audiences
+
+    private static func append(_ audience: Audience, _ bytes: inout [UInt8]) {
+        switch audience {
+        case .tokens(let tokens):
+            bytes.append(0)
+            bytes.appendVarint(UInt64(tokens.count))
+            for token in tokens {
+                bytes.append(UInt8(token.byteCount))
+                token.append(to: &bytes)
+            }
+        case .devices(let devices):
+            bytes.append(1)
+            bytes.appendVarint(UInt64(devices.count))
+            for device in devices {
+                bytes.appendWord(device.high)
+                bytes.appendWord(device.low)
+            }
+        case .users(let users):
+            bytes.append(2)
+            bytes.appendVarint(UInt64(users.count))
+            for user in users { bytes.appendText(user) }
+        case .tags(let expression):
+            bytes.append(3)
+            append(expression, &bytes)
+        case .everyone:
+            bytes.append(4)
+        }
+    }
+
+    private static func readAudience(_ reader: inout ByteReader) -> Audience? {
+        let kind = reader.byte()
+        switch kind {
+        case 0:
+            guard let count = count(&reader) else { return nil }
+            var tokens: [DeviceToken] = []
+            tokens.reserveCapacity(count)
+            for _ in 0..<count {
+                guard let token = token(&reader) else { return nil }
+                tokens.append(token)
+            }
+            return .tokens(tokens)
+        case 1:
+            guard let count = count(&reader) else { return nil }
+            return .devices((0..<count).map { _ in DeviceID(high: reader.word(), low: reader.word()) })
+        case 2:
+            guard let count = count(&reader) else { return nil }
+            return .users((0..<count).map { _ in reader.text() })
+        case 3: return tags(&reader, depth: 0).map { .tags($0) }
+        case 4: return .everyone
+        default: return nil
+        }
+    }
+
+    /// Not more than producers may name: a damaged number does not take memory.
+    private static func count(_ reader: inout ByteReader) -> Int? {
+        let count = reader.varint()
+        return count <= UInt64(Audience.maximumNamed) ? Int(count) : nil
+    }
+
+    private static func token(_ reader: inout ByteReader) -> DeviceToken? {
+        let length = Int(reader.byte())
+        if length == 32 {
+            return DeviceToken(
+                words: (
+                    reader.word().byteSwapped, reader.word().byteSwapped, reader.word().byteSwapped,
+                    reader.word().byteSwapped
+                ))
+        }
+        return DeviceToken(bytes: (0..<length).map { _ in reader.byte() })
+    }
+
+    private static func append(_ expression: TagExpression, _ bytes: inout [UInt8]) {
+        switch expression {
+        case .tag(let tag):
+            bytes.append(0)
+            bytes.appendText(tag)
+        case .all(let parts), .any(let parts):
+            if case .all = expression { bytes.append(1) } else { bytes.append(2) }
+            bytes.appendVarint(UInt64(parts.count))
+            for part in parts { append(part, &bytes) }
+        case .not(let part):
+            bytes.append(3)
+            append(part, &bytes)
+        }
+    }
+
+    private static func tags(_ reader: inout ByteReader, depth: Int) -> TagExpression? {
+        guard depth <= TagExpression.maximumDepth else { return nil }
+        let kind = reader.byte()
+        switch kind {
+        case 0: return .tag(reader.text())
+        case 1, 2:
+            guard let count = count(&reader) else { return nil }
+            var parts: [TagExpression] = []
+            for _ in 0..<count {
+                guard let part = tags(&reader, depth: depth + 1) else { return nil }
+                parts.append(part)
+            }
+            return kind == 1 ? .all(parts) : .any(parts)
+        case 3: return tags(&reader, depth: depth + 1).map { .not($0) }
+        default: return nil
+        }
+    }
+}

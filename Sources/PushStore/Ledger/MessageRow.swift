@@ -1,0 +1,109 @@
+import PushModel
+import PushWire
+
+/// Accepted messages on their way into a row.
+struct MessageRowBuilder {
+    let first: UInt64
+    private(set) var segment: PendingMessages.Segment
+    private(set) var count = 0
+    private(set) var heads: [UInt8] = []
+    private(set) var bodies: [UInt8] = []
+    private(set) var apps: [AppID] = []
+    private var claims: [Bool] = []
+
+    static let headSize = 8
+    private static let bodiesLimit = 2 << 20
+    private static let countLimit = 16_384
+
+    init(first: UInt64) {
+        self.first = first
+        segment = PendingMessages.Segment(first: first, count: 0)
+    }
+
+    var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit }
+
+    mutating func add(_ request: PushRequest, _ seq: UInt64, needsClaim: Bool) {
+        // Scheduled messages between them lie elsewhere.
+        while first + UInt64(count) < seq {
+            heads.appendWord(UInt64(UInt32.max))
+            claims.append(false)
+            count += 1
+        }
+        let message = request.message
+        let app = place(of: message.app)
+        let isBroad = Lane(of: message, to: request.audience).isBroad
+        heads.appendWord(
+            UInt64(bodies.count) | UInt64(message.priority.rawValue) << 32 | (isBroad ? 1 << 40 : 0)
+                | UInt64(app) << 48)
+        claims.append(needsClaim)
+        count += 1
+        MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &bodies)
+    }
+
+    private mutating func place(of app: AppID) -> Int {
+        if let last = apps.last, last == app { return apps.count - 1 }
+        if let known = apps.firstIndex(of: app) { return known }
+        apps.append(app)
+        return apps.count - 1
+    }
+
+    /// What is to be remembered of it when the disk has it.
+    func finished() -> PendingMessages.Segment {
+        var segment = PendingMessages.Segment(first: first, count: count)
+        for index in 0..<count where !isElsewhere(index) { segment.add(index, claims: claims[index]) }
+        return segment
+    }
+
+    private func isElsewhere(_ index: Int) -> Bool {
+        unsafe heads.withUnsafeBytes { unsafe MessageHead($0, at: index) == nil }
+    }
+}
+
+/// Where a message of a row begins, and of which lane it is.
+struct MessageHead {
+    let offset: Int
+    let priority: PushPriority
+    let isBroad: Bool
+    let app: Int
+
+    /// Nil for a number whose message lies elsewhere, or for what cannot be.
+    init?(_ bytes: UnsafeRawBufferPointer, at index: Int) {
+        let word = unsafe UInt64(
+            littleEndian: bytes.loadUnaligned(fromByteOffset: index * MessageRowBuilder.headSize, as: UInt64.self))
+        guard UInt32(truncatingIfNeeded: word) != .max,
+            let priority = PushPriority(rawValue: UInt8(truncatingIfNeeded: word >> 32))
+        else { return nil }
+        offset = Int(UInt32(truncatingIfNeeded: word))
+        self.priority = priority
+        isBroad = word >> 40 & 1 == 1
+        app = Int(word >> 48)
+    }
+}
+
+/// A row of messages as it was read.
+struct MessageRow {
+    let first: UInt64
+    let count: Int
+    let time: Int64
+    let apps: [AppID]
+    let heads: [UInt8]
+    let bodies: [UInt8]
+
+    func covers(_ seq: UInt64) -> Bool { seq >= first && seq - first < UInt64(count) }
+
+    /// Nil if it is damaged, or lies elsewhere.
+    func message(_ seq: UInt64) -> (AppID, MessageRecord.Read)? {
+        let index = Int(seq - first)
+        guard heads.count >= (index + 1) * MessageRowBuilder.headSize,
+            let head = unsafe heads.withUnsafeBytes({ unsafe MessageHead($0, at: index) }), head.app < apps.count,
+            head.offset < bodies.count
+        else { return nil }
+        let app = apps[head.app]
+        return unsafe bodies.withUnsafeBytes { bytes in
+            var reader = unsafe ByteReader(bytes, at: head.offset)
+            return MessageRecord.read(&reader, app: app).map { (app, $0) }
+        }
+    }
+
+    static func apps(_ names: String) -> [AppID] { names.split(separator: "\n").compactMap { AppID(String($0)) } }
+}

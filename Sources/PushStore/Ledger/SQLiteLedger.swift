@@ -1,0 +1,257 @@
+private import PushLogic
+package import PushLoop
+package import PushModel
+import PushWire
+
+/// The ledger on one SQLite database. A thread of its own writes in groups: while one group is synced the next one
+/// gathers, so that a busy ledger syncs for hundreds at once and an idle one at once.
+package final class SQLiteLedger: Ledger, Sendable {
+    package struct Settings: Sendable {
+        package var directory: String
+        package var retention = LedgerRetention()
+        package var clock: @Sendable () -> WallTime = { .current() }
+
+        package init(directory: String) {
+            self.directory = directory
+        }
+    }
+
+    package struct Status: Sendable, Equatable {
+        package var newest: UInt64 = 0
+        package var oldest: UInt64 = 0
+        package var waiting = 0
+        package var scheduled = 0
+        package var messageKeys = 0
+        package var deliveryKeys = 0
+        package var keyBytes = 0
+        package var logBytes: Int64 = 0
+        package var commits: UInt64 = 0
+        package var commitNanoseconds: UInt64 = 0
+        package var fault: LedgerFault?
+    }
+
+    private struct Inbox: Sendable {
+        var work: [LedgerWork] = []
+        var weight = 0
+        var isScheduled = false
+    }
+
+    package let identities: Identities
+    private let writing: BlockingExecutor
+    let reading: BlockingExecutor
+    private let inbox = Locked(Inbox())
+    private let core: Confined<LedgerCore>
+    let reader: Confined<LedgerReader>
+    private let progress: Confined<Progress>
+    private let retention: Locked<LedgerRetention>
+
+    /// Of the writing thread.
+    private final class Progress {
+        var lastWeight = 0
+        var lastEnd = MonotonicTime(nanoseconds: 0)
+        var commits: UInt64 = 0
+        var commitTime: Int64 = 0
+        var isCheckpointing = false
+        var writtenAtCheckpoint = 0
+    }
+
+    // MARK: Open and close
+
+    /// Opens it, or makes a new one, and reads what it remembers. Nothing is written before `start`.
+    package static func open(_ settings: Settings) async throws -> (SQLiteLedger, LedgerBacklog) {
+        let writing = BlockingExecutor(name: "ledger")
+        let reading = BlockingExecutor(name: "ledger-read")
+        let path = "\(settings.directory)/ledger.db"
+        let clock = settings.clock
+        do {
+            let (core, identities, backlog) = try await writing.run {
+                let (core, backlog) = try LedgerCore.open(path) { clock().milliseconds }
+                return (Confined(core), core.identities, backlog)
+            }
+            let reader = try await reading.run { Confined(try LedgerReader(path)) }
+            return (
+                SQLiteLedger(writing, reading, core, reader, identities, settings.retention), backlog
+            )
+        } catch {
+            await writing.shutDown()
+            await reading.shutDown()
+            throw error
+        }
+    }
+
+    private init(
+        _ writing: BlockingExecutor, _ reading: BlockingExecutor, _ core: Confined<LedgerCore>,
+        _ reader: Confined<LedgerReader>, _ identities: Identities, _ retention: LedgerRetention
+    ) {
+        self.writing = writing
+        self.reading = reading
+        self.core = core
+        self.reader = reader
+        self.identities = identities
+        self.retention = Locked(retention)
+        progress = Confined(Progress())
+    }
+
+    /// From now on the witness is told of everything.
+    package func start(_ witness: any LedgerWitness) async {
+        await writing.run { [core] in core.value.witness = witness }
+    }
+
+    package func keep(_ retention: LedgerRetention) {
+        self.retention.withLock { $0 = retention }
+    }
+
+    /// Lets go of what is too old. To be called now and then.
+    package func trim() {
+        add(.trim(retention.withLock { $0 }))
+    }
+
+    /// Writes what it was given, and closes the files. Nothing may be handed in any more.
+    package func close() async {
+        await writing.run { [core, progress] in
+            // What is in the inbox has been taken: it was scheduled before this.
+            _ = try? core.value.connection.checkpoint()
+            core.value.witness = nil
+            core.clear()
+            progress.clear()
+        }
+        await reading.run { [reader] in reader.clear() }
+        await writing.shutDown()
+        await reading.shutDown()
+    }
+
+    package func status() async -> Status {
+        await writing.run { [core, progress] in
+            let core = core.value
+            var status = Status()
+            status.newest = core.writer.next - 1
+            status.oldest = core.oldest
+            status.waiting = core.pending.count
+            status.scheduled = core.scheduledCount
+            status.messageKeys = core.messages.count
+            status.deliveryKeys = core.deliveries.count
+            status.keyBytes = core.messages.byteCount + core.deliveries.byteCount
+            status.logBytes = core.logBytes
+            status.commits = progress.value.commits
+            status.commitNanoseconds = UInt64(progress.value.commitTime)
+            status.fault = core.fault
+            return status
+        }
+    }
+
+    // MARK: Ledger
+
+    package func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
+        add(.accept(group, reply))
+    }
+
+    package func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        add(.record(deliveries, completed))
+    }
+
+    package func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
+        add(.note(events, done))
+    }
+
+    package func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        add(.claim(pages, reply))
+    }
+
+    package func load(
+        _ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void
+    ) {
+        add(.load(seqs, reply))
+    }
+
+    package func due(
+        at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+    ) {
+        add(.due(time, limit, reply))
+    }
+
+    private func add(_ work: LedgerWork) {
+        let isFirst = inbox.withLock { inbox in
+            inbox.work.append(work)
+            inbox.weight += work.weight
+            return exchange(&inbox.isScheduled, with: true) == false
+        }
+        if isFirst { writing.execute { self.drain() } }
+    }
+
+    // MARK: The writing thread
+
+    /// A group this large was worth its sync.
+    private static let worthwhile = 256
+    /// How long a busy ledger waits for a group to become so.
+    private static let patience: UInt32 = 1500
+    private static let retryPause: UInt32 = 100_000
+    /// Bytes in the write-ahead log after which its pages are taken over.
+    private static let checkpointBytes = 16 << 20
+
+    private func drain() {
+        let progress = progress.value
+        let core = core.value
+        // Under load a moment's patience saves a sync for every few; an idle ledger is not patient.
+        if progress.lastWeight >= 32, MonotonicTime.current() - progress.lastEnd < .milliseconds(1),
+            inbox.withLock({ $0.weight }) < Self.worthwhile
+        {
+            BlockingExecutor.sleep(microseconds: Self.patience)
+        }
+        let (work, weight) = inbox.withLock { inbox in
+            inbox.isScheduled = false
+            let weight = inbox.weight
+            inbox.weight = 0
+            return (exchange(&inbox.work, with: []), weight)
+        }
+        let start = MonotonicTime.current()
+        core.process(work)
+        progress.lastEnd = .current()
+        progress.lastWeight = weight
+        if weight > 0 {
+            progress.commits += 1
+            progress.commitTime += progress.lastEnd.nanoseconds - start.nanoseconds
+        }
+        if core.fault != nil { tryAgain() }
+        checkpointIfDue(core, progress)
+    }
+
+    /// The disk refuses: again after a pause, until it takes what there is.
+    private func tryAgain() {
+        BlockingExecutor.sleep(microseconds: Self.retryPause)
+        let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
+        if isFirst { writing.execute { self.drain() } }
+    }
+
+    private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
+        guard core.written - progress.writtenAtCheckpoint > Self.checkpointBytes, !progress.isCheckpointing else {
+            return
+        }
+        progress.isCheckpointing = true
+        progress.writtenAtCheckpoint = core.written
+        reading.execute { [self] in
+            reader.value.checkpoint()
+            writing.execute { [self] in
+                // What was written meanwhile is little; with it the log begins anew.
+                _ = try? self.core.value.connection.checkpoint()
+                self.progress.value.isCheckpointing = false
+            }
+        }
+    }
+}
+
+/// A value of one thread, carried through code that is not on it.
+final class Confined<Value: AnyObject>: @unchecked Sendable {
+    // Unchecked: its owner opens it on the one thread only.
+    private var held: Value?
+
+    init(_ value: Value) {
+        held = value
+    }
+
+    var value: Value {
+        guard let held else { preconditionFailure("the ledger is closed") }
+        return held
+    }
+
+    func clear() { held = nil }
+}

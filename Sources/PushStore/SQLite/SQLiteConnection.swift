@@ -1,0 +1,182 @@
+private import CSQLite
+
+/// One connection to one database file, for statements written by hand. Confined to one thread at a time, by its owner.
+@safe
+final class SQLiteConnection {
+    enum Access {
+        case readWrite, readOnly
+    }
+
+    let path: String
+    private let handle: OpaquePointer
+
+    init(_ path: String, _ access: Access, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
+        self.path = path
+        var handle: OpaquePointer?
+        let flags =
+            SQLITE_OPEN_NOMUTEX
+            | (access == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY)
+        let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
+        guard result == SQLITE_OK, let opened = unsafe handle else {
+            let error = unsafe Self.error(result, handle, "open", path)
+            unsafe sqlite3_close_v2(handle)
+            throw error
+        }
+        unsafe self.handle = opened
+        unsafe sqlite3_extended_result_codes(opened, 1)
+        unsafe sqlite3_busy_timeout(opened, 5000)
+        if access == .readWrite { try run("PRAGMA page_size = \(pageSize)") }
+        try run("PRAGMA cache_size = \(cachePages)")
+    }
+
+    deinit {
+        unsafe sqlite3_close_v2(handle)
+    }
+
+    /// Statements without parameters or rows that matter.
+    func run(_ sql: String) throws(StoreError) {
+        let result = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
+        guard result == SQLITE_OK else { throw error(result, String(sql.prefix(60))) }
+    }
+
+    func prepare(_ sql: StaticString) throws(StoreError) -> SQLiteStatement {
+        var statement: OpaquePointer?
+        let result = unsafe sqlite3_prepare_v3(
+            handle, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), -1,
+            UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard result == SQLITE_OK, let prepared = unsafe statement else { throw error(result, "prepare \(sql)") }
+        return unsafe SQLiteStatement(prepared, of: self)
+    }
+
+    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+
+    /// How many rows the last statement changed.
+    var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
+
+    /// Takes pages of the log over into the database, as far as nobody is in the way. Pages in the log, and how many of
+    /// them are done.
+    func checkpoint() throws(StoreError) -> (pages: Int, done: Int) {
+        var pages: CInt = 0
+        var done: CInt = 0
+        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
+        guard result == SQLITE_OK || result == SQLITE_BUSY else { throw error(result, "checkpoint") }
+        return (Int(pages), Int(done))
+    }
+
+    func error(_ result: CInt, _ action: String) -> StoreError {
+        unsafe Self.error(result, handle, action, path)
+    }
+
+    private static func error(_ result: CInt, _ handle: OpaquePointer?, _ action: String, _ path: String) -> StoreError
+    {
+        let text = unsafe handle.map { unsafe sqlite3_errmsg($0) } ?? sqlite3_errstr(result)
+        let words = unsafe text.map { unsafe String(cString: $0) } ?? "error \(result)"
+        switch result & 0xff {
+        case SQLITE_FULL:
+            return StoreError(.full, "cannot write \(path): the disk is full; make room, nothing acknowledged is lost")
+        case SQLITE_IOERR:
+            let number = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
+            if number == 28 || number == 122 || number == 27 {
+                return StoreError(
+                    .full,
+                    "cannot write \(path): the disk is full, or a quota or limit is reached; make room, nothing "
+                        + "acknowledged is lost")
+            }
+            return StoreError(
+                .cannotWrite,
+                "cannot \(action) on \(path): the disk does not do what it is told (\(words), error "
+                    + "\(number)); look at the system's log")
+        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH:
+            return StoreError(
+                .cannotOpen,
+                "cannot open \(path) for writing (\(words)); is its directory there, and may this user write to it?")
+        case SQLITE_CORRUPT, SQLITE_NOTADB:
+            return StoreError(.damaged, "\(path) is damaged (\(words)); restore it from a backup")
+        case SQLITE_BUSY, SQLITE_LOCKED:
+            return StoreError(.cannotOpen, "\(path) is in use by another program (\(words)); end that first")
+        default: return StoreError(.cannotWrite, "cannot \(action) on \(path): \(words)")
+        }
+    }
+}
+
+/// A prepared statement. Its owner resets it before it is used again; texts and blobs that are bound must live until
+/// then.
+@safe
+final class SQLiteStatement {
+    private let handle: OpaquePointer
+    private unowned let connection: SQLiteConnection
+    private var kept: [[UInt8]] = []
+
+    fileprivate init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
+        unsafe self.handle = handle
+        self.connection = connection
+    }
+
+    deinit {
+        unsafe sqlite3_finalize(handle)
+    }
+
+    func bind(_ index: CInt, _ number: Int64) {
+        unsafe sqlite3_bind_int64(handle, index, number)
+    }
+
+    func bind(_ index: CInt, _ number: UInt64) {
+        bind(index, Int64(bitPattern: number))
+    }
+
+    /// Not copied: the statement holds on to the bytes until it is reset.
+    func bind(_ index: CInt, _ bytes: [UInt8]) {
+        kept.append(bytes)
+        unsafe bytes.withUnsafeBytes {
+            unsafe _ = CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count))
+        }
+    }
+
+    func bind(_ index: CInt, _ text: String) {
+        var text = text
+        text.withUTF8 { unsafe _ = CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count)) }
+    }
+
+    /// The next row, if there is one.
+    func step() throws(StoreError) -> Bool {
+        switch unsafe sqlite3_step(handle) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let result: throw connection.error(result, "read or write")
+        }
+    }
+
+    /// Runs it to its end and makes it ready for another time.
+    func run() throws(StoreError) {
+        defer { reset() }
+        while try step() {}
+    }
+
+    func reset() {
+        unsafe sqlite3_reset(handle)
+        if !kept.isEmpty {
+            unsafe sqlite3_clear_bindings(handle)
+            kept.removeAll(keepingCapacity: true)
+        }
+    }
+
+    func number(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(handle, column) }
+
+    func word(_ column: CInt) -> UInt64 { UInt64(bitPattern: number(column)) }
+
+    func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    func text(_ column: CInt) -> String {
+        guard let text = unsafe sqlite3_column_text(handle, column) else { return "" }
+        return unsafe String(
+            decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
+    }
+
+    func blob(_ column: CInt) -> [UInt8] { unsafe withBlob(column) { unsafe [UInt8]($0) } }
+
+    /// The bytes, valid while `body` runs.
+    func withBlob<Result>(_ column: CInt, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
+        let bytes = unsafe sqlite3_column_blob(handle, column)
+        return unsafe try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+}

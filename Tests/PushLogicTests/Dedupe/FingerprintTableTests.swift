@@ -1,0 +1,57 @@
+import TestSupport
+import Testing
+
+@testable import PushLogic
+
+@Suite struct FingerprintTableTests {
+    /// Against a dictionary, with few shards and few homes so that slots collide and wrap around.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func itIsADictionary(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        let table = FingerprintTable(hasValues: true)
+        var mirror: [UInt64: UInt64] = [:]
+        for step in 0..<200_000 {
+            // Two shards; homes in 64 places, the highest among them.
+            let key = (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
+            switch random.next() % 5 {
+            case 0, 1:
+                let value = random.next()
+                table.set(value, for: key)
+                mirror[key == 0 ? 1 : key] = value
+            case 2, 3:
+                #expect(table.remove(key) == (mirror.removeValue(forKey: key == 0 ? 1 : key) != nil), "step \(step)")
+            default:
+                #expect(table.value(of: key) == mirror[key == 0 ? 1 : key], "step \(step)")
+            }
+            #expect(table.count == mirror.count)
+        }
+        for (key, value) in mirror { #expect(table.value(of: key) == value) }
+    }
+
+    @Test func insertTellsWhatIsNew() {
+        let table = FingerprintTable(hasValues: false)
+        #expect(table.insert(7 << 40))
+        #expect(!table.insert(7 << 40))
+        #expect(table.contains(7 << 40))
+        #expect(!table.contains(8 << 40))
+        #expect(table.remove(7 << 40))
+        #expect(!table.remove(7 << 40))
+        #expect(table.count == 0)
+    }
+
+    /// A table whose slots all had one home would pass every other test, and take a second for a thousand keys.
+    @Test func homesAreSpread() {
+        var random = SeededRandom(seed: 4)
+        let homes = Set((0..<1000).map { _ in FingerprintTable.home(random.next(), 1000) })
+        #expect(homes.count > 550)
+        #expect(homes.allSatisfy { (0..<1000).contains($0) })
+    }
+
+    @Test func aMillionTakeNoMoreThanThirteenBytesEach() {
+        var random = SeededRandom(seed: 9)
+        let table = FingerprintTable(hasValues: false)
+        for _ in 0..<1_000_000 { table.insert(random.next()) }
+        #expect(table.count == 1_000_000)
+        #expect(table.byteCount <= 13_000_000)
+    }
+}
