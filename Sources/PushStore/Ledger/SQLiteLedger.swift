@@ -37,6 +37,9 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     package let identities: Identities
+    /// What the log ended with when it was opened: the newest number, and that of each topic.
+    package let newestAtOpen: UInt64
+    package let headsAtOpen: [LogWriter.Head]
     private let writing: BlockingExecutor
     let reading: BlockingExecutor
     private let inbox = Locked(Inbox())
@@ -64,14 +67,12 @@ package final class SQLiteLedger: Ledger, Sendable {
         let path = "\(settings.directory)/ledger.db"
         let clock = settings.clock
         do {
-            let (core, identities, backlog) = try await writing.run {
+            let (core, known, backlog) = try await writing.run {
                 let (core, backlog) = try LedgerCore.open(path) { clock().milliseconds }
-                return (Confined(core), core.identities, backlog)
+                return (Confined(core), Known(core.identities, core.writer), backlog)
             }
             let reader = try await reading.run { Confined(try LedgerReader(path)) }
-            return (
-                SQLiteLedger(writing, reading, core, reader, identities, settings.retention), backlog
-            )
+            return (SQLiteLedger(writing, reading, core, reader, known, settings.retention), backlog)
         } catch {
             await writing.shutDown()
             await reading.shutDown()
@@ -79,15 +80,30 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
     }
 
+    /// What the core knew when it was opened, for other threads.
+    private struct Known: Sendable {
+        let identities: Identities
+        let newest: UInt64
+        let heads: [LogWriter.Head]
+
+        init(_ identities: Identities, _ writer: LogWriter) {
+            self.identities = identities
+            newest = writer.next - 1
+            heads = writer.heads(since: 1)
+        }
+    }
+
     private init(
         _ writing: BlockingExecutor, _ reading: BlockingExecutor, _ core: Confined<LedgerCore>,
-        _ reader: Confined<LedgerReader>, _ identities: Identities, _ retention: LedgerRetention
+        _ reader: Confined<LedgerReader>, _ known: Known, _ retention: LedgerRetention
     ) {
         self.writing = writing
         self.reading = reading
         self.core = core
         self.reader = reader
-        self.identities = identities
+        identities = known.identities
+        newestAtOpen = known.newest
+        headsAtOpen = known.heads
         self.retention = Locked(retention)
         progress = Confined(Progress())
     }
@@ -106,12 +122,18 @@ package final class SQLiteLedger: Ledger, Sendable {
         add(.trim(retention.withLock { $0 }))
     }
 
+    /// Returns when what was handed in before is written, or refused by the disk.
+    package func flush() async {
+        await writing.run {}
+    }
+
     /// Writes what it was given, and closes the files. Nothing may be handed in any more.
     package func close() async {
         await writing.run { [core, progress] in
             // What is in the inbox has been taken: it was scheduled before this.
             _ = try? core.value.connection.checkpoint()
             core.value.witness = nil
+            for (_, done) in core.value.retained.notes { done?(nil) }
             core.clear()
             progress.clear()
         }

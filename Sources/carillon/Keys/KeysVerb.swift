@@ -5,7 +5,7 @@ import PushGateways
 enum KeysVerb {
     static let verb = Verb(
         name: "keys", summary: "look into keys and certificates, and convert them",
-        verbs: [KeysShowVerb.verb, KeysConvertVerb.verb])
+        verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb])
 
     static let passwordOption = Option(
         "password-file", "F",

@@ -11,6 +11,8 @@ actor CredentialExpiry {
     private let record: ExpiryRecord
     private let files: BlockingPool
     private let log: Logger
+    /// For monitors.
+    private let announce: @Sendable (EventDraft) -> Void
     private var watch: ExpiryWatch
     /// The nearest window that was said, by app.
     private var said: [String: ExpiryWatch.Said] = [:]
@@ -20,11 +22,15 @@ actor CredentialExpiry {
     private var isDirty = false
 
     /// - Parameter said: what earlier runs said.
-    init(on loop: EventLoop, said: [ExpiryWatch.Said], record: ExpiryRecord, files: BlockingPool, log: Logger) {
+    init(
+        on loop: EventLoop, said: [ExpiryWatch.Said], record: ExpiryRecord, files: BlockingPool, log: Logger,
+        announce: @escaping @Sendable (EventDraft) -> Void
+    ) {
         self.loop = loop
         self.record = record
         self.files = files
         self.log = log
+        self.announce = announce
         watch = ExpiryWatch(said: said)
         for one in said {
             let last = self.said[one.name]
@@ -77,6 +83,10 @@ actor CredentialExpiry {
                     .app: notice.said.name, .event: "credential.expiring", .expires: notice.said.notAfter,
                     .windowDays: notice.said.window.days,
                 ])
+            var event = EventDraft(.credentialExpiring, app: AppID(notice.said.name))
+            event.add("expires_at", notice.said.notAfter.seconds)
+            event.add("days", Int64(days))
+            announce(event)
             said[notice.said.name] = notice.said
         }
         if !notices.isEmpty { write() }

@@ -2,9 +2,8 @@ import PushGateways
 import PushLoop
 import PushModel
 
-/// Where the reports of one app's gateway arrive: events become lines of the log, endings become numbers.
-///
-/// It is all that stands behind `GatewayClient` while nobody hands deliveries in; a router will stand here.
+/// Where the reports of one app's gateway arrive before the router has them: events become lines of the log, endings
+/// become numbers.
 final class GatewayJournal: Sendable {
     let metrics: AppMetrics
     private let log: Logger
@@ -14,11 +13,7 @@ final class GatewayJournal: Sendable {
         self.metrics = metrics
     }
 
-    func client(on loop: EventLoop) -> GatewayClient {
-        GatewayClient(loop: loop) { [self] in take($0) }
-    }
-
-    private func take(_ report: GatewayReport) {
+    func take(_ report: GatewayReport) {
         if !report.deliveries.isEmpty { metrics.count(report.deliveries) }
         for event in report.events { write(event) }
     }

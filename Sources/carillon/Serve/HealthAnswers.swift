@@ -12,6 +12,7 @@ struct HealthAnswers: Sendable {
     }
 
     let gateways: ServedGateways
+    let pipeline: Pipeline
     let metrics: MetricsRegistry
 
     func answer(_ request: HTTP1Request) async -> Answer {
@@ -29,7 +30,7 @@ struct HealthAnswers: Sendable {
         case "healthz":
             return Answer(type: "text/plain; charset=utf-8", body: Array("ok\n".utf8))
         case "readyz":
-            let readiness = Readiness(await gateways.statuses())
+            let readiness = Readiness(await gateways.statuses(), obstacle: pipeline.obstacle)
             return Answer(
                 status: readiness.ready ? 200 : 503, body: ControlAnswer.json(readiness).body)
         default:

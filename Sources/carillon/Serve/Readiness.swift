@@ -8,14 +8,18 @@ struct Readiness: Codable, Sendable, Equatable {
     }
 
     let ready: Bool
+    /// What keeps all of them.
+    var reason: String?
     let apps: [App]
 
-    init(_ served: [ServedStatus]) {
+    /// - Parameter obstacle: why nothing could be taken in or kept, whatever the gateways say.
+    init(_ served: [ServedStatus], obstacle: String? = nil) {
+        reason = obstacle
         apps = served.map { status in
             let obstacle = status.obstacle
             return App(app: status.app.id.name, ready: obstacle == nil, reason: obstacle)
         }
         // With no app nothing would go out either.
-        ready = !apps.isEmpty && apps.allSatisfy(\.ready)
+        ready = obstacle == nil && !apps.isEmpty && apps.allSatisfy(\.ready)
     }
 }

@@ -2,6 +2,8 @@ import Glibc
 import PushGateways
 import PushLogic
 import PushLoop
+import PushModel
+import PushStore
 import PushTransport
 
 /// The root: everything that `carillon serve` runs is made and put together here, and taken down here.
@@ -19,6 +21,7 @@ final class RunningCarillon: Sendable {
     private let signals: ServeSignals
     private let signalSource: LoopBound<SignalSource>
     private let expiry: CredentialExpiry
+    private let pipeline: Pipeline
     private let gateways: ServedGateways
     private let control: ControlServer
     private let http: HTTPPort?
@@ -52,13 +55,26 @@ final class RunningCarillon: Sendable {
                 "cannot read which expiries were announced; they are announced again",
                 [.file: record.path, .error: "\(error)"])
         }
-        let expiry = CredentialExpiry(on: home, said: said, record: record, files: files, log: log)
+        let pipeline: Pipeline
+        do {
+            pipeline = try await Pipeline(
+                configuration, on: Pipeline.Ground(loops: loops, log: log, directory: lock.directory))
+        } catch {
+            await loops.shutDown()
+            await files.shutDown()
+            throw (error as? StoreError).map { Failure($0.code.exitCode, $0.description) } ?? error
+        }
+        self.pipeline = pipeline
+        let expiry = CredentialExpiry(on: home, said: said, record: record, files: files, log: log) {
+            pipeline.announce($0)
+        }
         let gateways = ServedGateways(
             on: home,
             ServedGateways.Ground(
                 loops: loops, tokens: ProviderTokens(on: home),
                 resolver: NameResolver(pool: BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)),
-                files: files, metrics: metrics, expiry: expiry, log: log))
+                files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
+                log: log))
         (self.expiry, self.gateways) = (expiry, gateways)
 
         let signals = ServeSignals {
@@ -72,14 +88,22 @@ final class RunningCarillon: Sendable {
             LoopBound(SignalSource(on: home, [.hangUp, .terminate, .interrupt]) { signals.came($0) }, on: home)
         }
         do {
-            let control = try await ControlServer(lock, on: home, routes: ControlRoutes(GatewayRoutes.all(gateways)))
+            let statistics = ServedStatistics(pipeline: pipeline, gateways: gateways)
+            let apps: @Sendable () async -> [AppID] = { await gateways.statuses().map(\.app.id) }
+            let control = try await ControlServer(
+                lock, on: home,
+                routes: ControlRoutes(
+                    GatewayRoutes.all(gateways)
+                        + PipelineRoutes.all(
+                            devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
+                            statistics: statistics, identities: pipeline.ledger.identities, apps: apps)))
             self.control = control
             do {
                 http =
                     if let listen = configuration.http.listen {
                         try await HTTPPort(
                             configuration.http, at: listen, on: home, files: files,
-                            answers: HealthAnswers(gateways: gateways, metrics: metrics))
+                            answers: HealthAnswers(gateways: gateways, pipeline: pipeline, metrics: metrics))
                     } else {
                         nil
                     }
@@ -89,33 +113,50 @@ final class RunningCarillon: Sendable {
             }
         } catch {
             await home.run { [signalSource] in signalSource.wrapped.cancel() }
+            await pipeline.close()
             await loops.shutDown()
             throw error
         }
         await gateways.serve(configuration.apps)
-        log.notice("\(ServeVerb.limits)")
+        do {
+            try await pipeline.takeIn()
+        } catch {
+            await end(within: .zero)
+            throw error
+        }
     }
 
     func served() async -> Served {
         Served(
-            data: lock.directory, control: control.socketPath, http: http, apps: await gateways.statuses())
+            data: lock.directory, control: control.socketPath, http: http, places: pipeline.places,
+            apps: await gateways.statuses())
     }
 
     /// Until it is told to stop; 0 if what was on its way could be sent.
     func run(drainingWithin deadline: Duration) async -> ExitCode {
         while await signals.next() == .reload { await reload() }
         log.notice("draining: no more than this is waited for what is on its way", [.duration: deadline])
+        let hasInsisted = await end(within: deadline)
+        log.notice("stopped")
+        output.flushSuppressed()
+        return hasInsisted ? .failed : .done
+    }
+
+    /// First nothing more comes in, then nothing more goes out, then what there is to say is said. Whether somebody did
+    /// not want to wait for it.
+    @discardableResult
+    private func end(within deadline: Duration) async -> Bool {
+        await pipeline.stopTakingIn(within: min(deadline, .seconds(5)))
         await gateways.drain(within: deadline)
         await expiry.stop()
+        await pipeline.close()
         await http?.stop()
         await control.stop()
         let hasInsisted = signals.hasInsisted
         await home.run { [signalSource] in signalSource.wrapped.cancel() }
         await loops.shutDown()
         await files.shutDown()
-        log.notice("stopped")
-        output.flushSuppressed()
-        return hasInsisted ? .failed : .done
+        return hasInsisted
     }
 
     // MARK: Reload
@@ -152,8 +193,20 @@ final class RunningCarillon: Sendable {
             }
         }
         await gateways.serve(new.apps)
+        do {
+            try pipeline.reload(new)
+        } catch {
+            log.error(
+                "the clients of security.clients cannot be used; the old ones stay in force",
+                [.event: "configuration.refused", .error: "\(error)"])
+        }
         log.notice("reloaded", [.event: "configuration.reloaded", .count: changes.count])
     }
+}
+
+extension StoreError.Code {
+    /// Whoever starts it again without doing something will see the same.
+    fileprivate var exitCode: ExitCode { self == .cannotOpen ? .notPermitted : .failed }
 }
 
 extension Configuration.Log.Format {

@@ -1,12 +1,9 @@
 import PushLoop
 
-/// `carillon serve`: runs the gateways of the configured apps.
+/// `carillon serve`: everything between producers and the push services.
 enum ServeVerb {
-    /// Until producers can hand something in, nobody shall think that they can.
-    static let limits = "gateways only: notifications cannot be handed in yet; use carillon send"
-
     static let verb = Verb(
-        name: "serve", summary: "run the gateways of all apps of the configuration (\(limits))",
+        name: "serve", summary: "take notifications in, carry them out, and tell what became of them",
         options: [
             Option("config", "FILE", "the configuration (else CARILLON_CONFIG, or the usual places)"),
             Option("data", "DIR", "the data directory, instead of the configuration's"),

@@ -16,11 +16,18 @@ struct Served: Codable, Sendable {
     let control: String
     /// Left out where there is none.
     let http: String?
+    /// Where producers hand in, and where monitors listen and ask for what they missed; left out where there is none.
+    var router: String?
+    var pull: String?
+    var publish: String?
+    var replay: String?
     let apps: [App]
-    /// What it cannot do yet.
-    let note: String
 
-    init(data: String, control: String, http: HTTPPort?, apps: [ServedStatus]) {
+    init(data: String, control: String, http: HTTPPort?, places: Pipeline.Places?, apps: [ServedStatus]) {
+        router = places?.intake?.router
+        pull = places?.intake?.pull
+        publish = places?.events.publish
+        replay = places?.events.replay
         self.data = data
         self.control = control
         self.http = http.map { "\($0.isSecure ? "https" : "http")://\($0.place)" }
@@ -30,7 +37,6 @@ struct Served: Codable, Sendable {
                 protocol: served.app.gateway.wireProtocol.rawValue,
                 service: "\(served.app.endpoint.host):\(served.app.endpoint.port)", fault: served.fault)
         }
-        note = ServeVerb.limits
     }
 
     var json: String { String(decoding: ControlAnswer.json(self).body, as: UTF8.self) }
@@ -38,6 +44,9 @@ struct Served: Codable, Sendable {
     func text(_ terminal: Terminal) -> String {
         let places = [
             ["data directory", data], ["control socket", control], ["health and metrics", http ?? "off"],
+            ["producers, answered", router ?? "off"],
+            ["producers, without an answer", pull ?? "off"], ["events", publish ?? "off"],
+            ["events, replay", replay ?? "off"],
         ]
         let rows = apps.map { [$0.app, $0.topic, $0.environment, $0.protocol, $0.service, $0.fault ?? "ok"] }
         return terminal.coloured(
@@ -46,6 +55,6 @@ struct Served: Codable, Sendable {
             + terminal.table(["app", "topic", "environment", "protocol", "push service", "credential"], rows) {
                 column, cell in column == 5 && cell != "ok" ? .red : nil
             } + "\n" + terminal.table(["what", "where"], places)
-            + "\n" + terminal.coloured(note, .yellow) + "\n"
+            + "\n"
     }
 }

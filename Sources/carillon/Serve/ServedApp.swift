@@ -13,6 +13,8 @@ struct ServedApp {
     /// How many connections there may be: by the configuration, or by an operator since.
     var connections: ClosedRange<Int>
     let journal: GatewayJournal
+    /// Asks the feedback service, where there is one.
+    var poller: FeedbackPoller?
 }
 
 /// One app as it was a moment ago.

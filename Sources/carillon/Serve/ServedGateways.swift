@@ -18,6 +18,9 @@ actor ServedGateways {
         let files: BlockingPool
         let metrics: MetricsRegistry
         let expiry: CredentialExpiry
+        let pipeline: Pipeline
+        /// Where what the feedback services said waits until it is taken.
+        let directory: String
         let log: Logger
     }
 
@@ -26,6 +29,8 @@ actor ServedGateways {
     private let ground: Ground
     private var apps: [AppID: ServedApp] = [:]
     private var leaving: [ObjectIdentifier: Gateway] = [:]
+    /// Pollers that end, by app: one uses a spool at a time.
+    private var retiring: [AppID: Task<Void, Never>] = [:]
 
     /// How long an app that left the configuration may take to send what it has.
     private static let leaveWithin: Duration = .seconds(30)
@@ -99,6 +104,9 @@ actor ServedGateways {
                 "new connections take what was read now; those there are send what they have, and end",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])
         }
+        if loaded.app.gateway.feedback != served.app.gateway.feedback || !loaded.connectsLike(old) {
+            pollFeedback(loaded)
+        }
         gateway.pace(connectsPerMinute: loaded.gateway.connectsPerMinute, shrinkAfter: app.gateway.idle)
         apps[app.id]?.app = app
         apps[app.id]?.loaded = loaded
@@ -114,11 +122,6 @@ actor ServedGateways {
             ground.log.notice(
                 "its credential can be used now", [.app: app.id.name, .event: "credential.rotated"])
         }
-        if app.gateway.feedback != nil {
-            ground.log.notice(
-                "its feedback service is not read: to read clears the list, and nothing here keeps it yet",
-                [.app: app.id.name])
-        }
         let own = ground.loops.next()
         var settings = loaded.gateway.settings(resolver: ground.resolver)
         settings.policy.minimum = connections.lowerBound
@@ -126,11 +129,44 @@ actor ServedGateways {
         // Its own loop first: what one connection does then costs no hop.
         let others = ground.loops.loops.filter { $0 !== own }
         let gateway = Gateway(
-            on: own, connectionLoops: [own] + others, settings: settings, client: journal.client(on: own),
+            on: own, connectionLoops: [own] + others, settings: settings, client: ground.pipeline.client(journal),
             tokens: tokens(loaded, journal))
         apps[app.id] = ServedApp(
             app: app, loaded: loaded, gateway: gateway, fault: nil, connections: connections, journal: journal)
         watch(loaded, journal)
+        ground.pipeline.appHas(gateway, app.id)
+        pollFeedback(loaded)
+    }
+
+    /// Asks the app's feedback service from now on, if it has one, and no other.
+    private func pollFeedback(_ loaded: LoadedApp) {
+        let app = loaded.app
+        if let old = apps[app.id]?.poller { retire(old) }
+        apps[app.id]?.poller = nil
+        guard let feedback = app.gateway.feedback else { return }
+        var settings = FeedbackPoller.Settings(
+            tls: loaded.gateway.tls, serverName: feedback.host, resolver: ground.resolver)
+        settings.schedule.interval = feedback.interval
+        let poller = FeedbackPoller(
+            app: app.id, on: loop, to: HostPort(host: feedback.host, port: feedback.port), settings: settings,
+            spool: FeedbackSpool(directory: ground.directory, app: app.id, pool: ground.files),
+            sink: ground.pipeline.feedback, log: ground.log.with([.app: app.id.name]))
+        apps[app.id]?.poller = poller
+        // The one before it may still be at the spool.
+        let last = retiring[app.id]
+        Task {
+            await last?.value
+            await poller.start()
+        }
+    }
+
+    private func retire(_ poller: FeedbackPoller, of app: AppID? = nil) {
+        guard let app = app ?? apps.first(where: { $0.value.poller === poller })?.key else { return }
+        let last = retiring[app]
+        retiring[app] = Task {
+            await last?.value
+            await poller.stop()
+        }
     }
 
     private func tokens(_ loaded: LoadedApp, _ journal: GatewayJournal) -> TokenSource? {
@@ -177,6 +213,8 @@ actor ServedGateways {
             "it is no longer in the configuration: its gateway sends what it has, and ends", [.app: id.name])
         // At once: it may come back while this one still drains, and counts under the same names.
         served.journal.metrics.remove()
+        ground.pipeline.appHas(nil, id)
+        if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }
         leaving[ObjectIdentifier(gateway)] = gateway
         Task {
@@ -189,9 +227,14 @@ actor ServedGateways {
 
     /// Returns when nothing is left to send, or when the time is over. Called again it may only make it shorter.
     func drain(within: Duration) async {
+        for (app, served) in apps {
+            if let poller = served.poller { retire(poller, of: app) }
+            apps[app]?.poller = nil
+        }
         let gateways = apps.values.compactMap(\.gateway) + leaving.values
         let tasks = gateways.map { gateway in Task { await gateway.drain(within: within) } }
         for task in tasks { await task.value }
+        for task in retiring.values { await task.value }
     }
 
     // MARK: What there is

@@ -1,0 +1,38 @@
+import Glibc
+import PushLoop
+
+/// A secret written to a file: whole or not at all, for its owner's eyes.
+enum NewFile {
+    static func write(_ secret: Secret<String>, to path: String, replacing: Bool) throws {
+        let taken = Failure(.notPermitted, "\(path) exists already; --force replaces it")
+        // Asked first for the clearer answer; that nothing is replaced is seen to by `link`.
+        if !replacing, access(path, F_OK) == 0 { throw taken }
+        let draft = "\(path).\(getpid()).new"
+        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw failure(path) }
+        defer { unlink(draft) }
+        let isWritten = secret.withRevealed { text in
+            writeAll(Array(text.utf8), to: descriptor) && fsync(descriptor) == 0
+        }
+        let error = failure(path)
+        guard close(descriptor) == 0, isWritten else { throw error }
+        guard (replacing ? rename(draft, path) : link(draft, path)) == 0 else {
+            throw errno == EEXIST ? taken : failure(path)
+        }
+    }
+
+    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+        var bytes = bytes[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            bytes = bytes.dropFirst(count)
+        }
+        return true
+    }
+
+    private static func failure(_ path: String) -> Failure {
+        Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another place")
+    }
+}

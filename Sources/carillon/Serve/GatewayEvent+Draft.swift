@@ -1,0 +1,61 @@
+import PushLoop
+import PushModel
+
+extension GatewayEvent {
+    /// As monitors get it; nil for what the log alone tells of.
+    func draft(of app: AppID) -> EventDraft? {
+        switch self {
+        case .up(let id, let address, let streams):
+            var draft = EventDraft(.connectionUp, app: app)
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            draft.add("streams", Int64(streams))
+            return draft
+        case .down(let id, let address, let end, let age, let answered):
+            var draft = EventDraft(.connectionDown, app: app)
+            draft.reason = end.reason?.rawValue ?? end.kind.word
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            draft.add("message", end.message)
+            draft.add("age_ms", age.wholeNanoseconds / 1_000_000)
+            draft.add("answered", Int64(clamping: answered))
+            return draft
+        case .goAway(let id, let address, let reason):
+            var draft = EventDraft(.connectionGoAway, app: app)
+            draft.reason = reason?.rawValue
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            return draft
+        case .scaled(let cause, let connections, let minimum, let maximum):
+            var draft = EventDraft(.connectionScaled, app: app)
+            draft.reason = cause.rawValue
+            draft.add("connections", Int64(connections))
+            draft.add("min", Int64(minimum))
+            draft.add("max", Int64(maximum))
+            return draft
+        case .credentialFailed(let halt):
+            var draft = EventDraft(.credentialFailed, app: app)
+            draft.reason = halt.reason?.rawValue ?? halt.kind.rawValue
+            draft.add("message", halt.message)
+            return draft
+        case .credentialRotated:
+            return EventDraft(.credentialRotated, app: app)
+        case .breakerOpened, .breakerClosed:
+            return nil
+        }
+    }
+}
+
+extension ConnectionEnd.Kind {
+    fileprivate var word: String {
+        switch self {
+        case .unreachable: "unreachable"
+        case .credential: "credential"
+        case .broken: "broken"
+        case .silent: "silent"
+        case .goAway: "goaway"
+        case .lost: "lost"
+        case .byUs: "closed"
+        }
+    }
+}

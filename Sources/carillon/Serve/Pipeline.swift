@@ -1,0 +1,270 @@
+import PushGateways
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushTransport
+import PushWire
+
+/// Everything between producers and gateways, put together: intake, ledger, registry, router, feedback and events.
+///
+/// It is opened before the gateways, whose reports it takes, and closed after them. Producers are let in last, and shut
+/// out first.
+final class Pipeline: Sendable {
+    /// Where producers and monitors connect to.
+    struct Places: Sendable {
+        var intake: IntakeEndpoints?
+        var events: EventBusEndpoints
+    }
+
+    struct Ground: Sendable {
+        let loops: LoopGroup
+        let log: Logger
+        let directory: String
+    }
+
+    let ledger: SQLiteLedger
+    let counted: CountedLedger
+    let registry: Registry
+    let router: Router
+    let feedback: Feedback
+    let bus: EventBus
+    let intake: Intake
+    let waiting = CommittedEvents()
+    private let follower: RegistryFollower
+    private let ground: Ground
+    private let contexts: [ZMQContext]
+    private let intakeKeys: ZAPHandler?
+    private let eventKeys: ZAPHandler?
+    private let state = Locked(State())
+
+    private struct State {
+        var fault: LedgerFault?
+        var isTakingIn = false
+        var places: Places?
+        var timer: LoopBound<TimerHandle>?
+    }
+
+    /// Opens the files and the sockets for monitors; what waited is handed to the router. Nothing is sent before an app
+    /// has a gateway, and nothing taken in before `takeIn`.
+    init(_ configuration: Configuration, on ground: Ground) async throws {
+        self.ground = ground
+        let log = ground.log
+        // Side by side: what comes in, and what goes out.
+        let (front, back) = (ground.loops.loops[0], ground.loops.loops[ground.loops.loops.count - 1])
+        let security = try PipelineSecurity(configuration.security)
+        var settings = SQLiteLedger.Settings(directory: ground.directory)
+        settings.retention = configuration.ledgerRetention
+        let (ledger, backlog) = try await SQLiteLedger.open(settings)
+        self.ledger = ledger
+        let counted = CountedLedger(ledger)
+        self.counted = counted
+        let registry: Registry
+        do {
+            registry = try await Registry.open(
+                directory: ground.directory, identities: ledger.identities, note: { await ledger.note($0) })
+        } catch {
+            await ledger.close()
+            throw error
+        }
+        self.registry = registry
+        let feedback = Feedback(
+            on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
+        self.feedback = feedback
+        var routing = Router.Settings()
+        routing.deactivation = { feedback.take($0) }
+        let router = await back.run { [routing] in
+            Router(
+                on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
+        }
+        self.router = router
+        let contexts = [try ZMQContext(), try ZMQContext()]
+        self.contexts = contexts
+        (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
+
+        var events = EventBusSettings(
+            publish: configuration.events.publish.description, replay: configuration.events.replay.description)
+        events.publishSecurity = configuration.events.publish.security(security.events)
+        events.replaySecurity = configuration.events.replay.security(security.events)
+        events.observers = configuration.security.observers
+        bus = EventBus(
+            on: front, in: contexts[1], log: ledger, settings: events, last: ledger.newestAtOpen,
+            heads: ledger.headsAtOpen)
+        var intakeSettings = IntakeSettings(
+            router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
+            apps: configuration.appTable)
+        intakeSettings.security = security.intake
+        intakeSettings.rights = configuration.security.intakeClients.rights
+        intake = Intake(
+            on: front, context: contexts[0], ledger: ledger, settings: intakeSettings,
+            backlog: { router.unfinished })
+        follower = RegistryFollower(registry, log: ledger) { error in
+            log.warning(
+                "the registry could not apply what happened to devices; it tries again", [.error: "\(error)"])
+        }
+        do {
+            try await registry.catchUp(from: ledger)
+            let places = Places(intake: nil, events: try await bus.open())
+            state.withLock { $0.places = places }
+        } catch {
+            await close()
+            throw (error as? ZMQError).map { Failure(.unavailable, "cannot open the sockets for events: \($0)") }
+                ?? error
+        }
+        await ledger.start(
+            PipelineWitness(
+                router: router, bus: bus, follower: follower, waiting: waiting,
+                health: { [weak self] in self?.healthChanged($0) }))
+        router.backlog(backlog)
+        await beginUpkeep(front)
+    }
+
+    private static func handlers(
+        _ configured: Configuration.Security, _ security: PipelineSecurity, _ contexts: [ZMQContext], _ log: Logger
+    ) throws -> (ZAPHandler?, ZAPHandler?) {
+        guard security.isSecured else { return (nil, nil) }
+        let refused: @Sendable (ZAPHandler.Refusal) -> Void = { refusal in
+            log.warning(
+                "a client was not let in",
+                [.address: refusal.address, .reason: refusal.reason, .key: refusal.publicKey?.z85 ?? "-"])
+        }
+        return (
+            try ZAPHandler(in: contexts[0], users: configured.intakeClients.users, observer: refused),
+            try ZAPHandler(in: contexts[1], users: configured.eventClients.users, observer: refused)
+        )
+    }
+
+    /// Lets producers in.
+    func takeIn() async throws {
+        do {
+            let places = try await intake.open()
+            state.withLock { state in
+                state.places?.intake = places
+                state.isTakingIn = true
+            }
+        } catch {
+            throw Failure(.unavailable, "cannot open intake: \(error)")
+        }
+    }
+
+    var places: Places? { state.withLock { $0.places } }
+
+    /// Why nothing could be carried out now, whatever the gateways say; nil if it could.
+    var obstacle: String? {
+        state.withLock { state in
+            state.fault?.description ?? (state.isTakingIn ? nil : "intake is closed")
+        }
+    }
+
+    private func healthChanged(_ fault: LedgerFault?) {
+        state.withLock { $0.fault = fault }
+        router.healthChanged(fault)
+        intake.setBlocked(fault)
+        if let fault {
+            ground.log.error("the ledger cannot write: producers are told to come again", [.error: fault.description])
+        } else {
+            ground.log.notice("the ledger can write")
+        }
+    }
+
+    // MARK: Gateways
+
+    /// Where an app's gateway reports to, after the journal.
+    func client(_ journal: GatewayJournal) -> GatewayClient {
+        GatewayClient(loop: router.loop) { [router, feedback, ledger] report in
+            journal.take(report)
+            router.report(report)
+            let answers = report.deliveries.reduce(into: 0) { $0 += $1.outcome.isAnswer ? 1 : 0 }
+            if answers > 0 { feedback.answers(report.app, answers) }
+            let events = report.events.compactMap { $0.draft(of: report.app) }
+            if !events.isEmpty { ledger.note(events, done: nil) }
+        }
+    }
+
+    func appHas(_ gateway: Gateway?, _ app: AppID) { router.appChanged(app, gate: gateway) }
+
+    func announce(_ event: EventDraft) { ledger.note([event], done: nil) }
+
+    // MARK: Upkeep
+
+    private func beginUpkeep(_ loop: EventLoop) async {
+        let timer = await loop.run { [ledger] in
+            LoopBound(loop.schedule(every: .seconds(1)) { ledger.trim() }, on: loop)
+        }
+        state.withLock { $0.timer = timer }
+    }
+
+    func reload(_ configuration: Configuration) throws {
+        ledger.keep(configuration.ledgerRetention)
+        try intakeKeys?.replaceUsers(configuration.security.intakeClients.users)
+        try eventKeys?.replaceUsers(configuration.security.eventClients.users)
+        intake.update(apps: configuration.appTable, rights: configuration.security.intakeClients.rights)
+        let observers = configuration.security.observers
+        Task { await bus.setObservers(observers) }
+    }
+
+    // MARK: The end
+
+    /// Takes no more in, and gives no more out.
+    func stopTakingIn(within: Duration) async {
+        state.withLock { $0.isTakingIn = false }
+        await intake.stop(within: within)
+        router.stop()
+    }
+
+    /// After the gateways have ended: what they brought back is written and published, and everything is closed.
+    func close() async {
+        state.withLock { $0.isTakingIn = false }
+        if let timer = state.withLock({ $0.timer.take() }) {
+            await timer.loop.run { timer.loop.cancel(timer.wrapped) }
+        }
+        await intake.stop(within: .zero)
+        await router.drain()
+        await feedback.stop()
+        await ledger.flush()
+        await follower.stop()
+        await bus.stop()
+        await registry.close()
+        await ledger.close()
+        for context in contexts { await context.terminate() }
+    }
+}
+
+extension Gateway: DeliveryGate {}
+
+extension DeliveryOutcome {
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .accepted, .rejected, .retry: true
+        case .unknown, .expired, .returned: false
+        }
+    }
+}
+
+extension Bind {
+    /// As libzmq wants it; nil for none.
+    fileprivate var endpoint: String? { self == .off ? nil : description }
+
+    fileprivate func security(_ security: ZMQSecurity) -> ZMQSecurity {
+        if case .tcp = self { security } else { .none }
+    }
+}
+
+extension Configuration {
+    fileprivate var ledgerRetention: LedgerRetention {
+        var retention = LedgerRetention()
+        retention.window = dedupe.window
+        retention.logAge = events.retention.age
+        retention.logBytes = events.retention.size.bytes
+        return retention
+    }
+
+    fileprivate var appTable: AppTable {
+        AppTable(
+            apps.map { app in
+                let usesToken = if case .token = app.credential { true } else { false }
+                return AppFacts(id: app.id, topic: app.topic, usesToken: usesToken)
+            })
+    }
+}

@@ -1,0 +1,23 @@
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+
+/// Whom the ledger tells what it has written: the router, monitors, the registry, and who waits for it.
+struct PipelineWitness: LedgerWitness {
+    let router: Router
+    let bus: EventBus
+    let follower: RegistryFollower
+    let waiting: CommittedEvents
+    let health: @Sendable (LedgerFault?) -> Void
+
+    func accepted(_ messages: [AcceptedMessage]) { router.accepted(messages) }
+
+    func committed(_ segment: LogSegment) {
+        bus.publish([segment])
+        follower.committed(segment)
+        waiting.committed(segment)
+    }
+
+    func healthChanged(_ fault: LedgerFault?) { health(fault) }
+}

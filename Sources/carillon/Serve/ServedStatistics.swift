@@ -1,0 +1,68 @@
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+
+/// What `carillon stats` shows, asked together from everybody who knows a part of it.
+struct ServedStatistics: PipelineStatistics {
+    let pipeline: Pipeline
+    let gateways: ServedGateways
+    let startedAt = WallTime.current().milliseconds
+
+    func snapshot() async -> StatsAnswer {
+        let served = await gateways.statuses()
+        let readiness = Readiness(served, obstacle: pipeline.obstacle)
+        var answer = StatsAnswer(at: WallTime.current().milliseconds, startedAt: startedAt, ready: readiness.ready)
+        answer.version = Carillon.version
+        answer.obstacles =
+            (readiness.reason.map { [$0] } ?? [])
+            + readiness.apps.compactMap { app in app.reason.map { "\(app.app): \($0)" } }
+        let counts = await pipeline.intake.counts
+        answer.intake = StatsAnswer.Intake(
+            accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
+        answer.apps = served.map(app)
+        let ledger = await pipeline.ledger.status()
+        answer.backlog = StatsAnswer.Backlog(
+            waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled))
+        answer.ledger = StatsAnswer.Ledger(ledger)
+        answer.registry = StatsAnswer.Registry(
+            devices: nil, inactive: UInt64(pipeline.registry.status.inactive))
+        let events = await pipeline.bus.status
+        answer.events = StatsAnswer.Events(subscribers: events.prefixes.count, published: events.published)
+        return answer
+    }
+
+    private func app(_ served: ServedStatus) -> StatsAnswer.App {
+        var app = StatsAnswer.App(app: served.app.id.name, state: served.state)
+        app.environment = served.app.environment.rawValue
+        if let gateway = served.gateway {
+            app.connections = gateway.connections.count { $0.state == .open }
+            app.credit = gateway.credit
+            app.queue = gateway.queue
+            app.inFlight = gateway.connections.reduce(0) { $0 + $1.inFlight }
+        }
+        let counts = pipeline.counted.counts(of: served.app.id)
+        app.sent = counts.sent
+        app.rejected = counts.rejected
+        app.expired = counts.expired
+        app.suppressed = counts.suppressed
+        app.retries = counts.retries
+        app.unknown = counts.unknown
+        app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)
+        return app
+    }
+}
+
+extension StatsAnswer.Ledger {
+    fileprivate init(_ status: SQLiteLedger.Status) {
+        self.init()
+        oldest = status.oldest
+        newest = status.newest
+        events = status.newest >= status.oldest ? status.newest - status.oldest + 1 : 0
+        bytes = UInt64(clamping: status.logBytes)
+        fault = status.fault?.description
+        if status.commits > 0 {
+            lastCommitMilliseconds = Double(status.commitNanoseconds) / Double(status.commits) / 1e6
+        }
+    }
+}
