@@ -84,8 +84,9 @@ struct ZMQInbox: ~Copyable {
         unsafe frames.deallocate()
     }
 
-    /// Reads one whole message. What the slots held before is freed by libzmq as they are filled again.
-    func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false) -> Outcome {
+    /// Reads one whole message, or one frame of it. What the slots held before is freed by libzmq as they are filled
+    /// again.
+    func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false, frameByFrame: Bool = false) -> Outcome {
         var count = 0
         while true {
             let slot = unsafe frames + min(count, Self.maxFrames)
@@ -101,7 +102,7 @@ struct ZMQInbox: ~Copyable {
                 }
             }
             count += 1
-            if unsafe zmq_msg_more(slot) == 0 {
+            if unsafe frameByFrame || zmq_msg_more(slot) == 0 {
                 return count <= Self.maxFrames ? .message(frames: count) : .oversized(frames: count)
             }
         }

@@ -11,14 +11,15 @@ package import PushLoop
 @safe
 package final class ZMQSocket {
     package enum Kind: Hashable, Sendable {
-        case router, dealer, push, pull, pub, sub, req, rep, pair
+        case router, dealer, push, pull, pub, sub, xpub, req, rep, pair
     }
 
     package let kind: Kind
     package let loop: EventLoop
     package let context: ZMQContext
 
-    /// Called for each message. Messages wait in the socket while there is no handler.
+    /// Called for each message. Messages wait in the socket while there is no handler. Of an XPUB each frame is a message
+    /// of its own: see `ZMQSubscription`.
     package var onMessage: ((borrowing ZMQMessage) -> Void)? {
         didSet { requestCheck() }
     }
@@ -304,7 +305,7 @@ package final class ZMQSocket {
         var usedFrames = 0
         var received = 0
         receiving: while received < limit, !isPaused, unsafe handle == socket {
-            switch unsafe inbox.receive(from: socket) {
+            switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
                 handler(inbox.message(frames: count))
@@ -389,6 +390,7 @@ extension ZMQSocket.Kind {
         case .pull: ZMQ_PULL
         case .pub: ZMQ_PUB
         case .sub: ZMQ_SUB
+        case .xpub: ZMQ_XPUB
         case .req: ZMQ_REQ
         case .rep: ZMQ_REP
         case .pair: ZMQ_PAIR

@@ -67,7 +67,7 @@ package struct ByteReader {
     package mutating func varint() -> UInt64 {
         var result: UInt64 = 0
         var shift: UInt64 = 0
-        while shift < 64 {
+        while shift < 63 {
             guard at < bytes.count else { return fail() }
             let byte = bytes[at]
             at += 1
@@ -75,7 +75,9 @@ package struct ByteReader {
             if byte < 0x80 { return result }
             shift += 7
         }
-        return fail()
+        // The tenth byte holds the one bit that is left.
+        let last = byte()
+        return last <= 1 ? result | UInt64(last) << 63 : fail()
     }
 
     package mutating func signed() -> Int64 {

@@ -14,53 +14,35 @@ package struct EventText: Sendable {
     package mutating func append(
         _ event: LoggedEvent, _ apps: [AppID], _ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]
     ) {
-        word("{\"v\":1,\"seq\":", &line)
-        DecimalText.append(event.seq, to: &line)
-        word(",\"prev\":", &line)
-        DecimalText.append(event.prev, to: &line)
-        word(",\"ts\":", &line)
-        DecimalText.append(event.time, to: &line)
-        line.append(contentsOf: middle(event.kind, event.app.map { apps[$0] }))
-        if let id = event.messageID { text(",\"message_id\":", id, bytes, &line) }
-        if let device = event.device {
-            word(",\"device\":\"", &line)
-            withUnsafeTemporaryAllocation(byteCount: DeviceID.textLength, alignment: 8) { text in
-                device.write(into: text.baseAddress!)
-                line.append(contentsOf: text)
+        prepare(event.app.map { apps[$0] })
+        (event.app == nil ? without : last)[Int(event.kind.rawValue)].withUnsafeBytes { middle in
+            let room = Self.room(for: event, bytes) + middle.count
+            line.append(addingCapacity: room) { span in
+                span.withUnsafeMutableBufferPointer { buffer, count in
+                    var pen = Pen(at: UnsafeMutableRawPointer(buffer.baseAddress!))
+                    pen.write(event, middle, bytes)
+                    count = pen.at - UnsafeMutableRawPointer(buffer.baseAddress!)
+                }
             }
-            line.append(UInt8(ascii: "\""))
         }
-        if let id = event.apnsID {
-            word(",\"apns_id\":\"", &line)
-            withUnsafeTemporaryAllocation(byteCount: APNSID.textLength, alignment: 8) { text in
-                id.write(into: text.baseAddress!)
-                line.append(contentsOf: text)
-            }
-            line.append(UInt8(ascii: "\""))
-        }
-        if let attempt = event.attempt { number(",\"attempt\":", attempt, &line) }
-        if let status = event.status { number(",\"status\":", status, &line) }
-        if let reason = event.reason { text(",\"reason\":", reason, bytes, &line) }
-        if let latency = event.latency { number(",\"latency_ms\":", latency, &line) }
-        if let traceparent = event.traceparent { text(",\"traceparent\":", traceparent, bytes, &line) }
-        if let details = event.details {
-            line.append(UInt8(ascii: ","))
-            line.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[details]))
-        }
-        line.append(UInt8(ascii: "}"))
     }
 
-    private mutating func middle(_ kind: EventKind, _ app: AppID?) -> [UInt8] {
+    /// What the line takes at most: six bytes where a character is escaped, and all that is not a text.
+    private static func room(for event: LoggedEvent, _ bytes: UnsafeRawBufferPointer) -> Int {
+        512 + 6 * ((event.messageID?.count ?? 0) + (event.reason?.count ?? 0) + (event.traceparent?.count ?? 0))
+            + (event.details?.count ?? 0)
+    }
+
+    private mutating func prepare(_ app: AppID?) {
         guard let app else {
             if without.isEmpty { without = Self.middles("-") }
-            return without[Int(kind.rawValue)]
+            return
         }
         if app != lastApp {
             last = middles[app] ?? Self.middles(app.name)
             middles[app] = last
             lastApp = app
         }
-        return last[Int(kind.rawValue)]
     }
 
     private static func middles(_ app: String) -> [[UInt8]] {
@@ -71,27 +53,103 @@ package struct EventText: Sendable {
         }
         return all
     }
+}
 
-    private func number(_ key: StaticString, _ number: UInt64, _ line: inout [UInt8]) {
-        word(key, &line)
-        DecimalText.append(number, to: &line)
-    }
+/// Writes into memory that has room for the whole line.
+private struct Pen {
+    var at: UnsafeMutableRawPointer
 
-    private func text(
-        _ key: StaticString, _ range: Range<Int>, _ bytes: UnsafeRawBufferPointer, _ line: inout [UInt8]
-    ) {
-        word(key, &line)
-        let text = UnsafeRawBufferPointer(rebasing: bytes[range])
-        if text.allSatisfy({ $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
-            line.append(UInt8(ascii: "\""))
-            line.append(contentsOf: text)
-            line.append(UInt8(ascii: "\""))
-        } else {
-            JSONText.appendQuoted(String(decoding: text, as: UTF8.self), to: &line)
+    mutating func write(_ event: LoggedEvent, _ middle: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) {
+        word("{\"v\":1,\"seq\":")
+        number(event.seq)
+        word(",\"prev\":")
+        number(event.prev)
+        word(",\"ts\":")
+        if event.time < 0 { byte(UInt8(ascii: "-")) }
+        number(event.time.magnitude)
+        copy(middle)
+        if let id = event.messageID {
+            word(",\"message_id\":\"")
+            text(bytes[id])
         }
+        if let device = event.device {
+            word(",\"device\":\"")
+            device.write(into: at)
+            at += DeviceID.textLength
+            byte(UInt8(ascii: "\""))
+        }
+        if let id = event.apnsID {
+            word(",\"apns_id\":\"")
+            id.write(into: at)
+            at += APNSID.textLength
+            byte(UInt8(ascii: "\""))
+        }
+        if let attempt = event.attempt {
+            word(",\"attempt\":")
+            number(attempt)
+        }
+        if let status = event.status {
+            word(",\"status\":")
+            number(status)
+        }
+        if let reason = event.reason {
+            word(",\"reason\":\"")
+            text(bytes[reason])
+        }
+        if let latency = event.latency {
+            word(",\"latency_ms\":")
+            number(latency)
+        }
+        if let traceparent = event.traceparent {
+            word(",\"traceparent\":\"")
+            text(bytes[traceparent])
+        }
+        if let details = event.details {
+            byte(UInt8(ascii: ","))
+            copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
+        }
+        byte(UInt8(ascii: "}"))
     }
 
-    private func word(_ word: StaticString, _ line: inout [UInt8]) {
-        line.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    @inline(__always)
+    private mutating func byte(_ byte: UInt8) {
+        at.storeBytes(of: byte, as: UInt8.self)
+        at += 1
+    }
+
+    @inline(__always)
+    private mutating func word(_ word: StaticString) {
+        at.copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)
+        at += word.utf8CodeUnitCount
+    }
+
+    @inline(__always)
+    private mutating func number(_ number: UInt64) {
+        at += DecimalText.write(number, into: at)
+    }
+
+    private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
+        guard let from = bytes.baseAddress else { return }
+        at.copyMemory(from: from, byteCount: bytes.count)
+        at += bytes.count
+    }
+
+    /// The inside of a string, and the quotation mark behind it.
+    private mutating func text(_ slice: Slice<UnsafeRawBufferPointer>) {
+        let bytes = UnsafeRawBufferPointer(rebasing: slice)
+        var isSpecial = false
+        // Without a way out, so that it runs on many bytes at once.
+        for byte in bytes {
+            let special = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+            isSpecial = isSpecial || special
+        }
+        if isSpecial {
+            var quoted: [UInt8] = []
+            JSONText.appendQuoted(String(decoding: bytes, as: UTF8.self), to: &quoted)
+            quoted.withUnsafeBytes { copy(UnsafeRawBufferPointer(rebasing: $0[1...])) }
+        } else {
+            copy(bytes)
+            byte(UInt8(ascii: "\""))
+        }
     }
 }

@@ -64,25 +64,3 @@ enum JSONDetail {
         bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 }
-
-/// Decimal digits without a String in between.
-package enum DecimalText {
-    package static func append(_ number: Int64, to bytes: inout [UInt8]) {
-        if number < 0 { bytes.append(UInt8(ascii: "-")) }
-        append(number.magnitude, to: &bytes)
-    }
-
-    package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var start = 20
-            var rest = number
-            repeat {
-                start -= 1
-                let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
-                rest = quotient
-            } while rest > 0
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
-        }
-    }
-}

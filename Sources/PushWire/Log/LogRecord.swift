@@ -4,7 +4,8 @@
 ///
 /// `app`: 0 for none, else its place in the segment's list of apps plus one; one past the end adds the name that follows.
 /// `prev`: how far back in numbers the event before it in its topic is, 0 for none. `time`: since the segment's, signed.
-/// The number is not there: events of a segment have consecutive ones.
+/// The number is not there: events of a segment have consecutive ones. Behind the last event stands a checksum of four
+/// bytes, little-endian, of everything before it and of the segment's number, count and time.
 enum LogField {
     static let messageID: UInt16 = 1 << 0
     /// The same as that of the record before it.
@@ -19,4 +20,5 @@ enum LogField {
     static let sameTraceparent: UInt16 = 1 << 9
     /// Members of the JSON object, as they stand there.
     static let details: UInt16 = 1 << 10
+    static let all: UInt16 = 1 << 11 - 1
 }

@@ -13,6 +13,7 @@ package struct LogWriter: Sendable {
     /// The number of the next event.
     package private(set) var next: UInt64
     private var apps: [AppID?] = []
+    private var numbers: [AppID?: Int] = [:]
     /// By app, 128 kinds each: the last number of the topic, 0 for none.
     private var heads: [UInt64] = []
     private var lastApp = 0
@@ -28,10 +29,15 @@ package struct LogWriter: Sendable {
 
     private static let kinds = 128
 
-    /// - Parameter heads: the last number of each topic, as `heads` gave them before.
+    /// - Parameters:
+    ///   - next: from 1; what the heads have reached already is not given out again.
+    ///   - heads: the last number of each topic, as `heads` gave them before.
     package init(next: UInt64, heads: [Head] = []) {
-        self.next = next
-        for head in heads { self.heads[index(head.kind, head.app)] = head.seq }
+        self.next = max(next, 1, (heads.map(\.seq).max() ?? 0) + 1)
+        for head in heads {
+            let place = index(head.kind, head.app)
+            self.heads[place] = max(self.heads[place], head.seq)
+        }
     }
 
     /// The last number of a topic.
@@ -63,6 +69,7 @@ package struct LogWriter: Sendable {
     package mutating func revert(to mark: Mark) {
         next = mark.next
         for index in heads.indices { heads[index] = index < mark.heads.count ? mark.heads[index] : 0 }
+        first = next
         bytes = []
         lastMessage = nil
     }
@@ -83,6 +90,8 @@ package struct LogWriter: Sendable {
     package var count: Int { Int(next - first) }
 
     package mutating func finish() -> LogSegment {
+        let checksum = bytes.withUnsafeBytes { LogChecksum.of($0, first: first, count: count, time: time) }
+        withUnsafeBytes(of: checksum.littleEndian) { bytes.append(contentsOf: $0) }
         let segment = LogSegment(first: first, count: count, time: time, bytes: bytes)
         bytes = []
         lastMessage = nil
@@ -147,7 +156,7 @@ package struct LogWriter: Sendable {
         if record.attempt > 0 { bytes.appendVarint(UInt64(record.attempt)) }
         if let status { bytes.appendVarint(status) }
         if let reason { bytes.appendText(reason) }
-        if isAnswered { bytes.appendVarint(UInt64(max(0, now - record.acceptedAt))) }
+        if isAnswered { bytes.appendVarint(UInt64(max(0, now &- record.acceptedAt))) }
         if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
         if !details.isEmpty { bytes.appendBytes(details) }
         lastMessage = message
@@ -222,17 +231,18 @@ package struct LogWriter: Sendable {
             bytes.append(0)
         }
         bytes.appendVarint(heads[head] == 0 ? 0 : next - heads[head])
-        bytes.appendSigned(now - time)
+        bytes.appendSigned(now &- time)
         heads[head] = next
         next += 1
     }
 
     private mutating func index(_ kind: EventKind, _ app: AppID?) -> Int {
         if lastApp >= apps.count || apps[lastApp] != app {
-            if let known = apps.firstIndex(of: app) {
+            if let known = numbers[app] {
                 lastApp = known
             } else {
                 lastApp = apps.count
+                numbers[app] = lastApp
                 apps.append(app)
                 places.append(0)
                 heads.append(contentsOf: repeatElement(0, count: Self.kinds))

@@ -33,58 +33,75 @@ package struct DamagedSegment: Error, Sendable, Equatable, CustomStringConvertib
 extension LogSegment {
     /// Walks through the events in order, from the first numbered above `since`, until `visit` says false. It gets the
     /// event, the names of the apps that have come so far, and the bytes that the event points into.
+    ///
+    /// - Throws: before the first event, if anything of the segment is not as it was written.
     package func walk(
         since: UInt64 = 0, _ visit: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
     ) throws(DamagedSegment) {
-        let isWhole = bytes.withUnsafeBytes { bytes in
+        let isWhole = bytes.withUnsafeBytes { whole in
+            guard let bytes = checked(whole) else { return false }
             var reader = ByteReader(bytes)
-            var apps: [AppID] = []
-            var messageID: Range<Int>?
-            var traceparent: Range<Int>?
-            for index in 0..<count {
-                guard
-                    let event = reader.event(
-                        first + UInt64(index), base: time, &apps, &messageID, &traceparent, in: bytes)
-                else { return false }
-                if event.seq > since, !visit(event, apps, bytes) { return true }
+            var state = LogReading()
+            for index in 0..<UInt64(count) {
+                guard let event = reader.event(first + index, base: time, &state) else { return false }
+                if event.seq > since, !visit(event, state.apps, bytes) { return true }
             }
             return reader.isAtEnd
         }
         if !isWhole { throw DamagedSegment(first: first) }
     }
+
+    /// The bytes of the events, if they and the numbers beside them are those that were written.
+    private func checked(_ whole: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+        let length = whole.count - LogChecksum.length
+        // An event takes six bytes at least, so the count of a segment that is no segment cannot be large.
+        guard length >= 0, 0...length ~= count, first <= UInt64.max - UInt64(count) else { return nil }
+        let bytes = UnsafeRawBufferPointer(rebasing: whole[..<length])
+        let written = UInt32(littleEndian: whole.loadUnaligned(fromByteOffset: length, as: UInt32.self))
+        return written == LogChecksum.of(bytes, first: first, count: count, time: time) ? bytes : nil
+    }
+}
+
+/// What an event of a segment may refer back to.
+private struct LogReading {
+    var apps: [AppID] = []
+    var messageID: Range<Int>?
+    var traceparent: Range<Int>?
 }
 
 extension ByteReader {
-    fileprivate mutating func event(
-        _ seq: UInt64, base: Int64, _ apps: inout [AppID], _ messageID: inout Range<Int>?,
-        _ traceparent: inout Range<Int>?, in bytes: UnsafeRawBufferPointer
-    ) -> LoggedEvent? {
+    fileprivate mutating func event(_ seq: UInt64, base: Int64, _ state: inout LogReading) -> LoggedEvent? {
         guard let kind = EventKind(rawValue: byte()) else { return nil }
         let fields = UInt16(byte()) | UInt16(byte()) << 8
-        let place = Int(truncatingIfNeeded: varint() & 0xffff_ffff)
-        if place == apps.count + 1 {
+        let place = varint()
+        if place == UInt64(state.apps.count) + 1 {
             guard let app = AppID(text()) else { return nil }
-            apps.append(app)
+            state.apps.append(app)
         }
-        guard place <= apps.count else { return nil }
         let back = varint()
-        guard back <= seq else { return nil }
+        guard fields & ~LogField.all == 0, place <= UInt64(state.apps.count), back < max(seq, 1) else { return nil }
         var event = LoggedEvent(
             seq: seq, prev: back == 0 ? 0 : seq - back, time: base &+ signed(), kind: kind,
-            app: place == 0 ? nil : place - 1)
+            app: place == 0 ? nil : Int(place) - 1)
         if fields & LogField.messageID != 0 {
-            messageID = range()
-            traceparent = nil
+            state.messageID = range()
+            state.traceparent = nil
         }
-        if fields & (LogField.messageID | LogField.sameMessage) != 0 { event.messageID = messageID }
+        if fields & (LogField.messageID | LogField.sameMessage) != 0 {
+            guard let messageID = state.messageID else { return nil }
+            event.messageID = messageID
+        }
         if fields & LogField.device != 0 { event.device = DeviceID(high: word(), low: word()) }
         if fields & LogField.apnsID != 0 { event.apnsID = APNSID(high: word(), low: word()) }
         if fields & LogField.attempt != 0 { event.attempt = varint() }
         if fields & LogField.status != 0 { event.status = varint() }
         if fields & LogField.reason != 0 { event.reason = range() }
         if fields & LogField.latency != 0 { event.latency = varint() }
-        if fields & LogField.traceparent != 0 { traceparent = range() }
-        if fields & (LogField.traceparent | LogField.sameTraceparent) != 0 { event.traceparent = traceparent }
+        if fields & LogField.traceparent != 0 { state.traceparent = range() }
+        if fields & (LogField.traceparent | LogField.sameTraceparent) != 0 {
+            guard let traceparent = state.traceparent else { return nil }
+            event.traceparent = traceparent
+        }
         if fields & LogField.details != 0 { event.details = range() }
         return isBroken ? nil : event
     }

@@ -1,0 +1,43 @@
+/// Decimal digits without a String in between, eight at a time in one register.
+package enum DecimalText {
+    /// What `write` may touch: the digits of any number, and what their last word reaches beyond them.
+    static let room = 28
+
+    package static func append(_ number: Int64, to bytes: inout [UInt8]) {
+        if number < 0 { bytes.append(UInt8(ascii: "-")) }
+        append(number.magnitude, to: &bytes)
+    }
+
+    package static func append(_ number: UInt64, to bytes: inout [UInt8]) {
+        withUnsafeTemporaryAllocation(byteCount: room, alignment: 8) { text in
+            let length = write(number, into: text.baseAddress!)
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[..<length]))
+        }
+    }
+
+    /// Writes the digits and says how many they are. There are `room` bytes at `text`.
+    static func write(_ number: UInt64, into text: UnsafeMutableRawPointer) -> Int {
+        guard number >= 100_000_000 else {
+            let digits = eight(number)
+            // Zeros in front are the lowest bytes; one digit always stays.
+            let zeros = min(7, (digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount / 8)
+            text.storeBytes(of: (digits >> UInt64(8 * zeros)).littleEndian, as: UInt64.self)
+            return 8 - zeros
+        }
+        let (front, back) = number.quotientAndRemainder(dividingBy: 100_000_000)
+        let length = write(front, into: text)
+        (text + length).storeBytes(of: eight(back).littleEndian, as: UInt64.self)
+        return length + 8
+    }
+
+    /// The eight digits of a number below 10^8, the first in the lowest byte.
+    private static func eight(_ number: UInt64) -> UInt64 {
+        // Two halves of four digits, then four of two, then eight of one; the factors divide by 100 and 10.
+        var x = number / 10000 | (number % 10000) << 32
+        let hundreds = ((x &* 5243) >> 19) & 0x0000_007f_0000_007f
+        x = hundreds | (x &- hundreds &* 100) << 16
+        let tens = ((x &* 103) >> 10) & 0x000f_000f_000f_000f
+        x = tens | (x &- tens &* 10) << 8
+        return x | 0x3030_3030_3030_3030
+    }
+}

@@ -1,0 +1,35 @@
+/// What a segment's bytes come to, in 32 bits: tells damage, and a row that lies under the wrong number. Not for
+/// defence against anybody.
+package enum LogChecksum {
+    static let length = 4
+
+    /// O(bytes), sixteen at a time.
+    package static func of(_ bytes: UnsafeRawBufferPointer, first: UInt64, count: Int, time: Int64) -> UInt32 {
+        var hash = mix(first ^ 0xa076_1d64_78bd_642f, UInt64(bitPattern: time) ^ 0xe703_7ed1_a0b4_28db)
+        hash = mix(hash ^ UInt64(truncatingIfNeeded: count), UInt64(bytes.count) ^ 0x8ebc_6af0_9c88_c6e3)
+        var at = 0
+        while bytes.count - at >= 16 {
+            hash = mix(
+                hash ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)),
+                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at + 8, as: UInt64.self))
+                    ^ 0x5899_65cc_7537_4cc3)
+            at += 16
+        }
+        var tail: (UInt64, UInt64) = (0, 0)
+        for index in at..<bytes.count {
+            if index - at < 8 {
+                tail.0 |= UInt64(bytes[index]) << UInt64(8 * (index - at))
+            } else {
+                tail.1 |= UInt64(bytes[index]) << UInt64(8 * (index - at - 8))
+            }
+        }
+        hash = mix(hash ^ tail.0, tail.1 ^ 0x1d8e_4e27_c47d_124f)
+        return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
+    }
+
+    @inline(__always)
+    private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {
+        let product = one.multipliedFullWidth(by: other)
+        return product.high ^ product.low
+    }
+}

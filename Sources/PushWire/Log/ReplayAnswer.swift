@@ -1,0 +1,27 @@
+/// The JSON that ends the answer to a request for past events.
+package enum ReplayAnswer {
+    package static func end(next: UInt64, oldest: UInt64) -> [UInt8] {
+        var bytes = Array("{\"next\":".utf8)
+        DecimalText.append(next, to: &bytes)
+        bytes.append(contentsOf: ",\"oldest\":".utf8)
+        DecimalText.append(oldest, to: &bytes)
+        bytes.append(UInt8(ascii: "}"))
+        return bytes
+    }
+
+    /// - Parameters:
+    ///   - retryAfter: milliseconds, where it is worth another try.
+    ///   - next: the `since` that leads past what is damaged.
+    package static func error(
+        _ error: String, detail: String? = nil, retryAfter: Int64? = nil, next: UInt64? = nil
+    ) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.object { members in
+            members.member("error", error)
+            members.member("detail", detail)
+            members.member("retry_after_ms", retryAfter)
+            members.member("next", next.map { Int64(clamping: $0) })
+        }
+        return writer.bytes
+    }
+}

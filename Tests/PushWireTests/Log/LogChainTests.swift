@@ -1,0 +1,57 @@
+import PushModel
+import PushWire
+import TestSupport
+import Testing
+
+/// Every event names the one before it in its topic, whatever came between them and whatever was taken back.
+@Suite struct LogChainTests {
+    @Test(arguments: 0..<6)
+    func chainsOverThousandsOfEvents(_ seed: UInt64) throws {
+        var samples = LogSamples(seed: seed)
+        var writer = LogWriter(next: 1)
+        var lasts: [String: Int64] = [:]
+        var next: Int64 = 1
+        for _ in 0..<120 {
+            let mark = writer.mark
+            writer.begin(time: samples.now, reserving: 0)
+            let size = Int.random(in: 1...60, using: &samples.random)
+            var added = 0
+            while added < size { added += samples.add(to: &writer) }
+            #expect(writer.count == added)
+            // Some that the disk did not take: half of them before they were finished.
+            if Int.random(in: 0..<4, using: &samples.random) == 0 {
+                if Bool.random(using: &samples.random) { _ = writer.finish() }
+                writer.revert(to: mark)
+                #expect(writer.next == UInt64(next))
+                continue
+            }
+            let segment = writer.finish()
+            #expect(segment.first == UInt64(next) && segment.count == added)
+            for line in try segment.lines() {
+                #expect(line.number("v") == 1)
+                #expect(line.number("seq") == next)
+                #expect(line.number("prev") == lasts[line.topic] ?? 0)
+                #expect(line.number("ts") != nil)
+                if line.text("family") == "delivery", line.text("message_id") != nil, line.number("attempt") != nil {
+                    #expect(line.text("device")?.utf8.count == 32)
+                }
+                lasts[line.topic] = next
+                next += 1
+            }
+        }
+        // What the writer would hand to the next one is what was seen.
+        let heads = writer.heads(since: 0)
+        #expect(Dictionary(uniqueKeysWithValues: heads.map { ($0.kind.topic(of: $0.app), Int64($0.seq)) }) == lasts)
+        let middle = UInt64(next / 2)
+        #expect(writer.heads(since: middle).count == lasts.values.count { $0 >= Int64(middle) })
+        var resumed = LogWriter(next: writer.next, heads: heads)
+        for _ in 0..<10 {
+            writer.begin(time: 5, reserving: 0)
+            resumed.begin(time: 5, reserving: 0)
+            let draft = samples.draft()
+            writer.add(draft, at: 6)
+            resumed.add(draft, at: 6)
+            #expect(writer.finish().bytes == resumed.finish().bytes)
+        }
+    }
+}
