@@ -15,6 +15,7 @@ func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)?
         return builtIn == Date.self ? dates.codec : builtIn
     }
     if let own = type as? any ColumnValue.Type { return ownCodec(own) }
+    if let bytes = type as? any ColumnBytes.Type { return bytesCodec(bytes) }
     if let raw = type as? any RawRepresentable<String>.Type { return rawTextCodec(raw) }
     if let raw = type as? any RawRepresentable<Int>.Type { return rawIntCodec(raw) }
     if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw, dates: dates) {
@@ -43,6 +44,10 @@ private func optionalCodec<Wrapped: ColumnCodec>(over wrapped: Wrapped.Type) -> 
 
 private func ownCodec<Value: ColumnValue>(_ type: Value.Type) -> any ColumnCodec.Type {
     OwnCodec<Value>.self
+}
+
+private func bytesCodec<Value: ColumnBytes>(_ type: Value.Type) -> any ColumnCodec.Type {
+    BytesCodec<Value>.self
 }
 
 private func jsonCodec<Value: Codable>(_ type: Value.Type) -> any ColumnCodec.Type {

@@ -1,0 +1,48 @@
+import PushModel
+
+/// A device that may be dead, wherever that was learned.
+struct Suspect: Sendable, Equatable {
+    let device: DeviceID
+    let app: AppID
+    let reason: String?
+    /// Milliseconds since 1970: the last moment of which it is known.
+    let evidence: Int64
+    let messageID: MessageID?
+    let apnsID: APNSID?
+
+    var event: EventDraft {
+        var event = EventDraft(.deviceDeactivated, app: app)
+        event.device = device
+        event.messageID = messageID
+        event.apnsID = apnsID
+        event.reason = reason
+        event.add("time", evidence)
+        return event
+    }
+}
+
+/// Devices whose events are on disk and perhaps not yet with the registry. Two generations: when the younger is full, the
+/// older is forgotten, and at worst an event is written twice, which does nothing more.
+struct TellTale: Sendable {
+    private let limit: Int
+    private var younger: [DeviceID: Int64] = [:]
+    private var older: [DeviceID: Int64] = [:]
+
+    init(limit: Int) {
+        self.limit = max(1, limit)
+    }
+
+    /// - Parameter seen: when the device was last seen: one that has registered since is another matter.
+    func contains(_ device: DeviceID, since seen: Int64) -> Bool {
+        guard let evidence = younger[device] ?? older[device] else { return false }
+        return evidence >= seen
+    }
+
+    mutating func add(_ device: DeviceID, evidence: Int64) {
+        if younger.count >= limit {
+            older = younger
+            younger = [:]
+        }
+        younger[device] = evidence
+    }
+}

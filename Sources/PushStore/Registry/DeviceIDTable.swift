@@ -1,0 +1,85 @@
+import PushModel
+
+/// A set of device ids in 16 bytes a slot: open addressing, and no tombstones.
+///
+/// Ids are keyed hashes, so their bits serve as they are; who asks for ids of his own making can make his own questions
+/// slow and nobody else's.
+struct DeviceIDTable: Sendable {
+    /// The id of zeros marks a slot that is free; that one id has a place of its own.
+    private static let free = DeviceID(high: 0, low: 0)
+    private static let smallest = 16
+
+    private var slots: [DeviceID] = []
+    private var hasFree = false
+    private(set) var count = 0
+
+    var byteCount: Int { slots.count * MemoryLayout<DeviceID>.stride }
+
+    func contains(_ id: DeviceID) -> Bool {
+        if slots.isEmpty || id == Self.free { return id == Self.free && hasFree }
+        return slots[place(of: id)] == id
+    }
+
+    /// Whether it was not there.
+    @discardableResult
+    mutating func insert(_ id: DeviceID) -> Bool {
+        if id == Self.free {
+            if hasFree { return false }
+            hasFree = true
+            count += 1
+            return true
+        }
+        // At four fifths a look-up of what is there takes three slots, of what is not thirteen, most of one cache line.
+        if (count + 1) * 5 > slots.count * 4 { grow() }
+        let place = place(of: id)
+        if slots[place] == id { return false }
+        slots[place] = id
+        count += 1
+        return true
+    }
+
+    /// Whether it was there.
+    @discardableResult
+    mutating func remove(_ id: DeviceID) -> Bool {
+        if id == Self.free {
+            defer { hasFree = false }
+            if hasFree { count -= 1 }
+            return hasFree
+        }
+        guard !slots.isEmpty else { return false }
+        var hole = place(of: id)
+        guard slots[hole] == id else { return false }
+        count -= 1
+        // Who comes behind may have been pushed past the slot that is free now.
+        let mask = slots.count - 1
+        var next = hole
+        while true {
+            next = (next + 1) & mask
+            let other = slots[next]
+            if other == Self.free { break }
+            let home = home(of: other)
+            if (next - home) & mask >= (next - hole) & mask {
+                slots[hole] = other
+                hole = next
+            }
+        }
+        slots[hole] = Self.free
+        return true
+    }
+
+    private func home(of id: DeviceID) -> Int { Int(truncatingIfNeeded: id.low) & (slots.count - 1) }
+
+    /// Where it is, or would be.
+    private func place(of id: DeviceID) -> Int {
+        let mask = slots.count - 1
+        var place = home(of: id)
+        while slots[place] != id, slots[place] != Self.free { place = (place + 1) & mask }
+        return place
+    }
+
+    private mutating func grow() {
+        let old = slots
+        slots = Array(repeating: Self.free, count: max(Self.smallest, old.count * 2))
+        for id in old where id != Self.free { slots[place(of: id)] = id }
+    }
+}

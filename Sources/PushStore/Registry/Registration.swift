@@ -1,0 +1,161 @@
+import ActiveObject
+import PushModel
+
+/// What a batch of registrations makes of the devices it names, in memory first: each is looked up once and written
+/// once, however often it is named.
+struct Registration {
+    /// A device as it was and as it will be.
+    private struct Draft {
+        let before: Device?
+        var device: Device
+        let tagsBefore: Set<String>
+        var tags: Set<String>
+    }
+
+    /// What the transaction did, for memory and for the event log.
+    struct Result: Sendable {
+        var outcomes: [RegisteredDevice] = []
+        var events: [EventDraft] = []
+        /// The devices that were written: active ones, and those that were replaced.
+        var active: [DeviceID] = []
+        var replaced: [DeviceID] = []
+        /// Of those that nobody had registered, how many are registered now.
+        var nowRegistered = 0
+    }
+
+    private let now: Int64
+    private var drafts: [DeviceID: Draft] = [:]
+    private(set) var result = Result()
+
+    static func run(
+        _ registrations: [DeviceRegistration], _ identities: Identities, at now: Int64, in transaction: Transaction
+    ) throws -> Result {
+        var batch = Registration(now: now)
+        let named = registrations.map { one in
+            (
+                one, identities.device(one.app, one.token),
+                one.replaces.flatMap { $0 == one.token ? nil : identities.device(one.app, $0) }
+            )
+        }
+        try batch.read(named, in: transaction)
+        for (registration, id, replaced) in named { batch.register(registration, id, replacing: replaced) }
+        try batch.write(in: transaction)
+        return batch.result
+    }
+
+    private init(now: Int64) {
+        self.now = now
+    }
+
+    private mutating func read(
+        _ named: [(DeviceRegistration, DeviceID, DeviceID?)], in transaction: Transaction
+    ) throws {
+        var ids: Set<DeviceID> = []
+        var tagged: Set<DeviceID> = []
+        for (registration, id, replaced) in named {
+            ids.insert(id)
+            if registration.tags != nil { tagged.insert(id) }
+            if let replaced {
+                ids.insert(replaced)
+                tagged.formUnion([id, replaced])
+            }
+        }
+        let found = try Device.find(Array(ids), in: transaction)
+        let tags = try Device.tags.load(for: found.filter { tagged.contains($0.deviceId) }, in: transaction)
+        for device in found {
+            let tags = Set(device.objectId.flatMap { tags[$0] }?.map(\.tag) ?? [])
+            drafts[device.deviceId] = Draft(before: device, device: device, tagsBefore: tags, tags: tags)
+        }
+    }
+
+    // MARK: In memory
+
+    private mutating func register(_ registration: DeviceRegistration, _ id: DeviceID, replacing replaced: DeviceID?) {
+        let old = replaced.flatMap { drafts[$0] }
+        if let replaced, old != nil { retire(replaced, app: registration.app) }
+        var draft =
+            drafts[id]
+            ?? Draft(
+                before: nil, device: Device(id, app: registration.app, token: registration.token), tagsBefore: [],
+                tags: [])
+        // Also of one that the batch itself has made.
+        let isNew = draft.device.seenAt == nil && draft.before == nil
+        let change: RegisteredDevice.Change = isNew ? .registered : draft.device.isActive ? .known : .reactivated
+        draft.device.token = KeptToken(registration.token)
+        draft.device.user = registration.user ?? old?.device.user ?? draft.device.user
+        draft.device.locale = registration.locale ?? old?.device.locale ?? draft.device.locale
+        draft.device.platform = registration.platform ?? old?.device.platform ?? draft.device.platform
+        draft.device.appVersion = registration.appVersion ?? old?.device.appVersion ?? draft.device.appVersion
+        if let tags = registration.tags {
+            draft.tags = Set(tags)
+        } else if let old {
+            draft.tags.formUnion(old.tags)
+        }
+        draft.device.registeredAt = draft.device.registeredAt ?? now
+        // A clock that was set back makes nobody older.
+        draft.device.seenAt = max(now, draft.device.seenAt ?? now)
+        draft.device.deactivatedAt = nil
+        draft.device.reason = nil
+        draft.device.evidence = nil
+        drafts[id] = draft
+        result.outcomes.append(RegisteredDevice(id: id, change: change))
+        switch change {
+        case .registered: tell(.deviceRegistered, id, registration.app)
+        case .reactivated: tell(.deviceReactivated, id, registration.app)
+        case .known: break
+        }
+    }
+
+    /// User and tags go with the token that takes its place.
+    private mutating func retire(_ id: DeviceID, app: AppID) {
+        guard var draft = drafts[id] else { return }
+        draft.device.user = nil
+        draft.tags = []
+        if draft.device.isActive {
+            draft.device.deactivatedAt = now
+            draft.device.reason = Self.replaced
+            draft.device.evidence = now
+            tell(.deviceDeactivated, id, app, reason: Self.replaced)
+        }
+        drafts[id] = draft
+    }
+
+    static let replaced = "replaced"
+
+    private mutating func tell(_ kind: EventKind, _ id: DeviceID, _ app: AppID, reason: String? = nil) {
+        var event = EventDraft(kind, app: app)
+        event.device = id
+        event.reason = reason
+        if reason != nil { event.add("time", now) }
+        result.events.append(event)
+    }
+
+    // MARK: To the file
+
+    private mutating func write(in transaction: Transaction) throws {
+        var fresh: [Device] = []
+        var tagsToAdd: [DeviceTag] = []
+        for (id, draft) in drafts {
+            if draft.device.isActive { result.active.append(id) } else { result.replaced.append(id) }
+            guard let before = draft.before else {
+                fresh.append(draft.device)
+                continue
+            }
+            if before.registeredAt == nil, draft.device.registeredAt != nil { result.nowRegistered += 1 }
+            var device = draft.device
+            try device.save(changedSince: before, in: transaction)
+            guard let row = before.objectId, draft.tags != draft.tagsBefore else { continue }
+            let gone = draft.tagsBefore.subtracting(draft.tags)
+            if !gone.isEmpty {
+                try DeviceTag.remove(where: \.device == row && .isIn(\.tag, Array(gone)), in: transaction)
+            }
+            tagsToAdd += draft.tags.subtracting(draft.tagsBefore).map { DeviceTag(device: row, tag: $0) }
+        }
+        try fresh.saveAll(in: transaction)
+        for device in fresh {
+            guard let row = device.objectId, let draft = drafts[device.deviceId] else { continue }
+            tagsToAdd += draft.tags.map { DeviceTag(device: row, tag: $0) }
+        }
+        try tagsToAdd.saveAll(in: transaction)
+    }
+}

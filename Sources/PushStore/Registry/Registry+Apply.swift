@@ -1,0 +1,191 @@
+import ActiveObject
+package import PushModel
+import PushWire
+
+/// What an event `device.deactivated` says.
+struct Deactivation: Sendable {
+    let device: DeviceID
+    let app: AppID
+    let reason: String
+    /// The moment of which it is known that the device was gone.
+    let evidence: Int64
+    /// When the event was written, by the clock that registrations have.
+    let time: Int64
+
+    var event: EventDraft {
+        var event = EventDraft(.deviceDeactivated, app: app)
+        event.device = device
+        event.reason = reason
+        event.add("time", evidence)
+        return event
+    }
+
+    /// Who was seen later is alive. Of the two clocks the one that says less counts: the provider's may be ahead.
+    func concerns(_ device: Device) -> Bool {
+        device.isActive && (device.lastSeen ?? .min) <= min(evidence, time)
+    }
+}
+
+extension Registry {
+    /// Acts on the events that monitors see too. Those that were applied before do nothing; the segments come in order.
+    package func apply(_ segments: [LogSegment]) async throws {
+        let applied = state.withLock { $0.status.applied }
+        var marks: [Deactivation] = []
+        var last = applied
+        for segment in segments where segment.last > applied {
+            do {
+                try segment.deactivations(since: applied, into: &marks)
+            } catch {
+                // What was in the rest of it is learned again.
+                state.withLock { $0.status.damaged += 1 }
+            }
+            last = max(last, segment.last)
+        }
+        guard last > applied else { return }
+        try await apply(marks, upTo: last)
+    }
+
+    /// - Parameter number: of the last event that is applied with this; nil for what was not read from the log.
+    func apply(_ marks: [Deactivation], upTo number: UInt64?) async throws {
+        try await turn.take {
+            let marked = state.withLock { $0.marked }
+            let isDue = number.map { $0 >= marked + options.markEvery } ?? false
+            if !marks.isEmpty || isDue {
+                let result = try await database.write { transaction in
+                    let result = try Deactivation.run(marks, in: transaction)
+                    if let number { try Self.mark(number, in: transaction) }
+                    return result
+                }
+                unknown.written(result.devices)
+                for device in result.devices { gone.insert(device) }
+                state.withLock { state in
+                    state.status.unregistered += result.unregistered
+                    if let number { state.marked = max(state.marked, number) }
+                }
+            }
+            if let number { state.withLock { $0.status.applied = max($0.status.applied, number) } }
+            try await forgetOldest()
+        }
+    }
+
+    /// Applies what was written while the registry was not there. Returns whether the log still had all of it.
+    @discardableResult
+    package func catchUp(from log: any EventLog) async throws -> Bool {
+        var isWhole = true
+        while true {
+            let applied = state.withLock { $0.status.applied }
+            let page = try await log.read(since: applied, limit: 10_000)
+            if page.newest < applied {
+                // It is another log, or an older copy of this one: its numbers begin again.
+                try await begin(after: page.oldest == 0 ? 0 : page.oldest - 1)
+                isWhole = false
+                continue
+            }
+            if page.oldest > applied + 1, page.newest > applied { isWhole = false }
+            guard let last = page.segments.last?.last, last > applied else { return isWhole }
+            try await apply(page.segments)
+        }
+    }
+
+    private func begin(after number: UInt64) async throws {
+        try await turn.take {
+            try await database.write { try Self.mark(number, in: $0) }
+            state.withLock { state in
+                state.status.applied = number
+                state.marked = number
+            }
+        }
+    }
+
+    /// In its turn.
+    func writeMark() async throws {
+        let (applied, marked) = state.withLock { ($0.status.applied, $0.marked) }
+        guard applied > marked else { return }
+        try await database.write { try Self.mark(applied, in: $0) }
+        state.withLock { $0.marked = applied }
+    }
+
+    private static func mark(_ number: UInt64, in transaction: Transaction) throws {
+        try AppliedMark.upsertAll([AppliedMark(number)], on: \.objectId, in: transaction)
+    }
+
+    /// Of the devices that nobody registered, those that have been there longest, beyond the limit and a twentieth more:
+    /// to find them is a look at many rows.
+    private func forgetOldest() async throws {
+        let (count, limit) = (state.withLock { $0.status.unregistered }, options.unregisteredLimit)
+        guard count > limit else { return }
+        let excess = count - limit + limit / 20
+        let forgotten = try await database.write { transaction in
+            var devices = try Device.where(\.registeredAt == nil).limit(excess).all(in: transaction)
+            let ids = devices.map(\.deviceId)
+            try devices.removeAll(in: transaction)
+            return ids
+        }
+        for device in forgotten { gone.remove(device) }
+        state.withLock { $0.status.unregistered -= forgotten.count }
+    }
+}
+
+extension Deactivation {
+    struct Result: Sendable {
+        var devices: [DeviceID] = []
+        var unregistered = 0
+    }
+
+    static func run(_ marks: [Deactivation], in transaction: Transaction) throws -> Result {
+        var result = Result()
+        let ids = Set(marks.map(\.device))
+        var known = Dictionary(try Device.find(Array(ids), in: transaction).map { ($0.deviceId, $0) }) { one, _ in one }
+        var fresh: [Device] = []
+        for mark in marks {
+            guard let before = known[mark.device] else {
+                var device = Device(mark.device, app: mark.app, token: nil)
+                device.deactivate(by: mark)
+                fresh.append(device)
+                known[mark.device] = device
+                result.devices.append(mark.device)
+                continue
+            }
+            guard mark.concerns(before) else { continue }
+            var device = before
+            device.deactivate(by: mark)
+            try device.save(changedSince: before, in: transaction)
+            known[mark.device] = device
+            result.devices.append(mark.device)
+        }
+        try fresh.saveAll(in: transaction)
+        result.unregistered = fresh.count
+        return result
+    }
+}
+
+extension Device {
+    fileprivate mutating func deactivate(by mark: Deactivation) {
+        deactivatedAt = mark.time
+        reason = mark.reason
+        evidence = mark.evidence
+    }
+}
+
+extension LogSegment {
+    fileprivate func deactivations(since: UInt64, into marks: inout [Deactivation]) throws {
+        try unsafe walk(since: since) { event, apps, bytes in
+            if event.kind == .deviceDeactivated, let device = event.device, let app = event.app {
+                let reason = event.reason.map { unsafe String(decoding: bytes[$0], as: UTF8.self) }
+                let details = event.details.map { unsafe Array(bytes[$0]) }
+                marks.append(
+                    Deactivation(
+                        device: device, app: apps[app], reason: reason ?? "",
+                        evidence: details.flatMap(Self.evidence) ?? event.time, time: event.time))
+            }
+            return true
+        }
+    }
+
+    /// `time` among the members of the event that only its kind has.
+    private static func evidence(in details: [UInt8]) -> Int64? {
+        let object = [UInt8(ascii: "{")] + details + [UInt8(ascii: "}")]
+        guard let document = try? JSONDocument(object) else { return nil }
+        return document.value("time", in: document.root).flatMap { document.integer($0) }
+    }
+}

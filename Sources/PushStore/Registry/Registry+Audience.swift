@@ -1,0 +1,136 @@
+import ActiveObject
+package import PushModel
+
+extension Registry {
+    package func page(
+        of audience: Audience, app: AppID, after cursor: AudienceCursor?, limit: Int
+    ) async throws -> AudiencePage {
+        let size = min(max(1, limit), Self.largestPage)
+        switch audience {
+        case .everyone: return try await rowPage(nil, app, cursor, size)
+        case .tags(let expression): return try await rowPage(expression, app, cursor, size)
+        case .users(let users): return try await page(ofUsers: users, app, cursor, size)
+        case .devices(let devices): return try await page(ofDevices: devices, app, cursor, size)
+        case .tokens(let tokens): return try page(ofTokens: tokens, app, cursor, size)
+        }
+    }
+
+    private func rowPage(
+        _ expression: TagExpression?, _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+    ) async throws -> AudiencePage {
+        let row = try cursor?.row() ?? 0
+        return try await database.read { snapshot in
+            let page = try RowPage.read(Device.active(in: app), expression, after: row, limit: size, in: snapshot)
+            return AudiencePage(
+                devices: page.devices.compactMap(\.addressed), next: page.next.map { AudienceCursor(row: $0) })
+        }
+    }
+
+    /// User by user, in lists; within a list in the order of the index, so that one user with a million devices costs
+    /// no more than a million with one.
+    private func page(
+        ofUsers users: [String], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+    ) async throws -> AudiencePage {
+        let users = named.users(users)
+        let start = try cursor?.place() ?? (0, nil)
+        let (devices, next) = try await database.read { snapshot in
+            var devices: [AudiencePage.Device] = []
+            var (index, position) = start
+            while index < users.count {
+                let end = min(index + Self.listLimit, users.count)
+                let page = try Device.active(in: app).where(.isIn(\.user, Array(users[index..<end]))).order(by: \.user)
+                    .page(size: size - devices.count, after: position, in: snapshot)
+                devices += page.records.compactMap(\.addressed)
+                position = page.next
+                if position == nil { index = end }
+                if devices.count >= size || position != nil { break }
+            }
+            return (devices, index < users.count ? AudienceCursor(index, position) : nil)
+        }
+        if next == nil { named.forget(users: users) }
+        return AudiencePage(devices: devices, next: next)
+    }
+
+    /// Those that are named, in their order; a page has as many answers as it has devices.
+    private func page(
+        ofDevices all: [DeviceID], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+    ) async throws -> AudiencePage {
+        let devices = named.devices(all)
+        let start = try cursor?.index(within: devices.count) ?? 0
+        let end = min(start + size, devices.count)
+        let part = Array(devices[start..<end])
+        let found = try await database.read { try Device.find(part, in: $0) }
+        let known = Dictionary(found.map { ($0.deviceId, $0) }) { one, _ in one }
+        var active: [AudiencePage.Device] = []
+        var (inactive, unknown) = ([DeviceID](), [DeviceID]())
+        for id in part {
+            if let device = known[id], device.app == app.name {
+                if device.isActive, let addressed = device.addressed {
+                    active.append(addressed)
+                } else {
+                    inactive.append(id)
+                }
+            } else {
+                unknown.append(id)
+            }
+        }
+        if end == devices.count { named.forget(devices: devices) }
+        return AudiencePage(
+            devices: active, inactive: inactive, unknown: unknown,
+            next: end < devices.count ? AudienceCursor(row: Int64(end)) : nil)
+    }
+
+    /// Tokens need no registry; who asks it all the same gets them without those that are gone.
+    private func page(
+        ofTokens tokens: [DeviceToken], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
+    ) throws -> AudiencePage {
+        let start = try cursor?.index(within: tokens.count) ?? 0
+        let end = min(start + size, tokens.count)
+        let all = tokens[start..<end].map { AudiencePage.Device(id: identities.device(app, $0), token: $0) }
+        return AudiencePage(
+            devices: all.filter { !gone.contains($0.id) }, inactive: all.map(\.id).filter { gone.contains($0) },
+            next: end < tokens.count ? AudienceCursor(row: Int64(end)) : nil)
+    }
+}
+
+extension Device {
+    fileprivate var addressed: AudiencePage.Device? {
+        token.token.map { AudiencePage.Device(id: deviceId, token: $0) }
+    }
+}
+
+extension AudienceCursor {
+    init(row: Int64) {
+        self.init(String(row))
+    }
+
+    /// - Parameter index: of the first user of a list; `position`: within it.
+    fileprivate init(_ index: Int, _ position: Position<Device>?) {
+        self.init(position.map { "\(index).\($0.text)" } ?? "\(index)")
+    }
+
+    func row() throws -> Int64 {
+        guard let row = Int64(text), row >= 0, String(row) == text else { throw Self.bad }
+        return row
+    }
+
+    fileprivate func index(within count: Int) throws -> Int {
+        let row = try row()
+        guard row <= Int64(count) else { throw Self.bad }
+        return Int(row)
+    }
+
+    fileprivate func place() throws -> (Int, Position<Device>?) {
+        guard let dot = text.firstIndex(of: ".") else { return (try index(within: .max), nil) }
+        guard let index = Int(text[..<dot]), index >= 0 else { throw Self.bad }
+        do {
+            return (index, try Position<Device>(text: String(text[text.index(after: dot)...])))
+        } catch {
+            throw Self.bad
+        }
+    }
+
+    private static var bad: RegistryError {
+        RegistryError(.badCursor, "that is not where a page of these devices ended: begin again without it")
+    }
+}

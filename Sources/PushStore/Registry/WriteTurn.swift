@@ -1,0 +1,61 @@
+import PushLoop
+
+/// One after the other: what a transaction wrote goes into memory before the next one begins, so that memory never has
+/// them in another order than the file.
+final class WriteTurn: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+        /// Of `waiting`: who is next. What is before it has gone.
+        var next = 0
+    }
+
+    private let limit: Int
+    private let state = Locked(State())
+
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    /// Throws `busy` if too many wait.
+    func take<Result>(_ body: () async throws -> Result) async throws -> Result {
+        try await begin()
+        defer { end() }
+        return try await body()
+    }
+
+    private func begin() async throws {
+        let mayWait = state.withLock { $0.waiting.count - $0.next < limit }
+        guard mayWait else { throw RegistryError(.busy, "\(limit) calls wait to write to the registry: try later") }
+        await withCheckedContinuation { continuation in
+            let isMine = state.withLock { state in
+                if state.isTaken {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.isTaken = true
+                return true
+            }
+            if isMine { continuation.resume() }
+        }
+    }
+
+    private func end() {
+        let next: CheckedContinuation<Void, Never>? = state.withLock { state in
+            guard state.next < state.waiting.count else {
+                state.waiting = []
+                state.next = 0
+                state.isTaken = false
+                return nil
+            }
+            let next = state.waiting[state.next]
+            state.next += 1
+            if state.next >= 64, state.next * 2 >= state.waiting.count {
+                state.waiting.removeFirst(state.next)
+                state.next = 0
+            }
+            return next
+        }
+        next?.resume()
+    }
+}
