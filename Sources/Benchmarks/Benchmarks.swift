@@ -28,6 +28,9 @@ enum Benchmarks {
             name: "records-crash", about: "transactions to be killed in the middle of: --file FILE --from NUMBER",
             run: recordCrash),
         Case(
+            name: "router", about: "what the router costs a delivery, between idle neighbours [rounds]",
+            run: routerBenchmark),
+        Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),
     ]

@@ -1,0 +1,136 @@
+import PushLoop
+import PushModel
+import PushPipeline
+
+/// What the router costs a delivery, with a gateway, a ledger and a registry that cost nothing: accept to submit and
+/// report to record, for messages to one device and to a thousand.
+func routerBenchmark(_ arguments: [String]) async throws -> [Figure] {
+    let rounds = arguments.first.flatMap(Int.init) ?? 50
+    var figures: [Figure] = []
+    figures += await RouterRun(tokens: 1, messages: 10_000).measure(rounds: rounds, "one device")
+    figures += await RouterRun(tokens: 1000, messages: 10).measure(rounds: rounds, "a thousand devices")
+    figures += await RouterRun(tokens: 10, messages: 1000).measure(rounds: rounds, "ten devices")
+    figures.append(Figure(name: "peak memory", value: peakMemory(), unit: "MiB"))
+    return figures
+}
+
+private struct RouterRun {
+    let tokens: Int
+    let messages: Int
+
+    func measure(rounds: Int, _ name: String) async -> [Figure] {
+        let loop = EventLoop(name: "router")
+        let ledger = IdleLedger()
+        let gate = IdleGate()
+        let app = AppID("shop")!
+        let router = Router(
+            on: loop, ledger: ledger, registry: IdleRegistry(), identities: Identities(secret: secret)!)
+        router.appChanged(app, gate: gate)
+        var taken: UInt64 = 0
+        router.report(GatewayReport(app: app, credit: 40_000, taken: taken))
+        var out: Duration = .zero
+        var back: Duration = .zero
+        for round in 0..<rounds {
+            let batches = makeBatches(app, round: UInt64(round))
+            await settle(loop)
+            var began = processCPU()
+            for batch in batches { router.accepted(batch) }
+            await settle(loop)
+            out += processCPU() - began
+
+            var reports: [GatewayReport] = []
+            for batch in gate.take() {
+                taken += UInt64(batch.count)
+                reports.append(
+                    GatewayReport(
+                        app: app,
+                        deliveries: batch.map {
+                            DeliveryReport($0, .accepted(uniqueID: nil), latency: .milliseconds(1))
+                        }, credit: 40_000, taken: taken))
+            }
+            await settle(loop)
+            began = processCPU()
+            for report in reports { router.report(report) }
+            await settle(loop)
+            back += processCPU() - began
+        }
+        let count = rounds * messages * tokens
+        precondition(Int(taken) == count && ledger.ended == count, "router: \(taken) of \(count) went out")
+        await loop.shutDown()
+        return [
+            Figure(name: "\(name): accept to submit", value: out.inSeconds * 1e9 / Double(count), unit: "ns a delivery"),
+            Figure(name: "\(name): report to record", value: back.inSeconds * 1e9 / Double(count), unit: "ns a delivery"),
+        ]
+    }
+
+    private var secret: [UInt8] { (0..<32).map { UInt8($0) } }
+
+    private func settle(_ loop: EventLoop) async {
+        // Answers come in the tick after, and what follows from them in the one after that.
+        for _ in 0..<20 { await loop.run {} }
+    }
+
+    private func makeBatches(_ app: AppID, round: UInt64) -> [[AcceptedMessage]] {
+        let payload = Array(#"{"aps":{"alert":{"title":"Order 4711","body":"On its way"}}}"#.utf8)
+        let perBatch = min(messages, 500)
+        return (0..<messages / perBatch).map { batch in
+            (0..<perBatch).map { index in
+                let number = round * UInt64(messages) + UInt64(batch * perBatch + index)
+                let audience = (0..<UInt64(tokens)).map { DeviceToken(words: (number, $0, 7, 9)) }
+                return AcceptedMessage(
+                    seq: number + 1, acceptedAt: WallTime.current().milliseconds,
+                    fingerprint: MessageFingerprint(number),
+                    message: Message(id: MessageID("order-\(number)-shipped")!, app: app, payload: payload),
+                    audience: .tokens(audience), needsClaim: tokens > 1)
+            }
+        }
+    }
+}
+
+private final class IdleGate: DeliveryGate {
+    private let batches = Locked<[[Delivery]]>([])
+
+    func submit(_ batch: [Delivery]) { batches.withLock { $0.append(batch) } }
+
+    func take() -> [[Delivery]] {
+        batches.withLock { batches in
+            defer { batches = [] }
+            return batches
+        }
+    }
+}
+
+private final class IdleLedger: Ledger {
+    private let count = Locked(0)
+
+    var ended: Int { count.withLock { $0 } }
+
+    func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) { reply([]) }
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        count.withLock { $0 += deliveries.count }
+    }
+    func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {}
+    func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        reply(pages.map { Array(repeating: .new, count: $0.devices.count) })
+    }
+    func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
+        reply(.success([]))
+    }
+    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+        reply(.success(DueMessages(messages: [], next: nil)))
+    }
+}
+
+private final class IdleRegistry: DeviceRegistry {
+    private final class Nobody: InactiveDevices {
+        var isEmpty: Bool { true }
+        func contains(_ device: DeviceID) -> Bool { false }
+    }
+
+    let inactive: any InactiveDevices = Nobody()
+
+    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
+        AudiencePage(devices: [], next: nil)
+    }
+    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] { devices.map { _ in nil } }
+}

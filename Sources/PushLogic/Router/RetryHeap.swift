@@ -1,0 +1,71 @@
+import PushModel
+import PushTime
+
+/// Deliveries that wait for their next attempt, the earliest first.
+struct RetryHeap {
+    private struct Entry {
+        let at: MonotonicTime
+        let order: UInt64
+        let place: Int32
+
+        func isBefore(_ other: Entry) -> Bool { at != other.at ? at < other.at : order < other.order }
+    }
+
+    // The heap moves small things; the deliveries stay where they are.
+    private var heap: [Entry] = []
+    private var held: [Delivery?] = []
+    private var free: [Int32] = []
+    private var order: UInt64 = 0
+
+    var count: Int { heap.count }
+    var earliest: MonotonicTime? { heap.first?.at }
+
+    mutating func add(_ delivery: Delivery, at time: MonotonicTime) {
+        let place: Int32
+        if let last = free.popLast() {
+            place = last
+            held[Int(place)] = delivery
+        } else {
+            place = Int32(held.count)
+            held.append(delivery)
+        }
+        order += 1
+        heap.append(Entry(at: time, order: order, place: place))
+        siftUp(heap.count - 1)
+    }
+
+    mutating func popDue(at now: MonotonicTime) -> Delivery? {
+        guard let first = heap.first, first.at <= now else { return nil }
+        heap.swapAt(0, heap.count - 1)
+        heap.removeLast()
+        siftDown(0)
+        free.append(first.place)
+        let delivery = held[Int(first.place)].take()
+        if heap.isEmpty { self = RetryHeap() }
+        return delivery
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var child = start
+        while child > 0 {
+            let parent = (child - 1) / 2
+            guard heap[child].isBefore(heap[parent]) else { return }
+            heap.swapAt(child, parent)
+            child = parent
+        }
+    }
+
+    private mutating func siftDown(_ start: Int) {
+        var parent = start
+        while true {
+            var smallest = parent
+            for child in 2 * parent + 1...2 * parent + 2
+            where child < heap.count && heap[child].isBefore(heap[smallest]) {
+                smallest = child
+            }
+            if smallest == parent { return }
+            heap.swapAt(parent, smallest)
+            parent = smallest
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import PushModel
+import PushTime
+
+/// What waits in one lane of one app.
+struct LaneLine {
+    /// On disk: only their numbers are here. They come after what is held.
+    var spilled = SeqQueue()
+    /// Held whole, and not begun.
+    var loaded = PlaceRing()
+    /// With devices to send to, in turn.
+    var ready = PlaceRing()
+    /// Deliveries that go out again.
+    var again = DeliveryQueue()
+
+    /// Begun, and not through.
+    var begun = 0
+    /// Devices that wait in `ready` messages, or are awaited for them.
+    var prepared = 0
+    var held = 0
+    var heldBytes = 0
+    /// Messages that are being read back.
+    var loading = 0
+    /// What one of them takes up at most, as the latest tell.
+    var typicalCost = 4096
+
+    var waiting: Int { spilled.count + loading + loaded.count }
+
+    mutating func saw(cost: Int) { typicalCost = max(cost, typicalCost - typicalCost / 8) }
+}
+
+/// One app, and what its gateway may still be given.
+struct AppLine {
+    let app: AppID
+    var hasGate = false
+    var submitted: UInt64 = 0
+    /// How many may be submitted in all.
+    var window: UInt64 = 0
+    var turns: LaneTurns
+    var out = 0
+    var retrying = 0
+    /// Out, retrying, or about to go out again.
+    var underWay = 0
+    /// Something has changed since it was last looked at.
+    var isDirty = false
+
+    init(_ app: AppID, quantum: Int) {
+        self.app = app
+        turns = LaneTurns(quantum: quantum)
+    }
+
+    var credit: Int { window > submitted ? Int(clamping: window - submitted) : 0 }
+}

@@ -1,0 +1,138 @@
+import PushModel
+
+/// From ready messages to a gateway that has credit.
+extension RouterMachine {
+    /// True if more could go out at once: the others have their turn before that.
+    mutating func dispatch(_ place: Int) -> Bool {
+        apps[place].isDirty = false
+        guard apps[place].hasGate else { return false }
+        let first = place * LaneTurns.lanes
+        for lane in first..<first + LaneTurns.lanes { advance(lane) }
+        let credit = apps[place].credit
+        guard credit > 0 else { return false }
+
+        var batch: [Delivery] = []
+        var work = policy.appQuantum
+        while work > 0, batch.count < credit {
+            let waiting = waiting(at: place)
+            guard let turn = apps[place].turns.next(waiting) else { break }
+            var limit = min(turn.limit, credit - batch.count, work)
+            let before = batch.count
+            let lane = first + turn.lane
+            var looked = 0
+            if turn.isAgain {
+                looked = sendAgain(lane, limit, place, &batch)
+            } else {
+                limit = min(limit, policy.underWay - apps[place].underWay)
+                looked = sendFresh(lane, limit, place, &batch)
+            }
+            work -= max(1, looked)
+            apps[place].turns.served(turn, count: batch.count - before, while: waiting)
+        }
+        for lane in first..<first + LaneTurns.lanes { advance(lane) }
+        if !batch.isEmpty {
+            apps[place].submitted += UInt64(batch.count)
+            apps[place].out += batch.count
+            actions.submissions.append(RouterActions.Submission(place: place, deliveries: batch))
+        }
+        guard work <= 0, batch.count < credit else { return false }
+        apps[place].isDirty = true
+        return true
+    }
+
+    /// Begins what may begin, and has read back what comes after it.
+    private mutating func advance(_ lane: Int) {
+        while !lanes[lane].loaded.isEmpty, mayBegin(lane), let message = lanes[lane].loaded.popFirst() {
+            begin(message)
+        }
+        if !lanes[lane].spilled.isEmpty { loadIfNeeded(lane) }
+    }
+
+    private mutating func waiting(at place: Int) -> LaneTurns.Waiting {
+        var waiting = LaneTurns.Waiting()
+        let hasRoom = apps[place].underWay < policy.underWay
+        let first = place * LaneTurns.lanes
+        for number in 0..<LaneTurns.lanes {
+            let lane = first + number
+            if hasRoom {
+                if lanes[lane].ready.isEmpty, !lanes[lane].loaded.isEmpty { advance(lane) }
+                if !lanes[lane].ready.isEmpty { waiting.fresh |= 1 << number }
+            }
+            if !lanes[lane].again.isEmpty { waiting.again |= 1 << number }
+        }
+        return waiting
+    }
+
+    /// How many were looked at.
+    private mutating func sendFresh(_ lane: Int, _ limit: Int, _ place: Int, _ batch: inout [Delivery]) -> Int {
+        let end = batch.count + limit
+        var looked = 0
+        while batch.count < end, looked < limit, let message = lanes[lane].ready.popFirst() {
+            looked += 1
+            if isExpired(message) {
+                expireReady(message)
+            } else if let fan = messages[message].fanOut {
+                let before = batch.count
+                sendPage(message, fan, end - before, &batch)
+                looked += batch.count - before
+            } else if let token = messages[message].onlyToken {
+                sendOnly(message, token, &batch)
+            }
+        }
+        apps[place].underWay += batch.count + limit - end
+        return looked
+    }
+
+    private mutating func sendOnly(_ message: Int, _ token: DeviceToken, _ batch: inout [Delivery]) {
+        let content = messages[message].accepted.message
+        let device = identities.device(content.app, token)
+        if !inactive.isEmpty, inactive.contains(device) {
+            suppress(FanOut.Gone(device: device, token: token, why: .inactive), of: message)
+        } else {
+            let id = APNSID.derived(app: content.app, message: content.id, token: token)
+            let ticket = deliveries.add(device, of: message, givenAt: wall.milliseconds)
+            batch.append(Delivery(ticket: ticket, message: content, token: token, apnsID: id))
+            messages[message].open = 1
+        }
+        settle(message)
+    }
+
+    /// Sends so many of its page, and puts it back in line if it has more: a broad one at the end, a brief one where it
+    /// was.
+    private mutating func sendPage(_ message: Int, _ fan: FanOut, _ limit: Int, _ batch: inout [Delivery]) {
+        fan.isReady = false
+        let content = messages[message].accepted.message
+        let count = min(limit, fan.left)
+        let page = fan.page
+        for place in fan.at..<fan.at + count {
+            let device = page[place]
+            let id = APNSID.derived(app: content.app, message: content.id, token: device.token)
+            let ticket = deliveries.add(device.id, of: message, givenAt: wall.milliseconds)
+            batch.append(Delivery(ticket: ticket, message: content, token: device.token, apnsID: id))
+        }
+        fan.at += count
+        messages[message].open += count
+        let lane = messages[message].lane
+        lanes[lane].prepared -= count
+        if fan.left == 0 { turnPage(message, fan) }
+        guard fan.left > 0 else { return settle(message) }
+        // A page that was made at once has put it there already.
+        if fan.isReady { return }
+        fan.isReady = true
+        if lane & 1 == 0 { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
+    }
+
+    private mutating func sendAgain(_ lane: Int, _ limit: Int, _ place: Int, _ batch: inout [Delivery]) -> Int {
+        var looked = 0
+        while looked < limit, let delivery = lanes[lane].again.popFirst() {
+            looked += 1
+            if expireIfDue(delivery) { continue }
+            guard let slot = deliveries.place(of: delivery.ticket) else {
+                preconditionFailure("router: a delivery waits to go out again, and is not known")
+            }
+            deliveries.gave(slot, at: wall.milliseconds)
+            batch.append(delivery)
+        }
+        return looked
+    }
+}

@@ -1,0 +1,279 @@
+package import PushModel
+
+/// From a message to its devices: pages, who is gone, who had it.
+extension RouterMachine {
+    /// The message is the next of its lane.
+    mutating func begin(_ message: Int) {
+        let lane = messages[message].lane
+        if isExpired(message), expireWhole(message) { return }
+        lanes[lane].begun += 1
+        if messages[message].onlyToken != nil {
+            lanes[lane].ready.append(message)
+        } else {
+            messages[message].fanOut = FanOut()
+            lookFurther(message)
+        }
+    }
+
+    /// Whether a lane may begin another of its messages.
+    func mayBegin(_ lane: Int) -> Bool {
+        let begun = lanes[lane].begun
+        if lane & 1 == 0 { return begun < policy.begunBrief }
+        return begun < policy.begunBroad || (begun < policy.begunSmall && lanes[lane].prepared < policy.preparedBroad)
+    }
+
+    /// Prepares the page after those that there are.
+    private mutating func lookFurther(_ message: Int) {
+        guard let fan = messages[message].fanOut, fan.step == .idle, !fan.hasAllPages else { return }
+        switch messages[message].accepted.audience {
+        case .tokens(let tokens): cut(tokens, message, fan)
+        case .devices(let devices): awaitPage(message, fan, about: devices.count)
+        case .users(let users): awaitPage(message, fan, about: 2 * users.count)
+        case .tags, .everyone: awaitPage(message, fan, about: policy.page)
+        }
+    }
+
+    // MARK: Named tokens
+
+    private mutating func cut(_ tokens: [DeviceToken], _ message: Int, _ fan: FanOut) {
+        let accepted = messages[message].accepted
+        let app = accepted.message.app
+        let isResumed = accepted.counts.total > 0
+        let asksInactive = !inactive.isEmpty
+        if tokens.count > 1, fan.seen == nil { fan.seen = SeenDevices(count: tokens.count) }
+        while fan.pending.isEmpty, fan.gone.isEmpty, fan.looked < tokens.count {
+            let end = min(tokens.count, fan.looked + policy.page)
+            fan.pending.reserveCapacity(end - fan.looked)
+            for place in fan.looked..<end {
+                let token = tokens[place]
+                let device = identities.device(app, token)
+                if tokens.count > 1, !fan.seen!.insert(device) { continue }
+                if asksInactive, inactive.contains(device) {
+                    let gone = FanOut.Gone(device: device, token: token, why: .inactive)
+                    if isResumed { fan.gone.append(gone) } else { suppress(gone, of: message) }
+                } else {
+                    fan.pending.append(AudiencePage.Device(id: device, token: token))
+                }
+            }
+            fan.looked = end
+        }
+        if fan.looked == tokens.count {
+            fan.hasAllPages = true
+            fan.seen = nil
+        }
+        proceed(message, fan)
+    }
+
+    // MARK: Pages of the registry
+
+    private mutating func awaitPage(_ message: Int, _ fan: FanOut, about: Int) {
+        fan.step = .paging
+        fan.reserved = min(policy.page, about)
+        lanes[messages[message].lane].prepared += fan.reserved
+        if mayWork, !registryTrouble.holds(at: now) { askPage(message) } else { pagesToAsk.append(message) }
+    }
+
+    private mutating func askPage(_ message: Int) {
+        let accepted = messages[message].accepted
+        actions.pages.append(
+            RouterActions.PageRequest(
+                message: message, audience: accepted.audience, app: accepted.message.app,
+                after: messages[message].fanOut?.cursor, limit: policy.page))
+    }
+
+    package mutating func pageFailed(_ message: Int, _ text: String) {
+        registryTrouble.failed(text, now: now, policy.trouble)
+        pagesToAsk.append(message)
+    }
+
+    package mutating func pageCame(_ message: Int, _ page: AudiencePage) {
+        registryTrouble.succeeded(now: now)
+        apps[place(ofLane: messages[message].lane)].isDirty = true
+        guard let fan = messages[message].fanOut, fan.step == .paging else {
+            preconditionFailure("router: a page for message \(message), which asked for none")
+        }
+        lanes[messages[message].lane].prepared -= fan.reserved
+        fan.reserved = 0
+        fan.step = .idle
+        fan.cursor = page.next
+        fan.hasAllPages = page.next == nil || fan.isAbandoned
+        if fan.isAbandoned { return settle(message) }
+
+        let isResumed = messages[message].accepted.counts.total > 0
+        var gone = page.inactive.map { FanOut.Gone(device: $0, token: nil, why: .inactive) }
+        gone += page.unknown.map { FanOut.Gone(device: $0, token: nil, why: .unknownDevice) }
+        if inactive.isEmpty {
+            fan.pending = page.devices
+        } else {
+            for device in page.devices {
+                if inactive.contains(device.id) {
+                    gone.append(FanOut.Gone(device: device.id, token: device.token, why: .inactive))
+                } else {
+                    fan.pending.append(device)
+                }
+            }
+        }
+        if isResumed {
+            fan.gone = gone
+        } else {
+            for one in gone { suppress(one, of: message) }
+        }
+        proceed(message, fan)
+    }
+
+    // MARK: Claims
+
+    private mutating func proceed(_ message: Int, _ fan: FanOut) {
+        guard messages[message].accepted.needsClaim, !fan.pending.isEmpty || !fan.gone.isEmpty else {
+            for gone in fan.gone { suppress(gone, of: message) }
+            fan.gone = []
+            return prepared(message, fan)
+        }
+        fan.step = .claiming
+        if mayWork, !ledgerTrouble.holds(at: now) { askClaim(message) } else { claimsToAsk.append(message) }
+    }
+
+    private mutating func askClaim(_ message: Int) {
+        guard let fan = messages[message].fanOut else { return }
+        let accepted = messages[message].accepted
+        var devices: [DeviceID] = []
+        devices.reserveCapacity(fan.pending.count + fan.gone.count)
+        for device in fan.pending { devices.append(device.id) }
+        for gone in fan.gone { devices.append(gone.device) }
+        actions.claims.append(ClaimPage(seq: accepted.seq, fingerprint: accepted.fingerprint, devices: devices))
+        actions.claimants.append(message)
+    }
+
+    /// The answer to claims, in their order. What does not fit what was asked counts as no answer: it is asked again.
+    package mutating func claimed(_ messages: [Int], _ verdicts: [[ClaimVerdict]]) {
+        var failed = verdicts.count != messages.count
+        for (index, message) in messages.enumerated() {
+            guard let fan = self.messages[message].fanOut, fan.step == .claiming else {
+                preconditionFailure("router: a verdict for message \(message), which claimed nothing")
+            }
+            apps[place(ofLane: self.messages[message].lane)].isDirty = true
+            guard index < verdicts.count, verdicts[index].count == fan.pending.count + fan.gone.count else {
+                failed = true
+                claimsToAsk.append(message)
+                continue
+            }
+            judge(message, fan, verdicts[index])
+        }
+        if failed {
+            ledgerTrouble.failed("the ledger did not say who had a message before", now: now, policy.trouble)
+        } else {
+            ledgerTrouble.succeeded(now: now)
+        }
+    }
+
+    private mutating func judge(_ message: Int, _ fan: FanOut, _ verdicts: [ClaimVerdict]) {
+        fan.step = .idle
+        for (index, gone) in fan.gone.enumerated() where verdicts[fan.pending.count + index] != .done {
+            suppress(gone, of: message)
+        }
+        fan.gone = []
+        if verdicts.contains(where: { $0 != .new }) {
+            var fresh: [AudiencePage.Device] = []
+            for (index, device) in fan.pending.enumerated() {
+                switch verdicts[index] {
+                case .new: fresh.append(device)
+                case .had:
+                    suppress(FanOut.Gone(device: device.id, token: device.token, why: .duplicate), of: message)
+                case .done: break
+                }
+            }
+            fan.pending = fresh
+        }
+        prepared(message, fan)
+    }
+
+    /// What could not be asked for, or was not answered.
+    mutating func askWhatWaits() {
+        if !pagesToAsk.isEmpty, !registryTrouble.holds(at: now) {
+            for message in pagesToAsk { askPage(message) }
+            pagesToAsk = []
+        }
+        if !claimsToAsk.isEmpty, !ledgerTrouble.holds(at: now) {
+            for message in claimsToAsk { askClaim(message) }
+            claimsToAsk = []
+        }
+    }
+
+    // MARK: Ready
+
+    private mutating func prepared(_ message: Int, _ fan: FanOut) {
+        let lane = messages[message].lane
+        lanes[lane].prepared += fan.pending.count
+        if fan.isAbandoned {
+            fan.ahead += fan.pending
+            fan.pending = []
+            expireRest(message)
+            return settle(message)
+        }
+        if fan.pending.isEmpty {
+            if fan.hasAllPages { settle(message) } else { lookFurther(message) }
+            return
+        }
+        if fan.left == 0 {
+            fan.page = fan.pending
+            fan.at = 0
+            fan.pending = []
+            fan.isReady = true
+            lanes[lane].ready.append(message)
+        } else {
+            fan.ahead = fan.pending
+            fan.pending = []
+        }
+        if fan.ahead.isEmpty { lookFurther(message) }
+    }
+
+    /// The page is used up: on with the next, if it is there.
+    mutating func turnPage(_ message: Int, _ fan: FanOut) {
+        fan.page = fan.ahead
+        fan.at = 0
+        fan.ahead = []
+        lookFurther(message)
+    }
+
+    /// Ends the message if nothing of it is left to be done.
+    mutating func settle(_ message: Int) {
+        if !messages[message].isThrough {
+            if let fan = messages[message].fanOut {
+                guard fan.hasAllPages, fan.step == .idle, fan.left == 0, fan.ahead.isEmpty else { return }
+            }
+            messages[message].isThrough = true
+            messages[message].fanOut = nil
+            lanes[messages[message].lane].begun -= 1
+        }
+        if messages[message].open == 0 { complete(message) }
+    }
+
+    mutating func complete(_ message: Int, isExpired: Bool = false) {
+        actions.completed.append(
+            CompletedMessage(
+                seq: messages[message].accepted.seq, message: messages[message].accepted.message,
+                counts: messages[message].counts, isExpired: isExpired))
+        unfinished -= 1
+        release(message)
+    }
+
+    func suppressionRecord(_ gone: FanOut.Gone, of message: Int) -> DeliveryRecord {
+        record(.suppressed(gone.why), of: message, device: gone.device, token: gone.token)
+    }
+
+    mutating func suppress(_ gone: FanOut.Gone, of message: Int) {
+        actions.records.append(suppressionRecord(gone, of: message))
+        messages[message].counts.suppressed += 1
+    }
+
+    /// Of a delivery that never went out.
+    func record(
+        _ what: DeliveryRecord.What, of message: Int, device: DeviceID, token: DeviceToken?
+    ) -> DeliveryRecord {
+        let accepted = messages[message].accepted
+        let id = token.map { APNSID.derived(app: accepted.message.app, message: accepted.message.id, token: $0) }
+        return DeliveryRecord(
+            seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
+            message: accepted.message, device: device, apnsID: id ?? APNSID(high: 0, low: 0), attempt: 0, what: what)
+    }
+}

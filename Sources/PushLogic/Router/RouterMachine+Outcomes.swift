@@ -1,0 +1,114 @@
+package import PushModel
+import PushTime
+
+/// What became of what was sent.
+extension RouterMachine {
+    package mutating func reported(_ report: GatewayReport) {
+        let place = place(of: report.app)
+        reserveRecords(report.deliveries.count)
+        for delivery in report.deliveries { ended(delivery, place) }
+        // One that has taken more than this gateway was given is of the gateway before it.
+        if report.taken <= apps[place].submitted {
+            apps[place].window = report.taken + UInt64(max(0, report.credit))
+        }
+        apps[place].isDirty = true
+    }
+
+    private mutating func ended(_ report: DeliveryReport, _ place: Int) {
+        let delivery = report.delivery
+        guard let slot = deliveries.place(of: delivery.ticket), deliveries.slots[slot].isOut else {
+            surplus += 1
+            return
+        }
+        apps[place].out -= 1
+        let isOnce = delivery.message.expiresAt == 0
+        switch report.outcome {
+        case .accepted(let uniqueID): end(delivery, slot, place, .sent(uniqueID: uniqueID))
+        case .rejected(let refusal, let deactivates):
+            if deactivates { suspect(delivery, slot, refusal) }
+            end(delivery, slot, place, .rejected(refusal))
+        case .expired: end(delivery, slot, place, .expired)
+        case .retry(let delay, let refusal):
+            // Its one attempt was now, and there is no later.
+            if isOnce { return end(delivery, slot, place, .rejected(refusal)) }
+            note(.retry(refusal, after: delay), delivery, slot)
+            retryLater(delivery, slot, place, delay)
+        case .unknown(let cause):
+            if isOnce || delivery.message.onUnknown == .drop {
+                return end(delivery, slot, place, .unknown(cause, isFinal: true))
+            }
+            note(.unknown(cause, isFinal: false), delivery, slot)
+            again(delivery, slot)
+        case .returned: again(delivery, slot)
+        }
+    }
+
+    /// For good.
+    private mutating func end(_ delivery: Delivery, _ slot: Int, _ place: Int, _ what: DeliveryRecord.What) {
+        let message = Int(deliveries.slots[slot].message)
+        let record = note(what, delivery, slot)
+        deliveries.remove(slot)
+        apps[place].underWay -= 1
+        if let end = record.end { messages[message].counts.add(end) }
+        messages[message].open -= 1
+        if messages[message].open == 0, messages[message].isThrough { complete(message) }
+    }
+
+    @discardableResult
+    private mutating func note(
+        _ what: DeliveryRecord.What, _ delivery: Delivery, _ slot: Int
+    ) -> DeliveryRecord {
+        let message = Int(deliveries.slots[slot].message)
+        let accepted = messages[message].accepted
+        let record = DeliveryRecord(
+            seq: accepted.seq, fingerprint: accepted.fingerprint, acceptedAt: accepted.acceptedAt,
+            message: delivery.message, device: deliveries.slots[slot].device, apnsID: delivery.apnsID,
+            attempt: delivery.attempt, what: what)
+        actions.records.append(record)
+        return record
+    }
+
+    private mutating func suspect(_ delivery: Delivery, _ slot: Int, _ refusal: Refusal) {
+        actions.candidates.append(
+            DeactivationCandidate(
+                device: deliveries.slots[slot].device, app: delivery.message.app, reason: refusal.reason,
+                evidenceAt: refusal.timestamp ?? deliveries.slots[slot].givenAt, apnsID: delivery.apnsID,
+                messageID: delivery.message.id))
+    }
+
+    // MARK: Another attempt
+
+    private mutating func again(_ delivery: Delivery, _ slot: Int) {
+        deliveries.cameBack(slot)
+        let lane = messages[Int(deliveries.slots[slot].message)].lane
+        lanes[lane].again.append(delivery)
+        apps[place(ofLane: lane)].isDirty = true
+    }
+
+    private mutating func retryLater(_ delivery: Delivery, _ slot: Int, _ place: Int, _ delay: Duration) {
+        deliveries.cameBack(slot)
+        apps[place].retrying += 1
+        let accepted = messages[Int(deliveries.slots[slot].message)].accepted
+        // What expires before that is to be said when it does.
+        let wait = min(delay, timeLeft(accepted.message, acceptedAt: accepted.acceptedAt))
+        retries.add(delivery, at: now + wait)
+    }
+
+    mutating func retryIsDue(_ delivery: Delivery) {
+        guard let slot = deliveries.place(of: delivery.ticket) else {
+            preconditionFailure("router: a delivery waits for its time, and is not known")
+        }
+        let lane = messages[Int(deliveries.slots[slot].message)].lane
+        apps[place(ofLane: lane)].retrying -= 1
+        if !expireIfDue(delivery) { again(delivery, slot) }
+    }
+
+    /// Ends one that waits to go out again, if it is too late for that.
+    mutating func expireIfDue(_ delivery: Delivery) -> Bool {
+        guard let slot = deliveries.place(of: delivery.ticket) else { return false }
+        let message = Int(deliveries.slots[slot].message)
+        guard isExpired(message) else { return false }
+        end(delivery, slot, place(ofLane: messages[message].lane), .expired)
+        return true
+    }
+}

@@ -1,0 +1,198 @@
+package import PushModel
+package import PushTime
+
+/// Decides which delivery goes out when: what waits in which lane, what of it is held in memory, who its devices are,
+/// what goes out again, and when a message is done. It sees neither a clock nor a socket: inputs say what came, and
+/// `run` at a tick's end answers with everything that is to be done about it.
+///
+/// A message goes this way: *spilled* (its number only) → *loaded* (whole) → *begun* (its devices are looked up and
+/// claimed, a page at a time) → *ready* (devices to send to) → *through* (nobody left) → *done* (all have ended). One of
+/// a single token that nobody can have had before goes from loaded to ready at once.
+package struct RouterMachine: ~Copyable {
+    let policy: RouterPolicy
+    let identities: Identities
+    let inactive: any InactiveDevices
+
+    var now: MonotonicTime
+    var wall: WallTime
+
+    var apps: [AppLine] = []
+    /// Six an app.
+    var lanes: [LaneLine] = []
+    private var places: [AppID: Int] = [:]
+    private var lastPlace = 0
+    /// The app that begins the next tick.
+    private var firstApp = 0
+
+    var messages = HeldTable()
+    var deliveries = DeliveryTable()
+    var retries = RetryHeap()
+    var held = 0
+    var heldBytes = 0
+    /// Being read back: they have their room already.
+    var loading = 0
+
+    /// Messages with named devices that expired before any was looked at.
+    var expiring = PlaceRing()
+    /// Messages whose page, or claim, is to be asked for when that can be answered.
+    var pagesToAsk: [Int] = []
+    var claimsToAsk: [Int] = []
+    var registryTrouble = Trouble()
+    var ledgerTrouble = Trouble()
+    var fault: LedgerFault?
+    var isStopped = false
+
+    /// Seconds since 1970.
+    var nextDue: Int64?
+    var isDueAsked = false
+    /// The earliest that was accepted while the ledger was asked.
+    var notedDue: Int64?
+    private var sweepAt: MonotonicTime?
+
+    /// Accepted, not scheduled, and not done.
+    package internal(set) var unfinished = 0
+    /// Reports of deliveries that are not out: never right.
+    package internal(set) var surplus = 0
+
+    var actions = RouterActions()
+    private var lastRecords = 0
+
+    package init(
+        _ policy: RouterPolicy, identities: Identities, inactive: any InactiveDevices, now: MonotonicTime,
+        wall: WallTime
+    ) {
+        self.policy = policy
+        self.identities = identities
+        self.inactive = inactive
+        self.now = now
+        self.wall = wall
+    }
+
+    /// Before the inputs of a tick.
+    package mutating func tick(now: MonotonicTime, wall: WallTime) {
+        self.now = now
+        self.wall = wall
+    }
+
+    // MARK: Inputs about the world
+
+    /// A gateway has appeared or gone. Returns the app's place, by which submissions name it.
+    package mutating func gateChanged(_ app: AppID, isThere: Bool) -> Int {
+        let place = place(of: app)
+        apps[place].hasGate = isThere
+        apps[place].submitted = 0
+        apps[place].window = 0
+        apps[place].isDirty = true
+        if !isThere { unload(place) }
+        return place
+    }
+
+    package mutating func healthChanged(_ fault: LedgerFault?) {
+        self.fault = fault
+        markAll()
+    }
+
+    /// Nothing goes out any more. What is out comes back by reports; what waits is on disk.
+    package mutating func stop() {
+        isStopped = true
+    }
+
+    /// Deliveries that a gateway has.
+    package var out: Int { apps.reduce(0) { $0 + $1.out } }
+
+    var mayWork: Bool { fault == nil && !isStopped }
+
+    func place(ofLane lane: Int) -> Int { lane / LaneTurns.lanes }
+
+    mutating func place(of app: AppID) -> Int {
+        if lastPlace < apps.count, apps[lastPlace].app == app { return lastPlace }
+        if let place = places[app] {
+            lastPlace = place
+            return place
+        }
+        let place = apps.count
+        apps.append(AppLine(app, quantum: policy.laneQuantum))
+        for _ in 0..<LaneTurns.lanes { lanes.append(LaneLine()) }
+        places[app] = place
+        lastPlace = place
+        return place
+    }
+
+    func lane(_ lane: Lane, at place: Int) -> Int {
+        let priority =
+            switch lane.priority {
+            case .ten: 0
+            case .five: 1
+            case .one: 2
+            }
+        return place * LaneTurns.lanes + 2 * priority + (lane.isBroad ? 1 : 0)
+    }
+
+    private mutating func markAll() {
+        for place in apps.indices { apps[place].isDirty = true }
+    }
+
+    // MARK: The tick's end
+
+    /// Everything that is to be done now. `hasMore`: another tick is wanted at once.
+    package mutating func run() -> (actions: RouterActions, hasMore: Bool) {
+        var hasMore = false
+        wake()
+        sweepIfDue()
+        if !expiring.isEmpty { hasMore = expireSome() || hasMore }
+        if mayWork {
+            askWhatWaits()
+            askDue()
+            if firstApp >= apps.count { firstApp = 0 }
+            for offset in apps.indices {
+                let place = firstApp + offset < apps.count ? firstApp + offset : firstApp + offset - apps.count
+                if apps[place].isDirty { hasMore = dispatch(place) || hasMore }
+            }
+            firstApp += 1
+        }
+        lastRecords = actions.records.count
+        var taken = RouterActions()
+        swap(&taken, &actions)
+        return (taken, hasMore)
+    }
+
+    /// A busy tick brings about as much as the one before it.
+    mutating func reserveRecords(_ count: Int) {
+        if actions.records.isEmpty { actions.records.reserveCapacity(max(count, lastRecords)) }
+    }
+
+    private mutating func wake() {
+        while let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
+        if let until = ledgerTrouble.until, until <= now { markAll() }
+    }
+
+    /// When `run` wants to be called again, if nothing comes before.
+    package var nextDeadline: MonotonicTime? {
+        if isStopped { return nil }
+        var earliest = retries.earliest ?? .distantFuture
+        for case let until? in [registryTrouble.until, ledgerTrouble.until] where until > now {
+            earliest = min(earliest, until)
+        }
+        if let nextDue, !isDueAsked, fault == nil {
+            let wait = Duration.milliseconds(max(0, min(nextDue, .max / 2000) * 1000 - wall.milliseconds))
+            // The clock on the wall may be set: it is looked at again each minute.
+            var at = now + min(wait, .seconds(60))
+            if wait == .zero { at = max(ledgerTrouble.until ?? at, now + .milliseconds(100)) }
+            earliest = min(earliest, at)
+        }
+        if let sweepAt { earliest = min(earliest, sweepAt) }
+        return earliest == .distantFuture ? nil : earliest
+    }
+
+    private mutating func sweepIfDue() {
+        guard !isStopped, held > 0 else {
+            sweepAt = nil
+            return
+        }
+        if let sweepAt, now >= sweepAt {
+            for lane in lanes.indices { sweep(lane) }
+            self.sweepAt = nil
+        }
+        if sweepAt == nil { sweepAt = now + policy.sweep }
+    }
+}

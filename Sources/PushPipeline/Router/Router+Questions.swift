@@ -1,0 +1,49 @@
+import PushLogic
+import PushModel
+
+/// What the router asks the ledger and the registry. Their answers come onto its loop, a batch at a time.
+extension Router {
+    func ask(_ actions: RouterActions) {
+        for load in actions.loads { ask(load) }
+        if let due = actions.due { ask(due) }
+        if !actions.claims.isEmpty { claim(actions.claims, for: actions.claimants) }
+        for page in actions.pages { ask(page) }
+    }
+
+    private func ask(_ load: RouterActions.LoadRequest) {
+        ledger.load(load.seqs) { [weak self] result in
+            self?.answer { $0.machine.loaded(result, lane: load.lane, seqs: load.seqs) }
+        }
+    }
+
+    private func ask(_ due: RouterActions.DueRequest) {
+        ledger.due(at: due.time, limit: due.limit) { [weak self] result in
+            self?.answer { $0.machine.due(result) }
+        }
+    }
+
+    private func claim(_ pages: [ClaimPage], for messages: [Int]) {
+        ledger.claim(pages) { [weak self] verdicts in
+            self?.answer { $0.machine.claimed(messages, verdicts) }
+        }
+    }
+
+    /// A task for a page of a thousand devices, never for a delivery.
+    private func ask(_ page: RouterActions.PageRequest) {
+        Task { [registry] in
+            let result: Result<AudiencePage, any Error>
+            do {
+                result = .success(
+                    try await registry.page(of: page.audience, app: page.app, after: page.after, limit: page.limit))
+            } catch {
+                result = .failure(error)
+            }
+            take {
+                switch result {
+                case .success(let devices): $0.machine.pageCame(page.message, devices)
+                case .failure(let error): $0.machine.pageFailed(page.message, "\(error)")
+                }
+            }
+        }
+    }
+}
