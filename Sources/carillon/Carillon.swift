@@ -7,8 +7,9 @@ enum Carillon {
 
     /// Every verb that there is, in the order in which help lists them.
     static let verbs: [Verb] = [
-        ServeVerb.verb, CheckVerb.verb, SendVerb.verb, ChannelsVerb.verb, ScaleVerb.verb, KeysVerb.verb,
-        SimulateVerb.verb, BenchVerb.verb, VersionVerb.verb,
+        ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
+        EventsVerb.verb, StatsVerb.verb, ScaleVerb.verb, ChannelsVerb.verb, KeysVerb.verb, SimulateVerb.verb,
+        BenchVerb.verb, VersionVerb.verb,
     ]
 
     static func main() async {

@@ -7,22 +7,28 @@ struct Terminal: Sendable {
 
     private let descriptor: Int32
     private let hasColours: Bool
+    /// Whether somebody sits before it, who can be shown a line that changes.
+    let isInteractive: Bool
 
     init(descriptor: Int32) {
         self.descriptor = descriptor
-        hasColours = isatty(descriptor) == 1 && getenv("NO_COLOR") == nil
+        isInteractive = isatty(descriptor) == 1
+        hasColours = isInteractive && getenv("NO_COLOR") == nil
     }
 
-    func write(_ text: String) {
+    /// False once nobody reads it any more.
+    @discardableResult
+    func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 {
                 if errno == EINTR { continue }
-                return
+                return false
             }
             bytes = bytes.dropFirst(count)
         }
+        return true
     }
 
     enum Colour: Int {

@@ -107,14 +107,20 @@ struct Word: Sendable {
     let name: String
     let about: String
     let mayBeLeftOut: Bool
+    /// Only of the last: it takes all that follow.
+    let mayRepeat: Bool
 
-    init(_ name: String, _ about: String, mayBeLeftOut: Bool = false) {
+    init(_ name: String, _ about: String, mayBeLeftOut: Bool = false, mayRepeat: Bool = false) {
         self.name = name
         self.about = about
         self.mayBeLeftOut = mayBeLeftOut
+        self.mayRepeat = mayRepeat
     }
 
-    var usage: String { mayBeLeftOut ? "[\(name)]" : name }
+    var usage: String {
+        let usage = mayRepeat ? "\(name) ..." : name
+        return mayBeLeftOut ? "[\(usage)]" : usage
+    }
 }
 
 struct Option: Sendable {
@@ -139,7 +145,7 @@ struct Option: Sendable {
 /// The words after a verb, read against its options. What does not fit is an error that says what would.
 struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
-    private var words: [String: String] = [:]
+    private var words: [String: [String]] = [:]
 
     init(_ given: [String], of verb: Verb) throws {
         let (options, verbName) = (verb.options, verb.name)
@@ -150,14 +156,15 @@ struct Arguments: Sendable {
                 guard !word.hasPrefix("-") || word == "-" else {
                     throw Failure(.usage, "'\(word)' is not an option; 'carillon \(verbName) --help' lists them")
                 }
-                guard let place = wanted.popFirst() else {
+                let repeated = verb.words.last.flatMap { $0.mayRepeat && wanted.isEmpty ? $0 : nil }
+                guard let place = wanted.popFirst() ?? repeated else {
                     throw Failure(
                         .usage,
                         verb.words.isEmpty
                             ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
                             : "'\(word)' is one word too many; 'carillon \(verbName) --help' says what it takes")
                 }
-                words[place.name] = word
+                words[place.name, default: []].append(word)
                 continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -191,11 +198,14 @@ struct Arguments: Sendable {
 
     /// What was given for a word of the verb.
     func word(_ name: String) -> String {
-        guard let word = words[name] else { preconditionFailure("this verb takes no word \(name)") }
+        guard let word = words[name]?.first else { preconditionFailure("this verb takes no word \(name)") }
         return word
     }
 
-    func wordIfGiven(_ name: String) -> String? { words[name] }
+    func wordIfGiven(_ name: String) -> String? { words[name]?.first }
+
+    /// All that were given for a word that may repeat.
+    func words(_ name: String) -> [String] { words[name] ?? [] }
 
     func has(_ name: String) -> Bool { values[name] != nil }
 

@@ -50,7 +50,8 @@ struct ControlClient: Sendable {
         }
     }
 
-    private static func refusal(_ answer: ControlAnswer) -> Failure {
+    /// What the server said against it.
+    static func refusal(_ answer: ControlAnswer) -> Failure {
         let fault = try? JSONDecoder().decode(ControlAnswer.Refusal.self, from: Data(answer.body)).error
         let text = fault?.message ?? String(decoding: answer.body.prefix(500), as: UTF8.self)
         let code: ExitCode =

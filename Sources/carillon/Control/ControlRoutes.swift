@@ -5,6 +5,8 @@ import PushTransport
 struct RoutedRequest: Sendable {
     /// What stood in the path where the pattern has a name in braces.
     let parameters: [String: String]
+    /// Only what its route takes, each at most once.
+    var query = ControlQuery()
     let body: [UInt8]
 
     func parameter(_ name: String) -> String { parameters[name] ?? "" }
@@ -75,6 +77,8 @@ struct ControlAnswer: Sendable, Equatable {
 /// One thing that can be asked for: a method, a path such as `/v1/gateways/{app}`, and what answers it.
 struct ControlRoute: Sendable {
     typealias Handler = @Sendable (RoutedRequest) async throws -> any Encodable & Sendable
+    /// The JSON itself, where it is there already.
+    typealias WrittenHandler = @Sendable (RoutedRequest) async throws -> [UInt8]
 
     fileprivate enum Part: Sendable {
         case word(String)
@@ -82,12 +86,28 @@ struct ControlRoute: Sendable {
     }
 
     let method: HTTP1Method
+    /// Which query parameters it takes.
+    let query: [String]
     fileprivate let parts: [Part]
-    let handler: Handler
+    fileprivate let answer: @Sendable (RoutedRequest) async throws -> ControlAnswer
 
-    init(_ method: HTTP1Method, _ pattern: String, handler: @escaping Handler) {
+    init(_ method: HTTP1Method, _ pattern: String, query: [String] = [], handler: @escaping Handler) {
+        self.init(method, pattern, query) { .json(try await handler($0)) }
+    }
+
+    static func written(
+        _ method: HTTP1Method, _ pattern: String, query: [String] = [], handler: @escaping WrittenHandler
+    ) -> ControlRoute {
+        ControlRoute(method, pattern, query) { ControlAnswer(status: 200, body: try await handler($0)) }
+    }
+
+    private init(
+        _ method: HTTP1Method, _ pattern: String, _ query: [String],
+        answer: @escaping @Sendable (RoutedRequest) async throws -> ControlAnswer
+    ) {
         self.method = method
-        self.handler = handler
+        self.query = query
+        self.answer = answer
         parts = pattern.split(separator: "/").map { part in
             part.hasPrefix("{") && part.hasSuffix("}")
                 ? .parameter(String(part.dropFirst().dropLast())) : .word(String(part))
@@ -131,12 +151,10 @@ struct ControlRoutes: Sendable {
             answer.allow = allowed
             return answer
         }
-        if let item = request.query.first {
-            return .refused(.badRequest("there is no query parameter \"\(item.name)\" here"))
-        }
         do {
-            let value = try await match.route.handler(RoutedRequest(parameters: match.parameters, body: request.body))
-            return .json(value)
+            let query = try ControlQuery(request.query, allowed: match.route.query)
+            return try await match.route.answer(
+                RoutedRequest(parameters: match.parameters, query: query, body: request.body))
         } catch let fault as ControlFault {
             return .refused(fault)
         } catch {

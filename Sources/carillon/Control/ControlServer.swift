@@ -17,7 +17,8 @@ final class ControlServer: Sendable {
         var limits = HTTP1Limits()
         limits.connections = 32
         limits.refusedConnections = 8
-        limits.bodyBytes = 64 * 1024
+        // A batch of devices to register.
+        limits.bodyBytes = 1024 * 1024
         limits.headerTime = .seconds(5)
         limits.bodyTime = .seconds(5)
         limits.idleTime = .seconds(10)

@@ -109,7 +109,7 @@ import Testing
                 ("\u{0}\u{1}garbage\r\n\r\n", 400), ("GET / HTTP/9.9\r\nHost: x\r\n\r\n", 505),
                 ("GET /\(huge) HTTP/1.1\r\nHost: x\r\n\r\n", 414),
                 ("GET / HTTP/1.1\r\nHost: x\r\nX: \(huge)\r\n\r\n", 431),
-                ("PUT /v1/gateways/shop/connections HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n", 413),
+                ("PUT /v1/gateways/shop/connections HTTP/1.1\r\nHost: x\r\nContent-Length: 2000000\r\n\r\n", 413),
                 ("GET /v1/../etc HTTP/1.1\r\nHost: x\r\n\r\n", 400),
             ]
             for (text, status) in cases {

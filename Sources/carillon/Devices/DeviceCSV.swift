@@ -1,0 +1,187 @@
+/// Reads CSV as RFC 4180 has it, from bytes as they come: quotes, line ends of either kind, a byte order mark. A record
+/// is bounded; what is wrong with one does not reach beyond its line.
+struct CSVReader {
+    static let longestRecord = 64 * 1024
+
+    enum Item: Equatable {
+        /// `line`: where it begins, counted from 1.
+        case record(line: Int, fields: [String])
+        case fault(line: Int, String)
+    }
+
+    private var bytes: [UInt8] = []
+    private var at = 0
+    private var line = 1
+    private var isAtStart = true
+    private var hasEnded = false
+    /// Within a line that is too long and was reported: the rest of it is passed over.
+    private var isSkipping = false
+
+    init() {}
+
+    mutating func received(_ piece: some Collection<UInt8>) {
+        if at > 0 {
+            bytes.removeSubrange(..<at)
+            at = 0
+        }
+        bytes.append(contentsOf: piece)
+    }
+
+    /// There is no more.
+    mutating func ended() { hasEnded = true }
+
+    /// Nil when more bytes are needed, or all have been read. Empty lines are passed over.
+    mutating func next() -> Item? {
+        if isAtStart {
+            guard bytes.count - at >= 3 || hasEnded else { return nil }
+            if bytes[at...].starts(with: [0xef, 0xbb, 0xbf]) { at += 3 }
+            isAtStart = false
+        }
+        while true {
+            if isSkipping, !skipLine() { return nil }
+            guard at < bytes.count else { return nil }
+            if bytes[at] == 0x0a {
+                (at, line) = (at + 1, line + 1)
+                continue
+            }
+            if bytes[at] == 0x0d, at + 1 < bytes.count, bytes[at + 1] == 0x0a {
+                (at, line) = (at + 2, line + 1)
+                continue
+            }
+            return record()
+        }
+    }
+
+    private enum Scan {
+        case done(fields: [String], end: Int, lines: Int)
+        case wrong(String)
+        case needsMore
+    }
+
+    private mutating func record() -> Item? {
+        switch scan() {
+        case .done(let fields, let end, let lines):
+            defer { (at, line) = (end, line + lines) }
+            return .record(line: line, fields: fields)
+        case .wrong(let what):
+            defer { isSkipping = true }
+            return .fault(line: line, what)
+        case .needsMore:
+            guard bytes.count - at <= Self.longestRecord, !hasEnded else {
+                defer { isSkipping = true }
+                return .fault(
+                    line: line,
+                    hasEnded
+                        ? "a quotation mark is opened and never closed"
+                        : "it is longer than \(Self.longestRecord / 1024) KiB: is a quotation mark not closed?")
+            }
+            return nil
+        }
+    }
+
+    private func scan() -> Scan {
+        var fields: [String] = []
+        var index = at
+        var lines = 1
+        while true {
+            var field: [UInt8] = []
+            if index < bytes.count, bytes[index] == UInt8(ascii: "\"") {
+                index += 1
+                while true {
+                    guard index < bytes.count else { return .needsMore }
+                    let byte = bytes[index]
+                    index += 1
+                    guard byte == UInt8(ascii: "\"") else {
+                        if byte == 0x0a { lines += 1 }
+                        field.append(byte)
+                        continue
+                    }
+                    // The last byte so far: whether another follows decides what it means.
+                    if index == bytes.count, !hasEnded { return .needsMore }
+                    guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { break }
+                    field.append(byte)
+                    index += 1
+                }
+            } else {
+                while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != 0x0a {
+                    if bytes[index] == UInt8(ascii: "\"") {
+                        return .wrong("a quotation mark stands within a field: quote the field, and double the mark")
+                    }
+                    field.append(bytes[index])
+                    index += 1
+                }
+                guard index < bytes.count || hasEnded else { return .needsMore }
+                if field.last == 0x0d { field.removeLast() }
+            }
+            guard index - at <= Self.longestRecord else {
+                return .wrong("it is longer than \(Self.longestRecord / 1024) KiB: is a quotation mark not closed?")
+            }
+            guard let text = String(validating: field, as: UTF8.self) else { return .wrong("it is not UTF-8") }
+            fields.append(text)
+            if index == bytes.count { return hasEnded ? .done(fields: fields, end: index, lines: lines) : .needsMore }
+            switch bytes[index] {
+            case UInt8(ascii: ","): index += 1
+            case 0x0a: return .done(fields: fields, end: index + 1, lines: lines)
+            case 0x0d:
+                // Behind a closing quotation mark.
+                if index + 1 == bytes.count {
+                    return hasEnded ? .done(fields: fields, end: index + 1, lines: lines) : .needsMore
+                }
+                guard bytes[index + 1] == 0x0a else { fallthrough }
+                return .done(fields: fields, end: index + 2, lines: lines)
+            default: return .wrong("something follows a closing quotation mark: double the marks within a field")
+            }
+        }
+    }
+
+    /// False if its end is still to come.
+    private mutating func skipLine() -> Bool {
+        guard let end = bytes[at...].firstIndex(of: 0x0a) else {
+            at = bytes.count
+            return false
+        }
+        (at, line, isSkipping) = (end + 1, line + 1, false)
+        return true
+    }
+}
+
+enum CSVWriter {
+    /// One record with its line end. What needs quotation marks gets them.
+    static func line(_ fields: [String]) -> String {
+        fields.map(quoted).joined(separator: ",") + "\r\n"
+    }
+
+    private static func quoted(_ field: String) -> String {
+        let needsMarks = field.utf8.contains { $0 == 0x22 || $0 == 0x2c || $0 == 0x0a || $0 == 0x0d }
+        return needsMarks ? "\"\(field.replacing("\"", with: "\"\""))\"" : field
+    }
+}
+
+/// Tags in one column: `a;b`. One that holds a semicolon or a backslash has a backslash before it.
+enum TagColumn {
+    static func text(_ tags: [String]) -> String {
+        tags.map { $0.replacing("\\", with: "\\\\").replacing(";", with: "\\;") }.joined(separator: ";")
+    }
+
+    static func tags(_ text: String) -> [String] {
+        var tags: [String] = []
+        var tag = ""
+        var isEscaped = false
+        for character in text.unicodeScalars {
+            if isEscaped {
+                tag.unicodeScalars.append(character)
+                isEscaped = false
+            } else if character == "\\" {
+                isEscaped = true
+            } else if character == ";" {
+                tags.append(tag)
+                tag = ""
+            } else {
+                tag.unicodeScalars.append(character)
+            }
+        }
+        if isEscaped { tag += "\\" }
+        tags.append(tag)
+        return tags.filter { !$0.isEmpty }
+    }
+}

@@ -1,0 +1,218 @@
+import PushModel
+import PushWire
+
+/// How devices lie in a file.
+enum DeviceFormat: String, CaseIterable {
+    case csv
+    /// One JSON object a line.
+    case jsonl
+
+    /// By the option, else by what the file's name ends in; nil where neither tells.
+    static func choose(_ option: String?, file: String?) throws(Failure) -> DeviceFormat? {
+        if let option {
+            guard let format = DeviceFormat(rawValue: option) else {
+                throw Failure(.usage, "'--format' is csv or jsonl, not '\(option)'")
+            }
+            return format
+        }
+        guard let name = file?.lowercased() else { return nil }
+        if name.hasSuffix(".csv") { return .csv }
+        return [".jsonl", ".ndjson", ".json"].contains { name.hasSuffix($0) } ? .jsonl : nil
+    }
+
+    /// What an export has beside what can be registered.
+    static let records = ["id", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
+    static let columns = DeviceInput.keys.filter { $0 != "replaces" } + records
+}
+
+/// Reads devices from a file's bytes as they come, line by line. What is wrong with a line is said of that line.
+struct DeviceFileReader {
+    enum Item: Equatable {
+        case device(line: Int, DeviceRegistration)
+        /// An exported device that was inactive: registering it would bring it back.
+        case inactive(line: Int)
+        case refused(line: Int, String)
+
+        static func == (left: Item, right: Item) -> Bool {
+            switch (left, right) {
+            case (.device(let line, let device), .device(let other, let another)): line == other && device == another
+            case (.inactive(let line), .inactive(let other)): line == other
+            case (.refused(let line, let what), .refused(let other, let another)): line == other && what == another
+            default: false
+            }
+        }
+    }
+
+    private let app: String?
+    private var csv: CSVReader?
+    private var lines = LineReader()
+    private var columns: [String]?
+
+    /// - Parameter app: of lines that name none.
+    init(_ format: DeviceFormat, app: String?) {
+        self.app = app
+        if format == .csv { csv = CSVReader() }
+    }
+
+    mutating func received(_ piece: some Collection<UInt8>) {
+        csv?.received(piece)
+        if csv == nil { lines.received(piece) }
+    }
+
+    mutating func ended() {
+        csv?.ended()
+        lines.ended()
+    }
+
+    /// Nil when more bytes are needed, or all have been read.
+    ///
+    /// - Throws: `badInput` if the heading is not that of devices.
+    mutating func next() throws(Failure) -> Item? {
+        csv == nil ? nextLine() : try nextRecord()
+    }
+
+    private mutating func nextLine() -> Item? {
+        guard let (line, bytes) = lines.next() else { return nil }
+        guard let bytes else { return .refused(line: line, "it is longer than \(LineReader.longest / 1024) KiB") }
+        do {
+            let document = try JSONDocument(bytes, depthLimit: 8)
+            if let key = document.repeatedKey() {
+                throw DeviceFault("the key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\" is there twice")
+            }
+            let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.records)
+            if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
+                return .inactive(line: line)
+            }
+            return .device(line: line, try registration(input))
+        } catch let error as JSONError {
+            return .refused(line: line, "it is no JSON: \(error)")
+        } catch {
+            return .refused(line: line, "\(error)")
+        }
+    }
+
+    private mutating func nextRecord() throws(Failure) -> Item? {
+        while let item = csv?.next() {
+            switch item {
+            case .fault(let line, let what):
+                guard columns != nil else { throw Failure(.badInput, "line \(line), the heading: \(what)") }
+                return .refused(line: line, what)
+            case .record(let line, let fields):
+                guard let columns else {
+                    self.columns = try Self.heading(fields, line: line, app: app)
+                    continue
+                }
+                guard fields.count == columns.count else {
+                    return .refused(line: line, "it has \(fields.count) fields, the heading has \(columns.count)")
+                }
+                var input = DeviceInput()
+                for (column, field) in zip(columns, fields) where !field.isEmpty {
+                    if column == "tags" {
+                        input.tags = TagColumn.tags(field)
+                    } else if column == "active" {
+                        guard field == "true" else { return .inactive(line: line) }
+                    } else if !DeviceFormat.records.contains(column) {
+                        input.set(column, field)
+                    }
+                }
+                do {
+                    return .device(line: line, try registration(input))
+                } catch {
+                    return .refused(line: line, error.description)
+                }
+            }
+        }
+        return nil
+    }
+
+    private static func heading(_ fields: [String], line: Int, app: String?) throws(Failure) -> [String] {
+        let names = fields.map { $0.lowercased().replacing(" ", with: "") }
+        for (place, name) in names.enumerated() {
+            guard DeviceInput.keys.contains(name) || DeviceFormat.records.contains(name) else {
+                let fault = DeviceInput.unknown(name, DeviceFormat.records)
+                throw Failure(
+                    .badInput,
+                    "line \(line) is to be the heading: "
+                        + fault.description.replacing("key", with: "column"))
+            }
+            guard !names[..<place].contains(name) else {
+                throw Failure(.badInput, "line \(line), the heading: the column \(name) is there twice")
+            }
+        }
+        guard names.contains("token") else {
+            throw Failure(.badInput, "line \(line), the heading: there is no column token")
+        }
+        guard names.contains("app") || app != nil else {
+            throw Failure(.badInput, "there is no column app; say with --app APP whose devices these are")
+        }
+        return names
+    }
+
+    /// Tokens as people have them: also in brackets, with spaces, in base64.
+    private func registration(_ input: DeviceInput) throws(DeviceFault) -> DeviceRegistration {
+        var input = input
+        input.app = input.app ?? app
+        input.token = try input.token.map { text throws(DeviceFault) in try Self.token(text, "token") }
+        input.replaces = try input.replaces.map { text throws(DeviceFault) in try Self.token(text, "replaces") }
+        return try input.checked()
+    }
+
+    static func token(_ text: String, _ name: String) throws(DeviceFault) -> String {
+        do {
+            return try PastedToken.read(text).hex
+        } catch {
+            throw DeviceFault(error.description.replacing("'--token'", with: name))
+        }
+    }
+}
+
+/// Lines of bytes as they come, each bounded. Empty ones are passed over, and so is a byte order mark.
+struct LineReader {
+    static let longest = 64 * 1024
+
+    private var bytes: [UInt8] = []
+    private var at = 0
+    private var line = 0
+    private var hasEnded = false
+    private var isAtStart = true
+    private var isSkipping = false
+
+    mutating func received(_ piece: some Collection<UInt8>) {
+        if at > 0 {
+            bytes.removeSubrange(..<at)
+            at = 0
+        }
+        bytes.append(contentsOf: piece)
+    }
+
+    mutating func ended() { hasEnded = true }
+
+    /// The line's number, counted from 1, and what stands in it; nil in place of one that is too long.
+    mutating func next() -> (line: Int, bytes: [UInt8]?)? {
+        if isAtStart {
+            guard bytes.count - at >= 3 || hasEnded else { return nil }
+            if bytes[at...].starts(with: [0xef, 0xbb, 0xbf]) { at += 3 }
+            isAtStart = false
+        }
+        while at < bytes.count {
+            guard let end = bytes[at...].firstIndex(of: 0x0a) ?? (hasEnded ? bytes.count : nil) else {
+                guard isSkipping || bytes.count - at > Self.longest else { return nil }
+                at = bytes.count
+                if isSkipping { return nil }
+                isSkipping = true
+                return (line + 1, nil)
+            }
+            let text = bytes[at..<end]
+            at = min(end + 1, bytes.count)
+            line += 1
+            if isSkipping {
+                isSkipping = false
+                continue
+            }
+            if text.count > Self.longest { return (line, nil) }
+            if text.allSatisfy({ $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }) { continue }
+            return (line, Array(text))
+        }
+        return nil
+    }
+}

@@ -1,0 +1,52 @@
+import PushLoop
+import PushModel
+
+/// Devices as people read them.
+struct DeviceTable {
+    private let terminal: Terminal
+
+    init(_ terminal: Terminal) {
+        self.terminal = terminal
+    }
+
+    /// Everything of one.
+    func one(_ device: DeviceAnswer) -> String {
+        var rows: [(name: String, text: String)] = [
+            ("device", PlainText.line(device.id)), ("app", PlainText.line(device.app)), ("state", state(device)),
+            ("user", PlainText.line(device.user ?? "-")),
+            ("tags", device.tags.isEmpty ? "-" : PlainText.line(device.tags.joined(separator: ", "), limit: 10_000)),
+            ("locale", PlainText.line(device.locale ?? "-")), ("platform", PlainText.line(device.platform ?? "-")),
+            ("app version", PlainText.line(device.appVersion ?? "-")),
+            ("registered", Self.time(device.registeredAt) ?? "never: only a push service told of it"),
+            ("last seen", Self.time(device.seenAt) ?? "-"),
+        ]
+        if let time = Self.time(device.deactivatedAt) { rows.append(("deactivated", time)) }
+        if let reason = device.reason { rows.append(("because", ReasonWords.deactivation(reason))) }
+        return PlainText.rows(rows, on: terminal)
+    }
+
+    private func state(_ device: DeviceAnswer) -> String {
+        device.active
+            ? terminal.coloured("active", .green) : terminal.coloured("inactive: nothing is sent to it", .yellow)
+    }
+
+    private static let heading = ["device", "app", "state", "user", "platform", "last seen", "tags"]
+
+    func list(_ devices: [DeviceAnswer], isFirst: Bool) -> String {
+        let rows = devices.map { device in
+            [
+                PlainText.line(device.id), PlainText.line(device.app), device.active ? "active" : "inactive",
+                PlainText.line(device.user ?? "-", limit: 40), PlainText.line(device.platform ?? "-", limit: 20),
+                Self.time(device.seenAt ?? device.registeredAt) ?? "-",
+                device.tags.isEmpty ? "-" : PlainText.line(device.tags.joined(separator: ", "), limit: 60),
+            ]
+        }
+        return terminal.table(Self.heading, rows) { column, cell in
+            column == 2 && cell == "inactive" ? .yellow : nil
+        }
+    }
+
+    static func time(_ milliseconds: Int64?) -> String? {
+        milliseconds.map { WallTime(milliseconds: $0).iso8601 }
+    }
+}

@@ -1,0 +1,142 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+import PushTime
+
+/// `carillon devices export`: a backup of the registry.
+enum DevicesExport {
+    static let verb = Verb(
+        name: "devices export", summary: "write devices WITH THEIR TOKENS, as a backup: keep it as you keep keys",
+        options: [
+            Option("to", "FILE", "write into this file, which only this user may read (else: standard output)"),
+            Option("format", "NAME", "csv or jsonl (by the file's name, else csv)"),
+        ] + DevicesVerb.filters + ControlOptions.options,
+        examples: [
+            ("carillon devices export --to devices.csv", "all, for 'carillon devices import'"),
+            ("carillon devices export --app shop --active --format jsonl | gzip > shop.jsonl.gz", "packed, of one app"),
+        ]
+    ) { arguments in
+        let path = arguments.text("to")
+        let format = try DeviceFormat.choose(arguments.text("format"), file: path) ?? .csv
+        let client = try ControlOptions.client(arguments)
+        var run = ExportRun(format: format, output: try OutputFile(path))
+        var cursor: String?
+        repeat {
+            let page = try await client.ask(
+                "GET",
+                "/v1/export/devices"
+                    + (try DevicesVerb.query(arguments, after: cursor, limit: DeviceRoutes.largestPage)),
+                for: DeviceExportAnswer.self)
+            try run.write(page.devices)
+            cursor = page.next
+        } while cursor != nil
+        try run.finish()
+        return .done
+    }
+}
+
+private struct ExportRun {
+    private let format: DeviceFormat
+    private let output: OutputFile
+    private let terminal = Terminal.error
+    private var count = 0
+    private var withoutToken = 0
+    private var hasHeading = false
+
+    init(format: DeviceFormat, output: OutputFile) {
+        self.format = format
+        self.output = output
+    }
+
+    mutating func write(_ devices: [ExportedDevice]) throws(Failure) {
+        var text = ""
+        writeHeading(&text)
+        for device in devices {
+            guard let token = device.token else {
+                withoutToken += 1
+                continue
+            }
+            count += 1
+            switch format {
+            case .csv: text += CSVWriter.line(Self.fields(device.device, token))
+            case .jsonl: text += String(decoding: ControlAnswer.json(device).body, as: UTF8.self)
+            }
+        }
+        try output.write(text)
+        if terminal.isInteractive { terminal.write("\r\u{1b}[K\(terminal.coloured("\(count) devices", .dim))") }
+    }
+
+    mutating func finish() throws(Failure) {
+        try output.finish()
+        if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
+        let left =
+            withoutToken == 0
+            ? "" : "; \(withoutToken) more are known as gone only, without a token, and not in it"
+        terminal.write("exported \(count) devices with their tokens\(output.name.map { " to \($0)" } ?? "")\(left)\n")
+    }
+
+    private mutating func writeHeading(_ text: inout String) {
+        if format == .csv, !hasHeading { text += CSVWriter.line(DeviceFormat.columns) }
+        hasHeading = true
+    }
+
+    /// In the order of `DeviceFormat.columns`.
+    private static func fields(_ device: DeviceAnswer, _ token: String) -> [String] {
+        [
+            device.app, token, device.user ?? "", TagColumn.text(device.tags), device.locale ?? "",
+            device.platform ?? "", device.appVersion ?? "", device.id, "\(device.active)",
+            device.registeredAt.map { "\($0)" } ?? "", device.seenAt.map { "\($0)" } ?? "",
+            device.deactivatedAt.map { "\($0)" } ?? "", device.reason ?? "",
+        ]
+    }
+}
+
+/// The standard output, or a file that only this user may read. A file has its name once it is whole.
+private final class OutputFile {
+    let name: String?
+    private let descriptor: CInt
+    private let partial: String
+    private var isFinished = false
+
+    init(_ path: String?) throws(Failure) {
+        name = path
+        partial = (path ?? "") + ".partial"
+        guard let path else {
+            descriptor = 1
+            return
+        }
+        // One that was left behind is not written into: it may belong to somebody, or be a link.
+        unlink(partial)
+        descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else {
+            let error = SystemError.current
+            throw Failure(error.number == EACCES ? .notPermitted : .badInput, "cannot write \(path): \(error)")
+        }
+    }
+
+    deinit {
+        guard name != nil, descriptor >= 0 else { return }
+        close(descriptor)
+        if !isFinished { unlink(partial) }
+    }
+
+    func write(_ text: String) throws(Failure) {
+        var bytes = Array(text.utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw Failure(.failed, "cannot write \(name ?? "the standard output"): \(SystemError.current)")
+            }
+            bytes = bytes.dropFirst(count)
+        }
+    }
+
+    func finish() throws(Failure) {
+        guard let name else { return }
+        guard fsync(descriptor) == 0, rename(partial, name) == 0 else {
+            throw Failure(.failed, "cannot write \(name): \(SystemError.current)")
+        }
+        isFinished = true
+    }
+}

@@ -1,0 +1,198 @@
+import PushModel
+import PushWire
+
+/// `carillon devices`: the registry of a running Carillon.
+enum DevicesVerb {
+    static let verb = Verb(
+        name: "devices", summary: "add, show, list, deactivate, import and export devices",
+        verbs: [add, show, list, deactivate, DevicesImport.verb, DevicesExport.verb])
+
+    static let options = ControlOptions.options + [ControlOptions.json]
+
+    private static let add = Verb(
+        name: "devices add", summary: "register a device, or say anew what is known of it",
+        words: [
+            Word("APP", "an app of the configuration"),
+            Word("TOKEN", "the device's token: hexadecimal, as the app or a log shows it, or base64"),
+        ],
+        options: [
+            Option("user", "NAME", "whose it is"), Option("tag", "TAG", "a tag; may be given again", mayRepeat: true),
+            Option("locale", "NAME", "as in de-CH"), Option("platform", "NAME", "as in ios"),
+            Option("app-version", "TEXT", "as in 4.2.1"),
+            Option("replaces", "TOKEN", "the token that this one takes the place of: user and tags go with it"),
+        ] + options,
+        examples: [
+            ("carillon devices add shop 1f2e… --user ada --tag beta", "whose it is, and a tag"),
+            ("carillon devices add shop 1f2e… --replaces 77aa…", "the app has a new token on the same device"),
+        ]
+    ) { arguments in
+        var input = DeviceInput()
+        input.app = arguments.word("APP")
+        input.user = arguments.text("user")
+        input.tags = arguments.has("tag") ? arguments.texts("tag") : nil
+        input.locale = arguments.text("locale")
+        input.platform = arguments.text("platform")
+        input.appVersion = arguments.text("app-version")
+        let device: DeviceRegistration
+        do {
+            input.token = try DeviceFileReader.token(arguments.word("TOKEN"), "TOKEN")
+            input.replaces = try arguments.text("replaces").map { try DeviceFileReader.token($0, "--replaces") }
+            device = try input.checked()
+        } catch {
+            throw Failure(.badInput, "\(error)")
+        }
+        let client = try ControlOptions.client(arguments)
+        let answer = try await client.ask(
+            "POST", "/v1/devices", body: device.json.bytes, for: RegistrationAnswer.self)
+        if arguments.has("json") {
+            ControlOptions.write(answer)
+        } else {
+            let what =
+                switch answer.change {
+                case "registered": "is new"
+                case "reactivated": "was inactive and is active again"
+                default: "was known; it is as you said now"
+                }
+            Terminal.output.write("The device \(PlainText.line(answer.id ?? "?")) of \(device.app) \(what).\n")
+        }
+        return .done
+    }
+
+    private static let show = Verb(
+        name: "devices show", summary: "say what is known of a device (never its token)",
+        words: [
+            Word("DEVICE", "a device id: 32 hexadecimal digits; or the app, if its token follows"),
+            Word("TOKEN", "the device's token", mayBeLeftOut: true),
+        ], options: options,
+        examples: [
+            ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as events and logs name it"),
+            ("carillon devices show shop 1f2e…", "by app and token: what is its id?"),
+        ]
+    ) { arguments in
+        let first = arguments.word("DEVICE")
+        let client = try ControlOptions.client(arguments)
+        let device: DeviceAnswer
+        if let token = arguments.wordIfGiven("TOKEN") {
+            var input = DeviceInput()
+            input.app = first
+            let body: [UInt8]
+            do {
+                input.token = try DeviceFileReader.token(token, "TOKEN")
+                body = try input.checked().json.bytes
+            } catch {
+                throw Failure(.badInput, "\(error)")
+            }
+            device = try await client.ask("POST", "/v1/devices/find", body: body)
+        } else {
+            device = try await client.ask("GET", "/v1/devices/\(try id(first))")
+        }
+        if arguments.has("json") {
+            ControlOptions.write(device)
+        } else {
+            Terminal.output.write(DeviceTable(Terminal.output).one(device))
+        }
+        return .done
+    }
+
+    private static let list = Verb(
+        name: "devices list", summary: "list devices (never their tokens)",
+        options: filters + [
+            Option("limit", "N", "how many at most (100)")
+        ] + options,
+        examples: [
+            ("carillon devices list --app shop --tag beta", "those of an app with a tag"),
+            ("carillon devices list --inactive --limit 1000 --json", "gone ones, one JSON object a line"),
+        ]
+    ) { arguments in
+        let limit = try arguments.number("limit", in: 1...1_000_000) ?? 100
+        let client = try ControlOptions.client(arguments)
+        var left = limit
+        var cursor: String?
+        var count = 0
+        let table = DeviceTable(Terminal.output)
+        repeat {
+            let page = try await client.ask(
+                "GET",
+                "/v1/devices" + (try query(arguments, after: cursor, limit: min(left, DeviceRoutes.largestPage))),
+                for: DeviceListAnswer.self)
+            let text =
+                arguments.has("json")
+                ? page.devices.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined()
+                : page.devices.isEmpty ? "" : table.list(page.devices, isFirst: count == 0)
+            guard Terminal.output.write(text) else { return .done }
+            count += page.devices.count
+            left -= page.devices.count
+            cursor = page.next
+        } while cursor != nil && left > 0
+        if !arguments.has("json") {
+            if count == 0 { Terminal.output.write("There are no such devices.\n") }
+            if cursor != nil { Terminal.output.write("There are more; --limit shows more than \(limit).\n") }
+        }
+        return .done
+    }
+
+    private static let deactivate = Verb(
+        name: "devices deactivate", summary: "send no more to devices, until they register again",
+        words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)],
+        options: [Option("reason", "TEXT", "why, for the event and whoever asks later (by_hand)")] + options,
+        examples: [
+            ("carillon devices deactivate 4f1c9be2a07d55b3c2e8f6a91d304b7e --reason 'lost phone'", "one of them")
+        ]
+    ) { arguments in
+        let ids = try arguments.words("DEVICE").map { try id($0) }
+        let body = JSONValue.object(["reason": .string(arguments.text("reason") ?? "by_hand")]).bytes
+        let client = try ControlOptions.client(arguments)
+        var code = ExitCode.done
+        for id in ids {
+            do {
+                let answer = try await client.ask(
+                    "POST", "/v1/devices/\(id)/deactivate", body: body, for: DeactivationAnswer.self)
+                if arguments.has("json") {
+                    ControlOptions.write(answer)
+                } else {
+                    Terminal.output.write(
+                        "\(id) \(answer.deactivated ? "is inactive now" : "was inactive already")\n")
+                }
+            } catch let failure as Failure where failure.code == .badInput {
+                // The others are not kept waiting for a slip.
+                Terminal.error.write("carillon devices deactivate: \(failure)\n")
+                code = failure.code
+            }
+        }
+        return code
+    }
+
+    // MARK: What they have in common
+
+    static let filters = [
+        Option("app", "APP", "of this app only"), Option("user", "NAME", "of this user only"),
+        Option("tag", "TAG", "with this tag only"), Option("active", "active ones only"),
+        Option("inactive", "inactive ones only"),
+    ]
+
+    static func query(_ arguments: Arguments, after cursor: String?, limit: Int) throws -> String {
+        let active = try isActive(arguments)
+        return ControlQuery.encoded([
+            ("app", arguments.text("app")), ("user", arguments.text("user")), ("tag", arguments.text("tag")),
+            ("active", active.map { "\($0)" }), ("after", cursor), ("limit", "\(limit)"),
+        ])
+    }
+
+    private static func isActive(_ arguments: Arguments) throws(Failure) -> Bool? {
+        switch (arguments.has("active"), arguments.has("inactive")) {
+        case (true, true): throw Failure(.usage, "'--active' and '--inactive' exclude each other")
+        case (true, false): true
+        case (false, true): false
+        case (false, false): nil
+        }
+    }
+
+    private static func id(_ text: String) throws(Failure) -> DeviceID {
+        guard let id = DeviceID(text.lowercased()) else {
+            throw Failure(
+                .usage,
+                "that is no device id: 32 hexadecimal digits; 'carillon devices show APP TOKEN' says the id of a token")
+        }
+        return id
+    }
+}

@@ -1,0 +1,167 @@
+import PushLoop
+
+/// Says in plain words what an event tells.
+struct EventWords {
+    /// What the reader knows already and need not read again on every line.
+    enum Subject: Sendable {
+        case none, message, device
+    }
+
+    private let subject: Subject
+
+    init(_ subject: Subject = .none) {
+        self.subject = subject
+    }
+
+    /// One line, without its time.
+    func sentence(_ event: EventRecord) -> String {
+        switch event.family {
+        case "message": message(event)
+        case "delivery": delivery(event)
+        case "device": device(event)
+        default: other(event)
+        }
+    }
+
+    func colour(_ event: EventRecord) -> Terminal.Colour? {
+        switch (event.family, event.kind) {
+        case ("delivery", "sent"), ("connection", "up"), ("device", "reactivated"): .green
+        case (_, "rejected"), (_, "failed"), ("device", "brake"): .red
+        case ("delivery", "retry"), ("delivery", "unknown"), (_, "expired"), ("device", "deactivated"),
+            ("delivery", "suppressed"), ("connection", "down"), (_, "expiring"):
+            .yellow
+        default: nil
+        }
+    }
+
+    // MARK: Messages
+
+    private func message(_ event: EventRecord) -> String {
+        let name = subject == .message ? "" : "message \(id(event)): "
+        switch event.kind {
+        case "accepted":
+            let devices = event.number("devices").map { Self.count($0, "device") } ?? "those whom the registry says"
+            return "\(name)accepted from a producer for \(devices)"
+        case "duplicate": return "\(name)handed in again: it was known, nothing is sent for it"
+        case "rejected":
+            let detail = event.text("detail").map { " (\(PlainText.line($0)))" } ?? ""
+            return "\(name)not taken: \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
+        case "expired": return "\(name)expired: its time was over before anybody was found for it"
+        case "completed":
+            return "\(name)completed: \(Self.counts(event.numbers("counts") ?? []))"
+        default: return name + rest(event)
+        }
+    }
+
+    private func word(_ reason: String?) -> String { reason.map { "\(PlainText.line($0, limit: 60)): " } ?? "" }
+
+    static func counts(_ counts: [(name: String, number: Int64)]) -> String {
+        let some = counts.filter { $0.number != 0 }
+        return some.isEmpty
+            ? "there was nobody to send it to"
+            : some.map { "\($0.number) \(PlainText.line($0.name, limit: 40))" }.joined(separator: ", ")
+    }
+
+    // MARK: Deliveries
+
+    private func delivery(_ event: EventRecord) -> String {
+        let (status, reason) = (event.number("status"), event.reason)
+        let what = about(event)
+        switch event.kind {
+        case "sent": return "sent \(what): the push service accepted it\(attempt(event))"
+        case "rejected":
+            return "the push service refused it \(what): \(ReasonWords.answer(status: status, reason: reason))"
+                + attempt(event)
+        case "retry":
+            let after = event.number("retry_after_ms").map { ", again in \(PlainText.milliseconds(Double($0)))" } ?? ""
+            return "the push service put it off \(what): \(ReasonWords.answer(status: status, reason: reason))\(after)"
+                + attempt(event)
+        case "unknown":
+            let next =
+                switch event.flag("resend") {
+                case true?: "it is sent again"
+                case false?: "it is not sent again, as its message asks"
+                case nil: "it may have been accepted"
+                }
+            return "sent \(what), and \(ReasonWords.unknown(reason)): \(next)\(attempt(event))"
+        case "expired": return "not sent \(what): its time was over\(attempt(event))"
+        case "suppressed": return "not sent \(what): \(ReasonWords.suppression(reason))"
+        default: return rest(event)
+        }
+    }
+
+    /// Of which message, to which device, as far as that is not known.
+    private func about(_ event: EventRecord) -> String {
+        var parts: [String] = []
+        if subject != .message { parts.append("message \(id(event))") }
+        if subject != .device { parts.append("to device \(device: event.text("device"))") }
+        return parts.joined(separator: " ")
+    }
+
+    private func attempt(_ event: EventRecord) -> String {
+        var parts: [String] = []
+        if let attempt = event.number("attempt") { parts.append("attempt \(attempt)") }
+        if let latency = event.number("latency_ms") {
+            parts.append("\(PlainText.milliseconds(Double(latency))) after it was accepted")
+        }
+        return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
+    }
+
+    private func id(_ event: EventRecord) -> String {
+        event.text("message_id").map { PlainText.line($0, limit: 128) } ?? "without an id"
+    }
+
+    // MARK: Devices and the rest
+
+    private func device(_ event: EventRecord) -> String {
+        let name = subject == .device ? "device" : "device \(device: event.text("device"))"
+        switch event.kind {
+        case "registered": return "\(name) registered"
+        case "reactivated": return "\(name) registered again: it was inactive and is active now"
+        case "deactivated":
+            return "\(name) deactivated because of \(ReasonWords.deactivation(event.reason))"
+        case "brake":
+            let why = event.reason.map { " (\(PlainText.line($0, limit: 200)))" } ?? ""
+            return "too many devices would have been deactivated at once: none is until a person looks\(why)"
+                + particulars(event)
+        default: return rest(event)
+        }
+    }
+
+    private func other(_ event: EventRecord) -> String {
+        let why = event.reason.map { ": \(PlainText.line($0, limit: 200))" } ?? ""
+        let what: String =
+            switch (event.family, event.kind) {
+            case ("connection", "up"): "a connection came up"
+            case ("connection", "down"): "a connection ended"
+            case ("connection", "goaway"): "the push service ends a connection in an orderly way"
+            case ("connection", "scaled"): "the number of connections was changed"
+            case ("credential", "expiring"): "the credential expires soon"
+            case ("credential", "rotated"): "a new credential is in force"
+            case ("credential", "failed"): "the credential was refused: nothing is sent until a person acts"
+            default: "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))"
+            }
+        return what + why + particulars(event)
+    }
+
+    private func rest(_ event: EventRecord) -> String {
+        let why = event.reason.map { ": \(PlainText.line($0, limit: 200))" } ?? ""
+        return
+            "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))\(why)\(particulars(event))"
+    }
+
+    private func particulars(_ event: EventRecord) -> String {
+        let text = event.particulars
+        return text.isEmpty ? "" : " (\(text))"
+    }
+
+    static func count(_ number: Int64, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
+}
+
+extension DefaultStringInterpolation {
+    /// A device's id as far as people need it to tell two apart in one story.
+    fileprivate mutating func appendInterpolation(device id: String?) {
+        guard let id else { return appendLiteral("without an id") }
+        appendLiteral(PlainText.line(id, limit: 40))
+    }
+}

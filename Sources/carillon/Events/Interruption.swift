@@ -1,0 +1,53 @@
+import PushLoop
+
+/// Work that goes on until it is done or somebody presses Ctrl-C, which ends it well.
+enum Interruption {
+    private struct State {
+        var result: Result<ExitCode, any Error>?
+        var waiter: CheckedContinuation<ExitCode, any Error>?
+    }
+
+    static func end(_ work: @escaping @Sendable () async throws -> ExitCode) async throws -> ExitCode {
+        let state = Locked(State())
+        let loop = EventLoop(name: "signals")
+        let signals = await loop.run {
+            LoopBound(
+                SignalSource(on: loop, [.interrupt, .terminate]) { _ in finish(state, .success(.done)) }, on: loop)
+        }
+        // Not waited for when it is interrupted: what it asked may be answered much later.
+        let task = Task {
+            do {
+                finish(state, .success(try await work()))
+            } catch {
+                finish(state, .failure(error))
+            }
+        }
+        let result: Result<ExitCode, any Error>
+        do {
+            result = .success(
+                try await withCheckedThrowingContinuation { continuation in
+                    let known = state.withLock { state in
+                        if state.result == nil { state.waiter = continuation }
+                        return state.result
+                    }
+                    if let known { continuation.resume(with: known) }
+                })
+        } catch {
+            result = .failure(error)
+        }
+        task.cancel()
+        await signals.with { $0.cancel() }
+        await loop.shutDown()
+        return try result.get()
+    }
+
+    /// The first counts.
+    private static func finish(_ state: Locked<State>, _ result: Result<ExitCode, any Error>) {
+        let waiter = state.withLock { state -> CheckedContinuation<ExitCode, any Error>? in
+            guard state.result == nil else { return nil }
+            state.result = result
+            return state.waiter.take()
+        }
+        waiter?.resume(with: result)
+    }
+}

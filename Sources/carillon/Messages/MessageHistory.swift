@@ -1,0 +1,84 @@
+import PushModel
+import PushWire
+
+/// What the kept events tell of messages: of one, or of those that came last.
+struct MessageHistory: Sendable {
+    /// Events that one request may have looked at before it answers with what it has.
+    static let mostScanned = 200_000
+
+    let log: any EventLog
+
+    struct Filter: Sendable {
+        var app: AppID?
+        var states: Set<MessageAnswer.State> = []
+
+        func takes(_ message: MessageAnswer) -> Bool { states.isEmpty || states.contains(message.state) }
+    }
+
+    private struct Name: Hashable {
+        let app: AppID?
+        let id: String
+    }
+
+    /// The last messages first. `before`: those whose number is less.
+    func list(_ filter: Filter, before: UInt64?, limit: Int) async throws -> MessageListAnswer {
+        var backwards = LogBackwards(log, from: before)
+        var tallies: [Name: MessageTally] = [:]
+        var listed: Set<Name> = []
+        var messages: [MessageAnswer] = []
+        while backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
+            var names: Set<Name> = []
+            for segment in segments {
+                // A damaged segment tells what it can.
+                try? segment.walk(since: backwards.low) { event, apps, bytes in
+                    guard event.seq <= backwards.high else { return false }
+                    let app = event.app.map { apps[$0] }
+                    guard let range = event.messageID, filter.app == nil || app == filter.app else { return true }
+                    let name = Name(app: app, id: String(decoding: bytes[range], as: UTF8.self))
+                    tallies[name, default: MessageTally()].add(event, bytes)
+                    if event.kind == .messageAccepted || event.kind == .messageRejected { names.insert(name) }
+                    return true
+                }
+            }
+            let found = names.subtracting(listed)
+                .map { (name: $0, place: tallies[$0]?.place ?? 0) }.sorted { $0.place > $1.place }
+            for (name, place) in found {
+                listed.insert(name)
+                var answer = tallies[name]!.answer(app: name.app?.name ?? "-", id: name.id)
+                // What became of it may stand above where this page begins.
+                if before != nil, let id = MessageID(name.id) {
+                    answer = try await one(id, app: name.app).first ?? answer
+                }
+                guard filter.takes(answer) else { continue }
+                messages.append(answer)
+                if messages.count == limit { return MessageListAnswer(messages: messages, next: "\(place)") }
+            }
+        }
+        let isAtBeginning = backwards.low == 0 || backwards.low < backwards.oldest
+        return MessageListAnswer(messages: messages, next: isAtBeginning ? nil : "\(backwards.low + 1)")
+    }
+
+    /// The message of that name in each app that had one.
+    func one(_ id: MessageID, app: AppID?) async throws -> [MessageAnswer] {
+        let segments = try await log.trace(.message(id), limit: TraceSearch.mostSegments)
+        let wanted = Array(id.text.utf8)
+        var isWhole = segments.count < TraceSearch.mostSegments
+        var tallies: [String: MessageTally] = [:]
+        for segment in segments {
+            do {
+                try segment.walk { event, apps, bytes in
+                    guard let range = event.messageID, bytes[range].elementsEqual(wanted) else { return true }
+                    let eventApp = event.app.map { apps[$0] }
+                    guard app == nil || eventApp == app else { return true }
+                    tallies[eventApp?.name ?? "-", default: MessageTally()].add(event, bytes)
+                    return true
+                }
+            } catch {
+                isWhole = false
+            }
+        }
+        return tallies.sorted { $0.key < $1.key }.map {
+            $0.value.answer(app: $0.key, id: id.text, isWhole: isWhole)
+        }
+    }
+}

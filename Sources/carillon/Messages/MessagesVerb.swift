@@ -1,0 +1,159 @@
+import PushLoop
+import PushModel
+
+/// `carillon messages`: what became of messages.
+enum MessagesVerb {
+    static let verb = Verb(
+        name: "messages", summary: "list the last messages, or say what became of one",
+        words: [Word("MESSAGE", "a message id; without it the last ones are listed", mayBeLeftOut: true)],
+        options: [
+            Option("app", "APP", "of this app only"),
+            Option(
+                "state", "STATE",
+                "only those that are \(MessageAnswer.State.allCases.map(\.rawValue).joined(separator: ", ")); several with commas"
+            ),
+            Option("limit", "N", "how many at most (50)"),
+        ] + ControlOptions.options + [ControlOptions.json],
+        examples: [
+            ("carillon messages --app shop", "the last ones of an app"),
+            ("carillon messages --state waiting,sending", "what is not done yet?"),
+            ("carillon messages order-4711-shipped", "one of them; 'carillon trace' tells its whole story"),
+        ]
+    ) { arguments in
+        if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, arguments) }
+        return try await list(arguments)
+    }
+
+    private static func one(_ id: String, _ arguments: Arguments) async throws -> ExitCode {
+        for option in ["state", "limit"] where arguments.has(option) {
+            throw Failure(.usage, "'--\(option)' goes without a message")
+        }
+        guard MessageID(id) != nil else {
+            throw Failure(.usage, "a message id has 1 to 128 bytes and no control characters")
+        }
+        let client = try ControlOptions.client(arguments)
+        let message = try await client.ask(
+            "GET", "/v1/messages/\(ControlQuery.escaped(id))" + ControlQuery.encoded([("app", arguments.text("app"))]),
+            for: MessageAnswer.self)
+        if arguments.has("json") {
+            ControlOptions.write(message)
+        } else {
+            Terminal.output.write(MessageTable(Terminal.output).one(message))
+        }
+        return .done
+    }
+
+    private static func list(_ arguments: Arguments) async throws -> ExitCode {
+        let limit = try arguments.number("limit", in: 1...100_000) ?? 50
+        try check(states: arguments.text("state"))
+        let client = try ControlOptions.client(arguments)
+        var messages: [MessageAnswer] = []
+        var cursor: String?
+        repeat {
+            let page = try await client.ask(
+                "GET",
+                "/v1/messages"
+                    + ControlQuery.encoded([
+                        ("app", arguments.text("app")), ("state", arguments.text("state")), ("after", cursor),
+                        ("limit", "\(min(limit - messages.count, MessageRoutes.largestPage))"),
+                    ]), for: MessageListAnswer.self)
+            messages += page.messages
+            cursor = page.next
+        } while cursor != nil && messages.count < limit
+        if arguments.has("json") {
+            Terminal.output.write(
+                messages.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined())
+        } else if messages.isEmpty {
+            Terminal.output.write("There are no such messages in the kept events.\n")
+        } else {
+            Terminal.output.write(MessageTable(Terminal.output).list(messages))
+            if cursor != nil { Terminal.output.write("There may be more; --limit shows more than \(limit).\n") }
+        }
+        return .done
+    }
+
+    private static func check(states text: String?) throws(Failure) {
+        let known = MessageAnswer.State.allCases.map(\.rawValue)
+        for word in text?.split(separator: ",", omittingEmptySubsequences: false) ?? []
+        where !known.contains(String(word)) {
+            let nearest = Spelling.nearest(to: String(word), in: known)
+            throw Failure(
+                .usage,
+                "'--state' is one of \(known.joined(separator: ", ")), not '\(PlainText.line(String(word), limit: 60))'"
+                    + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
+        }
+    }
+}
+
+/// Messages as people read them.
+struct MessageTable {
+    private let terminal: Terminal
+
+    init(_ terminal: Terminal) {
+        self.terminal = terminal
+    }
+
+    private static let heading = [
+        "accepted", "app", "message", "state", "devices", "sent", "rejected", "expired", "suppressed", "unknown",
+    ]
+
+    func list(_ messages: [MessageAnswer]) -> String {
+        let rows = messages.map { message in
+            [
+                DeviceTable.time(message.acceptedAt) ?? "-", PlainText.line(message.app, limit: 64),
+                PlainText.line(message.id, limit: 60), message.state.rawValue,
+                message.devices.map { "\($0)" } ?? "-", "\(message.counts.sent)", "\(message.counts.rejected)",
+                "\(message.counts.expired)", "\(message.counts.suppressed)", "\(message.counts.unknown)",
+            ]
+        }
+        return terminal.table(Self.heading, rows) { column, cell in
+            column == 3 ? MessageAnswer.State(rawValue: cell).flatMap(Self.colour) : nil
+        }
+    }
+
+    private static func colour(_ state: MessageAnswer.State) -> Terminal.Colour? {
+        switch state {
+        case .waiting, .sending, .expired: .yellow
+        case .completed: .green
+        case .rejected: .red
+        }
+    }
+
+    func one(_ message: MessageAnswer) -> String {
+        let state = message.state.rawValue
+        let counts = message.counts
+        let outcomes: [(name: String, number: Int64)] = [
+            ("sent", counts.sent), ("rejected", counts.rejected), ("expired", counts.expired),
+            ("suppressed", counts.suppressed), ("unknown", counts.unknown),
+        ].map { ($0, Int64(clamping: $1)) }
+        var rows: [(name: String, text: String)] = [
+            ("message", PlainText.line(message.id, limit: 128)), ("app", PlainText.line(message.app, limit: 64)),
+            ("state", Self.colour(message.state).map { terminal.coloured(state, $0) } ?? state),
+        ]
+        if message.state == .rejected {
+            let reason = message.reason.map { "\(PlainText.line($0, limit: 60)): " } ?? ""
+            rows.append(("because", reason + ReasonWords.rejection(message.reason)))
+            if let detail = message.detail { rows.append(("detail", PlainText.line(detail))) }
+            return PlainText.rows(rows, on: terminal)
+        }
+        rows.append(("accepted", DeviceTable.time(message.acceptedAt) ?? "before the kept events begin"))
+        if message.acceptances > 1 { rows.append(("", "\(message.acceptances) times, for other devices")) }
+        if message.duplicates > 0 {
+            rows.append(("handed in again", EventWords.count(Int64(message.duplicates), "time")))
+        }
+        rows.append(
+            ("for", message.devices.map { EventWords.count(Int64(clamping: $0), "device") } ?? "whom the registry says")
+        )
+        rows.append(
+            (
+                message.state == .completed ? "outcome" : "so far",
+                counts.total == 0 && message.state != .completed ? "nothing" : EventWords.counts(outcomes)
+            ))
+        if message.retries > 0 { rows.append(("put off", EventWords.count(Int64(clamping: message.retries), "time"))) }
+        if let time = DeviceTable.time(message.completedAt) { rows.append(("completed", time)) }
+        if !message.isWhole {
+            rows.append(("", "more is kept of it than was looked at: the counts are at least these"))
+        }
+        return PlainText.rows(rows, on: terminal)
+    }
+}

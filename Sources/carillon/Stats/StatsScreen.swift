@@ -1,0 +1,153 @@
+import PushLoop
+
+/// One screen of statistics, with rates where there is an earlier answer of the same run.
+struct StatsScreen {
+    private let terminal: Terminal
+
+    init(_ terminal: Terminal) {
+        self.terminal = terminal
+    }
+
+    func text(_ now: StatsAnswer, since earlier: StatsAnswer?) -> String {
+        // After a restart all counters begin anew: there is nothing to compare with.
+        let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at ? $0 : nil }
+        let rates = Rates(seconds: before.map { Double(now.at - $0.at) / 1000 })
+        return head(now) + "\n" + flow(now, before, rates) + apps(now, before, rates) + "\n" + rest(now, before, rates)
+    }
+
+    private func head(_ now: StatsAnswer) -> String {
+        let state =
+            now.ready
+            ? terminal.coloured("ready", .green)
+            : terminal.coloured("not ready", .red)
+        let version = now.version.map { " \(PlainText.line($0, limit: 20))" } ?? ""
+        let first =
+            terminal.coloured("Carillon\(version)", .bold)
+            + ", \(state), up \(GatewayTable.age(max(0, now.at - now.startedAt) / 1000)), "
+            + "\(WallTime(milliseconds: now.at).iso8601)\n"
+        return first + now.obstacles.map { "  \(terminal.coloured(PlainText.line($0), .red))\n" }.joined()
+    }
+
+    private func flow(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+        var rows: [(name: String, text: String)] = []
+        if let intake = now.intake {
+            let earlier = before?.intake
+            rows.append(
+                (
+                    "intake",
+                    "accepted \(rates.text(intake.accepted, earlier?.accepted)), "
+                        + "duplicate \(rates.text(intake.duplicate, earlier?.duplicate)), "
+                        + "rejected \(rates.text(intake.rejected, earlier?.rejected)), "
+                        + "busy \(rates.text(intake.busy, earlier?.busy))"
+                ))
+        }
+        if let backlog = now.backlog {
+            let due = backlog.nextDue.map { ", the next due at \(WallTime(milliseconds: $0 * 1000).iso8601)" } ?? ""
+            rows.append(
+                (
+                    "backlog",
+                    "\(Self.number(backlog.waiting)) waiting, \(Self.number(backlog.scheduled)) scheduled\(due)"
+                ))
+        }
+        return rows.isEmpty ? "" : PlainText.rows(rows, on: terminal) + "\n"
+    }
+
+    private static let heading = [
+        "app", "state", "conns", "credit", "queue", "in flight", "sent", "rejected", "retries", "unknown", "p50",
+        "p99",
+    ]
+
+    private func apps(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+        guard !now.apps.isEmpty else { return "  There are no apps.\n" }
+        let rows = now.apps.map { app in
+            let earlier = before?.apps.first { $0.app == app.app }
+            let latency = app.latency.flatMap { latency in earlier?.latency.flatMap { latency.since($0) } ?? latency }
+            return [
+                PlainText.line(app.app, limit: 64), PlainText.line(app.state, limit: 60), Self.number(app.connections),
+                Self.number(app.credit), Self.number(app.queue), Self.number(app.inFlight),
+                rates.text(app.sent, earlier?.sent), rates.text(app.rejected, earlier?.rejected),
+                rates.text(app.retries, earlier?.retries), rates.text(app.unknown, earlier?.unknown),
+                Self.quantile(latency, 0.5), Self.quantile(latency, 0.99),
+            ]
+        }
+        return terminal.table(Self.heading, rows) { column, cell in column == 1 && cell != "up" ? .yellow : nil }
+    }
+
+    private func rest(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
+        var rows: [(name: String, text: String)] = []
+        if let ledger = now.ledger {
+            let health =
+                ledger.fault.map { terminal.coloured("cannot write: \(PlainText.line($0))", .red) }
+                ?? terminal.coloured("healthy", .green)
+            rows.append(
+                (
+                    "ledger",
+                    "events \(rates.text(ledger.events, before?.ledger?.events)), last commit "
+                        + "\(ledger.lastCommitMilliseconds.map { PlainText.milliseconds($0) } ?? "-"), "
+                        + "\(ledger.bytes.map(Self.size) ?? "-") on disk, \(health)"
+                ))
+            rows.append(("", "kept: events \(Self.number(ledger.oldest)) to \(Self.number(ledger.newest))"))
+        }
+        if let registry = now.registry {
+            rows.append(
+                ("registry", "\(Self.number(registry.devices)) devices, \(Self.number(registry.inactive)) inactive"))
+        }
+        if let events = now.events {
+            rows.append(
+                (
+                    "event bus",
+                    "\(Self.number(events.subscribers)) subscribers, "
+                        + "published \(rates.text(events.published, before?.events?.published))"
+                ))
+        }
+        return PlainText.rows(rows, on: terminal)
+    }
+
+    // MARK: Numbers
+
+    /// What a counter has done in the time between, or what it says where there is nothing to compare it with.
+    struct Rates {
+        let seconds: Double?
+
+        func text(_ now: UInt64?, _ before: UInt64?) -> String {
+            guard let now else { return "-" }
+            guard let seconds, seconds > 0, let before, before <= now else { return StatsScreen.number(now) }
+            return StatsScreen.rate(Double(now - before) / seconds) + "/s"
+        }
+    }
+
+    /// `0`, `0.5`, `12`, `12,400`.
+    static func rate(_ value: Double) -> String {
+        guard value.isFinite, value < 1e15 else { return "-" }
+        if value > 0, value < 9.95 {
+            let tenths = Int64((value * 10).rounded())
+            return tenths == 0 ? "<0.1" : "\(tenths / 10).\(tenths % 10)"
+        }
+        return number(Int64(value.rounded()))
+    }
+
+    static func number(_ value: (some BinaryInteger)?) -> String {
+        guard let value else { return "-" }
+        var digits = "\(value)"
+        var grouped = ""
+        while digits.count > 3, digits.dropLast(3) != "-" {
+            grouped = "," + digits.suffix(3) + grouped
+            digits.removeLast(3)
+        }
+        return digits + grouped
+    }
+
+    static func size(_ bytes: UInt64) -> String {
+        let units: [(String, Double)] = [("TiB", 0x1p40), ("GiB", 0x1p30), ("MiB", 0x1p20), ("KiB", 0x1p10)]
+        for (name, size) in units where Double(bytes) >= size {
+            let tenths = UInt64((Double(bytes) / size * 10).rounded())
+            return "\(tenths / 10).\(tenths % 10) \(name)"
+        }
+        return "\(bytes) B"
+    }
+
+    private static func quantile(_ latency: Latency?, _ share: Double) -> String {
+        guard let (milliseconds, isMore) = latency?.quantile(share) else { return "-" }
+        return (isMore ? ">" : "") + PlainText.milliseconds(milliseconds)
+    }
+}

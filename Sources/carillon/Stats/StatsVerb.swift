@@ -1,0 +1,64 @@
+import PushLoop
+
+/// `carillon stats`: one screen of what a running Carillon does.
+enum StatsVerb {
+    static let verb = Verb(
+        name: "stats", summary: "show rates, backlog, gateways, ledger and registry on one screen",
+        options: [
+            Option("watch", "again and again, until Ctrl-C"),
+            Option("interval", "TIME", "over which rates are taken, and between screens (1s)"),
+        ] + ControlOptions.options
+            + [Option("json", "for machines: the counters, without waiting; with --watch one line each time")],
+        examples: [
+            ("carillon stats", "look for a second, show the rates"),
+            ("carillon stats --watch --interval 5s", "a screen that stays up to date"),
+            ("carillon stats --json | jq .backlog", "how much waits?"),
+        ]
+    ) { arguments in
+        let interval = try interval(arguments.text("interval"))
+        let client = try ControlOptions.client(arguments)
+        let isJSON = arguments.has("json")
+        if !arguments.has("watch") {
+            let first = try await ask(client)
+            if isJSON {
+                ControlOptions.write(first)
+                return .done
+            }
+            try await Task.sleep(for: interval)
+            Terminal.output.write(StatsScreen(Terminal.output).text(try await ask(client), since: first))
+            return .done
+        }
+        return try await Interruption.end {
+            var last: StatsAnswer?
+            let screen = StatsScreen(Terminal.output)
+            while true {
+                let now = try await ask(client)
+                let text: String
+                if isJSON {
+                    text = String(decoding: ControlAnswer.json(now).body, as: UTF8.self)
+                } else if Terminal.output.isInteractive {
+                    text = "\u{1b}[H\u{1b}[2J" + screen.text(now, since: last)
+                } else {
+                    text = screen.text(now, since: last) + "\n"
+                }
+                guard Terminal.output.write(text) else { return .done }
+                last = now
+                try await Task.sleep(for: interval)
+            }
+        }
+    }
+
+    private static func ask(_ client: ControlClient) async throws -> StatsAnswer {
+        try await client.ask("GET", "/v1/stats")
+    }
+
+    private static func interval(_ text: String?) throws(Failure) -> Duration {
+        guard let text else { return .seconds(1) }
+        guard let time = DurationText.read(text), (.milliseconds(100) ... .seconds(3600)).contains(time) else {
+            throw Failure(
+                .usage,
+                "'--interval' wants a time from 100ms to 1h, such as 5s, not '\(PlainText.line(text, limit: 60))'")
+        }
+        return time
+    }
+}

@@ -1,0 +1,93 @@
+import PushModel
+import PushWire
+
+/// Finds the events that tell of one message or one device.
+struct TraceSearch: Sendable {
+    static let mostSegments = 2000
+    static let mostEvents = 10_000
+    /// Of how many refused devices it is looked up whether they were deactivated for it.
+    static let mostDevices = 16
+
+    let log: any EventLog
+
+    struct Found: Sendable {
+        var lines: [[UInt8]] = []
+        var isComplete = true
+    }
+
+    private struct Line {
+        let seq: UInt64
+        let text: [UInt8]
+    }
+
+    /// All that happened to a message, and the deactivations that followed from it.
+    func message(_ id: MessageID, app: AppID?) async throws -> Found {
+        let wanted = Array(id.text.utf8)
+        // The first refusal by device: what deactivates it comes after that.
+        var refused: [DeviceID: (seq: UInt64, app: AppID?)] = [:]
+        var told: Set<UInt64> = []
+        var (lines, isComplete) = try await collect(.message(id)) { event, apps, bytes in
+            guard let range = event.messageID, bytes[range].elementsEqual(wanted) else { return false }
+            let eventApp = event.app.map { apps[$0] }
+            guard app == nil || eventApp == app else { return false }
+            if event.kind == .deliveryRejected, let device = event.device, refused[device] == nil,
+                refused.count < Self.mostDevices
+            {
+                refused[device] = (event.seq, eventApp)
+            }
+            told.insert(event.seq)
+            return true
+        }
+        for (device, refusal) in refused {
+            var isFound = false
+            let (more, _) = try await collect(.device(device)) { event, _, _ in
+                guard !isFound, event.device == device, event.seq > refusal.seq else { return false }
+                switch event.kind {
+                case .deviceDeactivated:
+                    isFound = true
+                    return !told.contains(event.seq)
+                // Registered again before anything came of it.
+                case .deviceRegistered, .deviceReactivated: isFound = true
+                default: break
+                }
+                return false
+            }
+            lines += more
+        }
+        lines.sort { $0.seq < $1.seq }
+        return Found(lines: lines.map(\.text), isComplete: isComplete)
+    }
+
+    func device(_ id: DeviceID) async throws -> Found {
+        let (lines, isComplete) = try await collect(.device(id)) { event, _, _ in event.device == id }
+        return Found(lines: lines.map(\.text), isComplete: isComplete)
+    }
+
+    private func collect(
+        _ subject: TraceSubject, _ takes: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
+    ) async throws -> (lines: [Line], isComplete: Bool) {
+        let segments = try await log.trace(subject, limit: Self.mostSegments)
+        var lines: [Line] = []
+        var text = EventText()
+        var isComplete = segments.count < Self.mostSegments
+        for segment in segments where lines.count < Self.mostEvents {
+            do {
+                try segment.walk { event, apps, bytes in
+                    guard takes(event, apps, bytes) else { return true }
+                    guard lines.count < Self.mostEvents else {
+                        isComplete = false
+                        return false
+                    }
+                    var line: [UInt8] = []
+                    text.append(event, apps, bytes, to: &line)
+                    lines.append(Line(seq: event.seq, text: line))
+                    return true
+                }
+            } catch {
+                // What of it could be read is told; the rest is gone.
+                isComplete = false
+            }
+        }
+        return (lines, isComplete)
+    }
+}
