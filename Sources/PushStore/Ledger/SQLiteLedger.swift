@@ -1,7 +1,6 @@
-private import PushLogic
 package import PushLoop
 package import PushModel
-import PushWire
+package import PushWire
 
 /// The ledger on one SQLite database. A thread of its own writes in groups: while one group is synced the next one
 /// gathers, so that a busy ledger syncs for hundreds at once and an idle one at once.

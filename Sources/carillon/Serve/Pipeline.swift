@@ -190,7 +190,7 @@ final class Pipeline: Sendable {
 
     private func beginUpkeep(_ loop: EventLoop) async {
         let timer = await loop.run { [ledger] in
-            LoopBound(loop.schedule(every: .seconds(1)) { ledger.trim() }, on: loop)
+            LoopBound(loop.scheduleRepeating(every: .seconds(1)) { ledger.trim() }, on: loop)
         }
         state.withLock { $0.timer = timer }
     }

@@ -16,7 +16,7 @@ struct PipelineWitness: LedgerWitness {
     func committed(_ segment: LogSegment) {
         bus.publish([segment])
         follower.committed(segment)
-        waiting.committed(segment)
+        waiting.committed(upTo: segment.last)
     }
 
     func healthChanged(_ fault: LedgerFault?) { health(fault) }

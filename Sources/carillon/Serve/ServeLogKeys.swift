@@ -12,5 +12,6 @@ extension LogKey {
     static let maximum = LogKey("maximum")
     static let minimum = LogKey("minimum")
     static let streams = LogKey("streams")
+    static let key = LogKey("key")
     static let windowDays = LogKey("window_days")
 }
