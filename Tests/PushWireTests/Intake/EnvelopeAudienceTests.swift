@@ -36,6 +36,18 @@ import Testing
             try Examples.request(to: Self.tokens(hex)).audience == .tokens(hex.prefix(3).map { DeviceToken(hex: $0)! }))
     }
 
+    @Test func `names that are alike fall into different places`() {
+        // A word that is a constant of the hash, or zero, must not hide the others.
+        let golden: UInt64 = 0x9e37_79b9_7f4a_7c15
+        let seed: UInt64 = 0x0123_4567_89ab_cdef
+        for word in [0, 1, golden, ~golden, .max] {
+            let tokens = (0..<1000).map { DeviceToken(words: (UInt64($0), word, 0, 7)).tableHash(seed: seed) }
+            #expect(Set(tokens.map { $0 & 0xffff }).count > 900)
+            let devices = (0..<1000).map { DeviceID(high: UInt64($0), low: word).tableHash(seed: seed) }
+            #expect(Set(devices.map { $0 & 0xffff }).count > 900)
+        }
+    }
+
     @Test func `of a bad token only its place is told`() {
         for (bad, words) in [
             ("", "is empty"), ("abc", "odd number"), (String(repeating: "ab", count: 101), "202 digits"),
