@@ -106,21 +106,14 @@ package struct DeviceToken: Hashable, Sendable {
         hash.add(UInt64(length))
     }
 
-    /// For tables that live as long as a request: quick, and nothing that a producer can aim at as long as the seed is
-    /// not known.
+    /// For tables that live as long as a request.
     package func tableHash(seed: UInt64) -> UInt64 {
-        var hash = Self.folded(word0 ^ seed, word1 ^ 0x9e37_79b9_7f4a_7c15)
-        hash ^= Self.folded(word2 ^ hash, word3 ^ seed)
+        var hash = TableHash.of(word0, word1, seed: seed)
+        hash ^= TableHash.of(word2 ^ hash, word3, seed: seed)
         if let rest {
-            for byte in rest { hash = Self.folded(hash ^ UInt64(byte), 0x9e37_79b9_7f4a_7c15 ^ seed) }
+            for byte in rest { hash = TableHash.of(hash, UInt64(byte), seed: seed) }
         }
         return hash
-    }
-
-    @inline(__always)
-    private static func folded(_ one: UInt64, _ other: UInt64) -> UInt64 {
-        let product = one.multipliedFullWidth(by: other)
-        return product.high ^ product.low
     }
 
     /// Writes the token in lower-case digits and returns how many: `hexLength`.

@@ -35,6 +35,9 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
         self.init(high: high, low: low)
     }
 
+    /// For tables that live as long as a request.
+    package func tableHash(seed: UInt64) -> UInt64 { TableHash.of(high, low, seed: seed) }
+
     package static func < (left: DeviceID, right: DeviceID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }

@@ -19,6 +19,8 @@ package struct AppFacts: Sendable {
 package struct AppTable: Sendable {
     package let apps: [AppFacts]
     private let names: [[UInt8]]
+    /// Of each, one bit for each push type whose topic it can have.
+    private let fits: [UInt16]
     /// By hash: the number of an app and one, or 0. At least half of them are 0.
     private let slots: [UInt16]
 
@@ -27,6 +29,9 @@ package struct AppTable: Sendable {
         precondition(apps.count < 1 << 15, "\(apps.count) apps are more than the table has numbers for")
         self.apps = apps
         names = apps.map { Array($0.id.name.utf8) }
+        fits = apps.map { app in
+            PushType.allCases.reduce(0) { $0 | (Topic.fits($1.topic(of: app.topic), $1) ? 1 << UInt16($1.number) : 0) }
+        }
         var size = 8
         while size < 2 * apps.count { size *= 2 }
         var slots = [UInt16](repeating: 0, count: size)
@@ -51,6 +56,9 @@ package struct AppTable: Sendable {
         }
         return nil
     }
+
+    /// Whether notifications of that type can go to an app: its topic may already end in what another type adds.
+    func fits(_ type: PushType, _ number: Int) -> Bool { fits[number] & 1 << UInt16(type.number) != 0 }
 
     private static func hash(_ name: UnsafeRawBufferPointer) -> Int {
         var hash: UInt32 = 2_166_136_261

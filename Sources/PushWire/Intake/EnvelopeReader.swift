@@ -22,7 +22,7 @@ package final class EnvelopeReader {
     /// What 100,000 names of the longest kind take, and the largest payload: more than this is not even looked through.
     package static let longestEnvelope = 32 << 20
     /// Envelopes over this are rare, and their memory is given back.
-    private static let usualLength = 256 << 10
+    private static let usualLength = 1 << 20
 
     private let apps: AppTable
     private var index = JSONIndex()
@@ -125,7 +125,7 @@ package final class EnvelopeReader {
     private func checkLength(_ envelope: UnsafeRawBufferPointer) throws(EnvelopeFault) {
         guard envelope.count > Self.longestEnvelope else { return }
         // Nothing is kept of it, and its strings are counted only: each name is one.
-        let isCrowded = JSONLines.quotes(in: envelope) > 2 * Audience.maximumNamed
+        let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maximumNamed)
         let rejection =
             isCrowded
             ? Rejection(.tooMany, "more than \(Audience.maximumNamed) names are too many for one message")

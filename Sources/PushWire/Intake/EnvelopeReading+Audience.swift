@@ -104,8 +104,9 @@ extension EnvelopeReading {
             guard json.kind(place).isString, let device = json.withUTF8(place, { DeviceID(hexBytes: $0) }) else {
                 throw bad("device \(position) of \(count) is not 32 lower-case hexadecimal digits")
             }
-            let hash = (device.high ^ seen.seed).multipliedFullWidth(by: device.low ^ 0x9e37_79b9_7f4a_7c15)
-            if seen.insert(hash.high ^ hash.low, devices.count, { devices[$0] == device }) { devices.append(device) }
+            if seen.insert(device.tableHash(seed: seen.seed), devices.count, { devices[$0] == device }) {
+                devices.append(device)
+            }
             place += 1
         }
         return devices

@@ -20,11 +20,14 @@ extension EnvelopeReading {
     /// How far ahead a message may be handed in: a year and a day.
     static let longestDelay: Int64 = 366 * 86_400
 
-    func options(of app: AppFacts) throws(Rejection) -> EnvelopeOptions {
+    func options(of app: AppFacts, _ number: Int) throws(Rejection) -> EnvelopeOptions {
         let type = try word(.pushType, of: Self.pushTypeWords).map { Self.pushTypes[$0] } ?? .alert
         if type.needsProviderToken, !app.usesToken {
             throw Rejection(
                 .badField, "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
+        }
+        guard apps.fits(type, number) else {
+            throw Rejection(.badField, "push_type \(type.rawValue) does not go with the topic \(app.topic)")
         }
         let expiresAt = try expiration()
         return EnvelopeOptions(

@@ -26,8 +26,9 @@ struct EnvelopeReading {
     func request(payload: UnsafeRawBufferPointer?) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
-        let app = try app()
-        let options = try options(of: app)
+        let number = try app()
+        let app = apps.apps[number]
+        let options = try options(of: app, number)
         let audience = try audience()
         let message = Message(
             id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiresAt: options.expiresAt,
@@ -117,13 +118,14 @@ struct EnvelopeReading {
                 ? "id is empty" : count > 128 ? "id is \(count) bytes; 128 are allowed" : "id has a control character")
     }
 
-    private func app() throws(Rejection) -> AppFacts {
+    /// Its number in the table.
+    private func app() throws(Rejection) -> Int {
         guard let place = place(.app) else { throw Rejection(.missingField, "app is missing") }
         try want(string: .app, place)
         guard let number = json.withUTF8(place, { apps.number(of: $0) }) else {
             throw Rejection(.unknownApp, "there is no app \"\(PayloadRules.name(json.string(place) ?? ""))\"")
         }
-        return apps.apps[number]
+        return number
     }
 
     // MARK: Types

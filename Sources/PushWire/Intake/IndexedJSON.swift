@@ -1,4 +1,5 @@
 import CSimdJSON
+import PushModel
 
 /// A text that was read strictly, and where in it its values stand. Lent by a `JSONIndex` until its next text.
 ///
@@ -86,7 +87,7 @@ struct JSONIndex: ~Copyable {
     }
 
     /// Of one array; one more than that is counted, not kept.
-    static let mostElements = UInt32(clamping: 100_000)
+    static let mostElements = UInt32(Audience.maximumNamed)
     /// Of a whole text.
     static let mostNodes = 300_000
     static let padding = CSimdJSON_padding()
@@ -137,10 +138,10 @@ struct JSONIndex: ~Copyable {
 
     /// Lets go of what an unusually long text needed.
     mutating func trim() {
-        CSimdJSON_index_trim(index)
-        if copy.count > 256 << 10 {
+        if copy.count > 1 << 20 {
             copy.deallocate()
             copy = .allocate(byteCount: 8192, alignment: 16)
         }
+        CSimdJSON_index_trim(index)
     }
 }

@@ -18,7 +18,7 @@ enum JSONLines {
         CSimdJSON_line_end(lines.baseAddress, start, lines.count)
     }
 
-    static func quotes(in text: UnsafeRawBufferPointer) -> Int {
-        CSimdJSON_count_quotes(text.baseAddress, text.count)
+    static func hasMoreQuotes(_ text: UnsafeRawBufferPointer, than most: Int) -> Bool {
+        CSimdJSON_has_more_quotes(text.baseAddress, text.count, most) != 0
     }
 }

@@ -3,8 +3,8 @@ import PushModel
 /// A payload put together from the plain fields of an envelope: `aps` first, then the custom members.
 ///
 /// Members are sorted by their bytes and strings escaped no more than must be, so that what means the same is the same
-/// bytes: a library that shuffles its keys must not make an envelope that came before look like another. Numbers stay as
-/// they are written, whatever their length.
+/// bytes: a library that shuffles its keys must not make an envelope that came before look like another. Numbers stay
+/// as they are written, whatever their length.
 struct PlainPayload {
     private let json: IndexedJSON
     private var bytes: [UInt8] = []

@@ -2,6 +2,9 @@
 
 #include <simdjson.h>
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -16,8 +19,11 @@ namespace {
 // PushWire's reader of payloads stops at 64; an envelope is around them, and `custom` around its members.
 constexpr uint32_t maximum_depth = 68;
 constexpr size_t least_capacity = 4096;
-constexpr size_t kept_capacity = 256 * 1024;
-constexpr size_t kept_nodes = 16 * 1024;
+// What is kept from one text to the next: enough for thousands of tokens.
+constexpr size_t kept_capacity = 1024 * 1024;
+constexpr size_t kept_nodes = 64 * 1024;
+// From here on malloc would keep what it is given back.
+constexpr size_t huge_capacity = 8 * 1024 * 1024;
 constexpr uint32_t none = UINT32_MAX;
 
 inline bool is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; }
@@ -313,12 +319,14 @@ size_t CSimdJSON_index_count(const CSimdJSON_index *index)
 
 void CSimdJSON_index_trim(CSimdJSON_index *index)
 {
-    if (index->stage && index->stage->capacity() > kept_capacity) index->stage.reset();
+    const size_t capacity = index->stage ? index->stage->capacity() : 0;
+    if (capacity > kept_capacity) index->stage.reset();
     if (index->room > kept_nodes) {
         index->nodes.reset();
         index->room = 0;
         index->count = 0;
     }
+    if (capacity >= huge_capacity) malloc_trim(0);
 }
 
 size_t CSimdJSON_line_end(const uint8_t *text, size_t start, size_t length)
@@ -327,9 +335,13 @@ size_t CSimdJSON_line_end(const uint8_t *text, size_t start, size_t length)
     return found ? size_t(static_cast<const uint8_t *>(found) - text) : length;
 }
 
-size_t CSimdJSON_count_quotes(const uint8_t *text, size_t length)
+int CSimdJSON_has_more_quotes(const uint8_t *text, size_t length, size_t most)
 {
     size_t count = 0;
-    for (size_t at = 0; at < length; at++) count += text[at] == '"';
-    return count;
+    for (size_t at = 0; at < length;) {
+        const size_t end = at + std::min<size_t>(length - at, 64 * 1024);
+        for (; at < end; at++) count += text[at] == '"';
+        if (count > most) return 1;
+    }
+    return 0;
 }

@@ -25,7 +25,7 @@ import Testing
 
     @Test(arguments: [2, 3, 5, 64, 1000])
     func `a token that is named twice counts once`(_ count: Int) throws {
-        let hex = (0..<count).map { Self.token($0 / 2) + ($0 % 2 == 0 ? "" : "") }
+        let hex = (0..<count).map { Self.token($0 / 2) }
         let request = try Examples.request(to: Self.tokens(hex + [hex[0].uppercased()]))
         #expect(request.audience == .tokens((0..<(count + 1) / 2).map { DeviceToken(hex: Self.token($0))! }))
     }
@@ -34,6 +34,18 @@ import Testing
         let hex = [Examples.token + "aa", Examples.token + "ab", Examples.token, Examples.token + "AA"]
         #expect(
             try Examples.request(to: Self.tokens(hex)).audience == .tokens(hex.prefix(3).map { DeviceToken(hex: $0)! }))
+    }
+
+    @Test func `names that are alike fall into different places`() {
+        // A word that is a constant of the hash, or zero, must not hide the others.
+        let golden: UInt64 = 0x9e37_79b9_7f4a_7c15
+        let seed: UInt64 = 0x0123_4567_89ab_cdef
+        for word in [0, 1, golden, ~golden, .max] {
+            let tokens = (0..<1000).map { DeviceToken(words: (UInt64($0), word, 0, 7)).tableHash(seed: seed) }
+            #expect(Set(tokens.map { $0 & 0xffff }).count > 900)
+            let devices = (0..<1000).map { DeviceID(high: UInt64($0), low: word).tableHash(seed: seed) }
+            #expect(Set(devices.map { $0 & 0xffff }).count > 900)
+        }
     }
 
     @Test func `of a bad token only its place is told`() {

@@ -8,6 +8,7 @@ enum EnvelopeExamples {
         AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true),
         AppFacts(id: AppID("bank")!, topic: "com.example.bank", usesToken: false),
         AppFacts(id: AppID("an-app.of_a.long-name")!, topic: "com.example.long", usesToken: true),
+        AppFacts(id: AppID("calls")!, topic: "com.example.shop.voip", usesToken: false),
     ])
     static let token = String(repeating: "0123456789abcdef", count: 4)
     static let frame = #"{"aps":{"alert":"Hello"}}"#
@@ -41,6 +42,10 @@ enum EnvelopeExamples {
     }
 
     static func rejection(_ envelope: String, frame: String? = frame) -> Rejection? {
+        rejection(Array(envelope.utf8), frame: frame.map { Array($0.utf8) })
+    }
+
+    static func rejection(_ envelope: [UInt8], frame: [UInt8]?) -> Rejection? {
         switch read(envelope, frame: frame) {
         case .success: nil
         case .failure(let fault): fault.rejection

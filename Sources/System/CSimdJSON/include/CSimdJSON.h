@@ -62,8 +62,8 @@ void CSimdJSON_index_trim(CSimdJSON_index *index);
 /* The first newline from `start` on, or `length`. */
 size_t CSimdJSON_line_end(const uint8_t *text, size_t start, size_t length);
 
-/* How many bytes of a text are quotation marks. */
-size_t CSimdJSON_count_quotes(const uint8_t *text, size_t length);
+/* Whether more than `most` bytes of a text are quotation marks. Looks no further than that takes. */
+int CSimdJSON_has_more_quotes(const uint8_t *text, size_t length, size_t most);
 
 #ifdef __cplusplus
 }
