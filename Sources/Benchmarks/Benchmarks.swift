@@ -17,6 +17,7 @@ enum Benchmarks {
         Case(
             name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
         Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
+        Case(name: "envelopes", about: "what producers hand in, read; and acks written", run: envelopeBenchmark),
         Case(
             name: "records", about: "the record layer over SQLite: insert, read all, find, stream [records [finds]]",
             run: recordBenchmark),

@@ -51,6 +51,20 @@ package struct DeviceToken: Hashable, Sendable {
         self.init(bytes: bytes)
     }
 
+    /// The same from bytes as they came, and quick for the usual 64 digits.
+    package init?(hexBytes digits: UnsafeRawBufferPointer) {
+        guard digits.count == 64, let start = digits.baseAddress else {
+            guard digits.count <= 2 * Self.maximumLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
+            else { return nil }
+            self.init(hex: unsafe String(decoding: digits, as: UTF8.self))
+            return
+        }
+        guard let word0 = unsafe HexDigits.word(at: start), let word1 = unsafe HexDigits.word(at: start + 16),
+            let word2 = unsafe HexDigits.word(at: start + 32), let word3 = unsafe HexDigits.word(at: start + 48)
+        else { return nil }
+        self.init(words: (word0, word1, word2, word3))
+    }
+
     /// From four words, for tokens that are numbers: load tools and tests.
     package init(words: (UInt64, UInt64, UInt64, UInt64)) {
         (word0, word1, word2, word3) = words
@@ -94,6 +108,23 @@ package struct DeviceToken: Hashable, Sendable {
         hash.add(word3)
         if let rest { hash.add(rest) }
         hash.add(UInt64(length))
+    }
+
+    /// For tables that live as long as a request: quick, and nothing that a producer can aim at as long as the seed is
+    /// not known.
+    package func tableHash(seed: UInt64) -> UInt64 {
+        var hash = Self.folded(word0 ^ seed, word1 ^ 0x9e37_79b9_7f4a_7c15)
+        hash ^= Self.folded(word2 ^ hash, word3 ^ seed)
+        if let rest {
+            for byte in rest { hash = Self.folded(hash ^ UInt64(byte), 0x9e37_79b9_7f4a_7c15 ^ seed) }
+        }
+        return hash
+    }
+
+    @inline(__always)
+    private static func folded(_ one: UInt64, _ other: UInt64) -> UInt64 {
+        let product = one.multipliedFullWidth(by: other)
+        return product.high ^ product.low
     }
 
     /// Writes the token in lower-case digits and returns how many: `hexLength`.

@@ -18,6 +18,35 @@ enum HexDigits {
         unsafe (text + 8).storeBytes(of: of(UInt32(truncatingIfNeeded: word)).bigEndian, as: UInt64.self)
     }
 
+    /// What eight digits in either case stand for, the first of them in the highest byte; nil if one is no digit.
+    @inline(__always)
+    static func value(ofEight digits: UInt64) -> UInt32? {
+        let tops: UInt64 = 0x8080_8080_8080_8080
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        // Without their top bits nothing that is added to a byte reaches the next one, and the top bit says whether the
+        // byte is at least what 0x80 was made less by.
+        let plain = digits & ~tops
+        let lower = plain | ones &* 0x20
+        let decimal = (plain &+ ones &* (0x80 - 0x30)) & ~(plain &+ ones &* (0x80 - 0x3a))
+        let letter = (lower &+ ones &* (0x80 - 0x61)) & ~(lower &+ ones &* (0x80 - 0x67)) & tops
+        guard (decimal | letter) & ~digits & tops == tops else { return nil }
+        var x = (plain & 0x0f0f_0f0f_0f0f_0f0f) &+ (letter >> 7) &* 9
+        x = (x | x >> 4) & 0x00ff_00ff_00ff_00ff
+        x = (x | x >> 8) & 0x0000_ffff_0000_ffff
+        return UInt32(truncatingIfNeeded: x | x >> 16)
+    }
+
+    /// What sixteen digits stand for; nil if one of them is no digit.
+    ///
+    /// - Important: 16 bytes can be read.
+    @inline(__always)
+    static func word(at text: UnsafeRawPointer) -> UInt64? {
+        guard let high = unsafe value(ofEight: UInt64(bigEndian: text.loadUnaligned(as: UInt64.self))),
+            let low = unsafe value(ofEight: UInt64(bigEndian: (text + 8).loadUnaligned(as: UInt64.self)))
+        else { return nil }
+        return UInt64(high) << 32 | UInt64(low)
+    }
+
     /// The value of a digit in either case.
     static func value(of digit: UInt8) -> UInt8? {
         switch digit {

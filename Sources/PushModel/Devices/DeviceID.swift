@@ -25,6 +25,16 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
         self.init(high: words.0, low: words.1)
     }
 
+    /// The same from bytes as they came.
+    package init?(hexBytes digits: UnsafeRawBufferPointer) {
+        guard digits.count == Self.textLength, let start = digits.baseAddress,
+            let high = unsafe HexDigits.word(at: start), let low = unsafe HexDigits.word(at: start + 16)
+        else { return nil }
+        // Of the digits only capital letters have no bit 0x20.
+        guard unsafe digits.allSatisfy({ $0 & 0x20 != 0 }) else { return nil }
+        self.init(high: high, low: low)
+    }
+
     package static func < (left: DeviceID, right: DeviceID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low
     }

@@ -1,0 +1,31 @@
+/// The keys of an envelope: a closed set, so that a typo is not silently ignored. In the order in which they are mostly
+/// written.
+enum EnvelopeKey: Int, CaseIterable {
+    case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
+    case payload, alert, badge, sound, custom
+
+    static let count = allCases.count
+
+    var name: String {
+        switch self {
+        case .id: "id"
+        case .app: "app"
+        case .to: "to"
+        case .pushType: "push_type"
+        case .priority: "priority"
+        case .expiresAt: "expires_at"
+        case .notBefore: "not_before"
+        case .collapseID: "collapse_id"
+        case .onUnknown: "on_unknown"
+        case .again: "again"
+        case .traceparent: "traceparent"
+        case .payload: "payload"
+        case .alert: "alert"
+        case .badge: "badge"
+        case .sound: "sound"
+        case .custom: "custom"
+        }
+    }
+
+    static let table = WordTable(allCases.map(\.name))
+}

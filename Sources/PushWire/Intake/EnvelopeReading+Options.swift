@@ -1,0 +1,91 @@
+import PushModel
+
+/// What an envelope says of how its message is to be sent.
+struct EnvelopeOptions {
+    var pushType: PushType
+    var priority: PushPriority
+    var expiresAt: Int64?
+    var notBefore: Int64?
+    var collapseID: CollapseID?
+    var onUnknown: UnknownPolicy
+    var again: Bool
+    var traceparent: String?
+}
+
+extension EnvelopeReading {
+    private static let pushTypes = PushType.allCases
+    private static let pushTypeWords = WordTable(PushType.allCases.map(\.rawValue))
+    private static let policies = [UnknownPolicy.resend, .drop]
+    private static let policyWords = WordTable(policies.map(\.rawValue))
+    /// How far ahead a message may be handed in: a year and a day.
+    static let longestDelay: Int64 = 366 * 86_400
+
+    func options(of app: AppFacts) throws(Rejection) -> EnvelopeOptions {
+        let type = try word(.pushType, of: Self.pushTypeWords).map { Self.pushTypes[$0] } ?? .alert
+        if type.needsProviderToken, !app.usesToken {
+            throw Rejection(
+                .badField, "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
+        }
+        let expiresAt = try expiration()
+        return EnvelopeOptions(
+            pushType: type, priority: try priority(of: type), expiresAt: expiresAt,
+            notBefore: try start(before: expiresAt), collapseID: try collapseID(),
+            onUnknown: try word(.onUnknown, of: Self.policyWords).map { Self.policies[$0] } ?? .resend,
+            again: try flag(.again), traceparent: try traceparent())
+    }
+
+    private func priority(of type: PushType) throws(Rejection) -> PushPriority {
+        guard let number = try integer(.priority) else { return type.defaultPriority }
+        guard let priority = UInt8(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
+            throw Rejection(.badField, "priority is \(number); it is 10, 5 or 1")
+        }
+        // The others take all of them, and a list would be made to find that out.
+        if type.defaultPriority != .ten, !type.allowedPriorities.contains(priority) {
+            throw Rejection(
+                .badField, "priority \(number) is not for \(type.rawValue); use \(type.defaultPriority.rawValue)")
+        }
+        return priority
+    }
+
+    private func expiration() throws(Rejection) -> Int64? {
+        guard let time = try integer(.expiresAt) else { return nil }
+        if time != 0, time <= now { throw Rejection(.expired, "expires_at is \(now - time) s past") }
+        return time
+    }
+
+    /// Nil when the time has come.
+    private func start(before expiresAt: Int64?) throws(Rejection) -> Int64? {
+        guard let time = try integer(.notBefore) else { return nil }
+        guard time <= now + Self.longestDelay else {
+            throw Rejection(.badField, "not_before is more than a year and a day ahead; is it in seconds?")
+        }
+        if let expiresAt, expiresAt != 0, time >= expiresAt {
+            throw Rejection(.badField, "not_before is not before expires_at")
+        }
+        return time > now ? time : nil
+    }
+
+    private func collapseID() throws(Rejection) -> CollapseID? {
+        guard let place = place(.collapseID) else { return nil }
+        try want(string: .collapseID, place)
+        let text = json.string(place) ?? ""
+        if let id = CollapseID(text) { return id }
+        let count = text.utf8.count
+        throw Rejection(
+            .badField,
+            count > 64
+                ? "collapse_id is \(count) bytes; 64 are allowed"
+                : count == 0
+                    ? "collapse_id is empty" : "collapse_id has a control character or a space at its edge")
+    }
+
+    private func traceparent() throws(Rejection) -> String? {
+        guard let place = place(.traceparent) else { return nil }
+        try want(string: .traceparent, place)
+        let text = json.string(place) ?? ""
+        guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
+            throw Rejection(.badField, "traceparent is 1 to 128 printable characters of ASCII")
+        }
+        return text
+    }
+}

@@ -1,0 +1,173 @@
+import PushModel
+
+/// One envelope while it is read: what stands where in it, and what was said of it by whom it came to.
+struct EnvelopeReading {
+    let json: IndexedJSON
+    let apps: AppTable
+    /// By key, where its value is; 0, which is the whole envelope, where there is none.
+    let places: UnsafeMutableBufferPointer<Int32>
+    /// Seconds since 1970.
+    let now: Int64
+
+    init(_ json: IndexedJSON, apps: AppTable, places: UnsafeMutableBufferPointer<Int32>, now: Int64) {
+        self.json = json
+        self.apps = apps
+        self.places = places
+        self.now = now
+        places.update(repeating: 0)
+    }
+
+    @inline(__always)
+    func place(_ key: EnvelopeKey) -> IndexedJSON.Place? {
+        let place = places[key.rawValue]
+        return place == 0 ? nil : Int(place)
+    }
+
+    func request(payload: UnsafeRawBufferPointer?) throws(Rejection) -> PushRequest {
+        try gather()
+        let id = try messageID()
+        let app = try app()
+        let options = try options(of: app)
+        let audience = try audience()
+        let message = Message(
+            id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiresAt: options.expiresAt,
+            collapseID: options.collapseID, payload: try self.payload(frame: payload, options),
+            onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
+        return PushRequest(message, to: audience, again: options.again)
+    }
+
+    // MARK: Members
+
+    private func gather() throws(Rejection) {
+        guard json.kind(0) == .object else {
+            throw Rejection(.badJSON, "it is \(json.kind(0).name), not an object")
+        }
+        if let fault = gatherWhatIsThere() { throw fault }
+        guard json.count < JSONIndex.mostNodes else {
+            throw tooManyNamed() ?? tooLargeByFar()
+                ?? Rejection(.tooMany, "more than \(JSONIndex.mostNodes) values are in it")
+        }
+    }
+
+    /// Notes where the members are. All of them, so that the id is known whatever else is wrong; returns the first that
+    /// is. Of a text that is no JSON: those that came before that.
+    @discardableResult
+    func gatherWhatIsThere() -> Rejection? {
+        guard json.count > 0, json.kind(0) == .object else { return nil }
+        var fault: Rejection?
+        var place = 1
+        var expected = 0
+        while place + 1 < json.count {
+            let value = place + 1
+            let number =
+                json.isPlainString(place)
+                ? EnvelopeKey.table.number(of: json.inner(place), hint: expected)
+                : json.withUTF8(place) { EnvelopeKey.table.number(of: $0) }
+            if let number {
+                if places[number] == 0 {
+                    places[number] = Int32(value)
+                } else {
+                    fault = fault ?? Rejection(.badField, "\(EnvelopeKey.table.words[number]) is there twice")
+                }
+                expected = number + 1
+            } else {
+                fault = fault ?? unknownKey(json.string(place) ?? "")
+            }
+            let next = json.next(value)
+            // Only where the text broke off inside of a bracket.
+            guard next > value else { break }
+            place = next
+        }
+        return fault
+    }
+
+    private func unknownKey(_ key: String) -> Rejection {
+        let near = EnvelopeKey.table.nearest(to: key)
+        return Rejection(
+            .badField, "there is no key \"\(PayloadRules.name(key))\"" + (near.map { "; did you mean \($0)?" } ?? ""))
+    }
+
+    // MARK: Id and app
+
+    /// At most 128 bytes of it.
+    var idAsGiven: String? {
+        guard let place = place(.id), let id = json.string(place) else { return nil }
+        guard id.utf8.count > 128 else { return id }
+        var short = ""
+        for scalar in id.unicodeScalars {
+            guard short.utf8.count + UTF8.width(scalar) <= 128 else { break }
+            short.unicodeScalars.append(scalar)
+        }
+        return short
+    }
+
+    var namedApp: AppID? {
+        guard let place = place(.app), json.kind(place).isString else { return nil }
+        return json.withUTF8(place) { apps.number(of: $0) }.map { apps.apps[$0].id }
+    }
+
+    private func messageID() throws(Rejection) -> MessageID {
+        guard let place = place(.id) else { throw Rejection(.missingField, "id is missing") }
+        try want(string: .id, place)
+        if let id = json.withUTF8(place, { MessageID(utf8: $0) }) { return id }
+        let count = json.withUTF8(place) { $0.count }
+        throw Rejection(
+            .badField,
+            count == 0
+                ? "id is empty" : count > 128 ? "id is \(count) bytes; 128 are allowed" : "id has a control character")
+    }
+
+    private func app() throws(Rejection) -> AppFacts {
+        guard let place = place(.app) else { throw Rejection(.missingField, "app is missing") }
+        try want(string: .app, place)
+        guard let number = json.withUTF8(place, { apps.number(of: $0) }) else {
+            throw Rejection(.unknownApp, "there is no app \"\(PayloadRules.name(json.string(place) ?? ""))\"")
+        }
+        return apps.apps[number]
+    }
+
+    // MARK: Types
+
+    @inline(__always)
+    func want(string key: EnvelopeKey, _ place: IndexedJSON.Place) throws(Rejection) {
+        guard json.kind(place).isString else { throw isNot(key, place, "a string") }
+    }
+
+    func isNot(_ key: EnvelopeKey, _ place: IndexedJSON.Place, _ wanted: String) -> Rejection {
+        Rejection(.badField, "\(key.name) is \(json.kind(place).name), not \(wanted)")
+    }
+
+    /// A whole number that is not negative; nil when there is none.
+    func integer(_ key: EnvelopeKey) throws(Rejection) -> Int64? {
+        guard let place = place(key) else { return nil }
+        guard let number = json.integer(place) else {
+            switch json.kind(place) {
+            case .fraction:
+                throw Rejection(.badField, "\(key.name) is written with a point or an exponent; write a whole number")
+            case .integer: throw Rejection(.badField, "\(key.name) is a number past 64 bits")
+            default: throw isNot(key, place, "a whole number")
+            }
+        }
+        guard number >= 0 else { throw Rejection(.badField, "\(key.name) is negative") }
+        return number
+    }
+
+    func flag(_ key: EnvelopeKey) throws(Rejection) -> Bool {
+        guard let place = place(key) else { return false }
+        guard json.kind(place).isBool else { throw isNot(key, place, "true or false") }
+        return json.kind(place) == .true
+    }
+
+    /// The number of a word of a closed set; nil when there is none.
+    func word(_ key: EnvelopeKey, of table: WordTable) throws(Rejection) -> Int? {
+        guard let place = place(key) else { return nil }
+        try want(string: key, place)
+        if let number = json.withUTF8(place, { table.number(of: $0) }) { return number }
+        let given = json.string(place) ?? ""
+        throw Rejection(
+            .badField,
+            "\(key.name) knows no \"\(PayloadRules.name(given))\""
+                + (table.nearest(to: given).map { "; did you mean \($0)?" }
+                    ?? "; it is one of \(table.words.joined(separator: ", "))"))
+    }
+}

@@ -1,0 +1,58 @@
+/// A closed set of words, each at most 16 bytes, to be found by their bytes: two registers a word, no String.
+struct WordTable: Sendable {
+    let words: [String]
+    private let packed: [(low: UInt64, high: UInt64, count: Int)]
+
+    init(_ words: [String]) {
+        self.words = words
+        packed = words.map { word in
+            precondition((1...16).contains(word.utf8.count), "\(word) does not fit into a table of words")
+            let (low, high) = Array(word.utf8).withUnsafeBytes { Self.pack($0) }
+            return (low, high, word.utf8.count)
+        }
+    }
+
+    /// The number of a word; nil if it is not one of them. Words that come in the order of the table are found at once
+    /// when `hint` is the number behind the last.
+    @inline(__always)
+    func number(of word: UnsafeRawBufferPointer, hint: Int = 0) -> Int? {
+        guard word.count <= 16, !word.isEmpty else { return nil }
+        let wanted = Self.pack(word)
+        return packed.withUnsafeBufferPointer { packed in
+            var index = hint < packed.count ? hint : 0
+            for _ in 0..<packed.count {
+                let known = packed[index]
+                if known.low == wanted.low, known.high == wanted.high, known.count == word.count { return index }
+                index += 1
+                if index == packed.count { index = 0 }
+            }
+            return nil
+        }
+    }
+
+    /// The bytes in two numbers, zeros behind them.
+    @inline(__always)
+    private static func pack(_ word: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
+        var low: UInt64 = 0
+        var high: UInt64 = 0
+        let count = word.count
+        if count >= 8 {
+            low = word.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+            // What overlaps the first eight is shifted out.
+            if count > 8 {
+                high = UInt64(littleEndian: word.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+                high >>= UInt64(8 * (16 - count))
+            }
+        } else {
+            var index = count
+            while index > 0 {
+                index -= 1
+                low = low << 8 | UInt64(word[index])
+            }
+        }
+        return (low, high)
+    }
+
+    /// For what somebody wrote instead.
+    func nearest(to word: String) -> String? { NearestWord.to(word, in: words) }
+}

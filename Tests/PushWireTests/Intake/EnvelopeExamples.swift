@@ -1,0 +1,72 @@
+import PushModel
+import PushWire
+
+/// What the tests of intake read with, and a usual envelope.
+enum EnvelopeExamples {
+    static let now: Int64 = 1_767_000_000
+    static let apps = AppTable([
+        AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true),
+        AppFacts(id: AppID("bank")!, topic: "com.example.bank", usesToken: false),
+        AppFacts(id: AppID("an-app.of_a.long-name")!, topic: "com.example.long", usesToken: true),
+    ])
+    static let token = String(repeating: "0123456789abcdef", count: 4)
+    static let frame = #"{"aps":{"alert":"Hello"}}"#
+
+    /// A reader for each: they are not shared.
+    static func read(_ envelope: String, frame: String? = frame) -> Result<PushRequest, EnvelopeFault> {
+        read(Array(envelope.utf8), frame: frame.map { Array($0.utf8) })
+    }
+
+    static func read(
+        _ envelope: [UInt8], frame: [UInt8]? = Array(frame.utf8),
+        by reader: EnvelopeReader = EnvelopeReader(apps: apps),
+        now: Int64 = now
+    ) -> Result<PushRequest, EnvelopeFault> {
+        let text = Lent(envelope)
+        let payload = frame.map { Lent($0) }
+        do throws(EnvelopeFault) {
+            return .success(try reader.read(text.bytes, payload: payload?.bytes, now: now))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// `id` and `app` and `to`, and what else is given.
+    static func envelope(_ members: String = "", to: String? = nil) -> String {
+        #"{"id":"m-1","app":"shop","to":\#(to ?? #"{"tokens":["\#(token)"]}"#)\#(members.isEmpty ? "" : ",")\#(members)}"#
+    }
+
+    static func request(_ members: String = "", to: String? = nil, frame: String? = frame) throws -> PushRequest {
+        try read(envelope(members, to: to), frame: frame).get()
+    }
+
+    static func rejection(_ envelope: String, frame: String? = frame) -> Rejection? {
+        switch read(envelope, frame: frame) {
+        case .success: nil
+        case .failure(let fault): fault.rejection
+        }
+    }
+
+    static func batch(
+        _ lines: String, by reader: EnvelopeReader = EnvelopeReader(apps: apps)
+    ) throws(Rejection) -> [Result<PushRequest, EnvelopeFault>] {
+        let text = Lent(Array(lines.utf8))
+        var results: [Result<PushRequest, EnvelopeFault>] = []
+        try reader.readBatch(text.bytes, now: now) { results.append($0) }
+        return results
+    }
+}
+
+/// Bytes in memory of exactly their size, for as long as it lives: a look past their end is one.
+final class Lent {
+    private let memory: UnsafeMutableRawBufferPointer
+
+    init(_ bytes: [UInt8]) {
+        memory = .allocate(byteCount: bytes.count, alignment: 1)
+        memory.copyBytes(from: bytes)
+    }
+
+    deinit { memory.deallocate() }
+
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory) }
+}

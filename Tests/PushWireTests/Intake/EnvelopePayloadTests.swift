@@ -1,0 +1,113 @@
+import PushModel
+import PushWire
+import Testing
+
+@Suite struct EnvelopePayloadTests {
+    typealias Examples = EnvelopeExamples
+
+    static func payload(_ members: String) throws -> String {
+        String(decoding: try Examples.request(members, frame: nil).message.payload, as: UTF8.self)
+    }
+
+    @Test func `frame 3 is forwarded byte for byte`() throws {
+        let frame = "\n{ \"aps\" : {\"badge\":1.0e0} ,\"x\":\"\\u0041\"} "
+        #expect(try Examples.request(frame: frame).message.payload == Array(frame.utf8))
+    }
+
+    @Test func `so is what stands in the envelope`() throws {
+        let inline = #"{ "aps" : {"alert":"a\u0041\ud83d\ude00 ü"} ,"x":[1.50, {"y":null}]}"#
+        #expect(try Self.payload(#""payload": \#(inline) "#) == inline)
+    }
+
+    @Test(arguments: [
+        (#""alert":"Hi""#, #"{"aps":{"alert":"Hi"}}"#),
+        (#""badge":0"#, #"{"aps":{"badge":0}}"#),
+        (#""custom":{}"#, #"{"aps":{}}"#),
+        (#""sound":"x.caf","badge":3,"alert":"Hi""#, #"{"aps":{"alert":"Hi","badge":3,"sound":"x.caf"}}"#),
+        (
+            #""sound":{"volume":0.50,"name":"x","critical":1},"alert":{"title":"\u0054","body":"B\"\u00fc"}"#,
+            #"{"aps":{"alert":{"body":"B\"ü","title":"T"},"sound":{"critical":1,"name":"x","volume":0.50}}}"#
+        ),
+        (
+            #""custom" : { "b" : [ 1 , {"d":2,"c":[]} , "\n" ] , "a" : 123456789012345678901234567890 }"#,
+            #"{"aps":{},"a":123456789012345678901234567890,"b":[1,{"c":[],"d":2},"\n"]}"#
+        ),
+    ])
+    func `plain fields make a payload, the same whatever their order`(_ members: String, _ payload: String) throws {
+        #expect(try Self.payload(members) == payload)
+    }
+
+    @Test(
+        arguments: [
+            // Which of them.
+            ("", nil, .missingField, "no payload"),
+            (#""payload":{}"#, "{}", .badField, "frame 3 and payload"),
+            (#""badge":1"#, "{}", .badField, "frame 3 and badge"),
+            (#""payload":{},"custom":{}"#, nil, .badField, "payload and custom"),
+            // Frame 3.
+            ("", "", .badPayload, "empty"), ("", "[]", .badPayload, "an array"), ("", "{", .badPayload, "not JSON"),
+            ("", #"{"a":1}x"#, .badPayload, "not JSON"), ("", #"{"a":tru}"#, .badPayload, "not JSON"),
+            (
+                "", #"{"aps":{"alert":"\#(String(repeating: "x", count: 4096))"}}"#, .payloadTooLarge,
+                "4116 bytes; alert allows 4096"
+            ),
+            // In the envelope.
+            (#""payload":[]"#, nil, .badPayload, "payload is an array, not an object"),
+            (#""payload":"{}""#, nil, .badPayload, "payload is a string"),
+            (
+                #""payload":{"a":\#(String(repeating: "[", count: 64))\#(String(repeating: "]", count: 64))}"#, nil,
+                .badPayload, "deep"
+            ),
+            (
+                #""payload":{"a":"\#(String(repeating: "x", count: 5000))"}"#, nil, .payloadTooLarge,
+                "5008 bytes; alert allows 4096"
+            ),
+            // The fields.
+            (#""alert":7"#, nil, .badField, "alert is a number, not a string or an object"),
+            (#""badge":"1""#, nil, .badField, "badge is a string"),
+            (#""badge":-1"#, nil, .badField, "badge is negative"),
+            (#""badge":1.0"#, nil, .badField, "point"), (#""badge":null"#, nil, .badField, "badge is null"),
+            (#""sound":true"#, nil, .badField, "sound is a boolean"),
+            (#""custom":[]"#, nil, .badField, "custom is an array, not an object"),
+            (#""custom":{"aps":{}}"#, nil, .badField, #""aps" is reserved"#),
+            (#""custom":{"\u0061ps":{}}"#, nil, .badField, #""aps" is reserved"#),
+            (#""custom":{"mdm":"x"}"#, nil, .badField, #""mdm" is reserved"#),
+            (#""custom":{"a":1,"\u0061":2}"#, nil, .badField, #"custom: "a" is there twice"#),
+            (#""alert":{"body":"a","body":"b"}"#, nil, .badField, #"alert: "body" is there twice"#),
+            (
+                #""alert":"\#(String(repeating: "x", count: 4096))""#, nil, .payloadTooLarge,
+                "4116 bytes; alert allows 4096"
+            ),
+            (
+                #""alert":"a","custom":{"a":"\#(String(repeating: "x", count: 1 << 20))","b":1}"#, nil,
+                .payloadTooLarge, "alert allows 4096"
+            ),
+        ] as [(String, String?, RejectionReason, String)])
+    func `what is wrong with a payload is said`(
+        _ members: String, _ frame: String?, _ reason: RejectionReason, _ words: String
+    ) {
+        let rejection = Examples.rejection(Examples.envelope(members), frame: frame)
+        #expect(rejection?.reason == reason)
+        #expect(rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
+    }
+
+    @Test func `a large payload is as large as its push type allows`() throws {
+        let frame = #"{"a":"\#(String(repeating: "x", count: 5112))"}"#
+        #expect(try Examples.request(#""push_type":"voip""#, frame: frame).message.payload.count == 5120)
+        #expect(
+            Examples.rejection(Examples.envelope(#""push_type":"voip""#), frame: frame + " ")
+                == Rejection(.payloadTooLarge, "5121 bytes; voip allows 5120"))
+    }
+
+    @Test func `a payload may be as deep in the envelope as by itself`() throws {
+        func deep(_ depth: Int) -> String {
+            String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth)
+        }
+        #expect(try Examples.request(frame: deep(64)).message.payload == Array(deep(64).utf8))
+        #expect(try Self.payload(#""payload":\#(deep(64))"#) == deep(64))
+        #expect(try Self.payload(#""custom":\#(deep(64))"#) == #"{"aps":{},"# + deep(64).dropFirst())
+        #expect(Examples.rejection(Examples.envelope(), frame: deep(65))?.reason == .badPayload)
+        #expect(Examples.rejection(Examples.envelope(#""payload":\#(deep(65))"#), frame: nil)?.reason == .badPayload)
+        #expect(Examples.rejection(Examples.envelope(#""custom":\#(deep(65))"#), frame: nil)?.reason == .badPayload)
+    }
+}

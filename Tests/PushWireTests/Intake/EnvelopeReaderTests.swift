@@ -1,0 +1,201 @@
+import PushModel
+import PushWire
+import Testing
+
+@Suite struct EnvelopeReaderTests {
+    typealias Examples = EnvelopeExamples
+
+    @Test func `an envelope with every option is read`() throws {
+        let request = try Examples.request(
+            #"""
+            "push_type":"background","priority":1,"expires_at":1767225600,"not_before":1767200000,
+            "collapse_id":"order-4711","on_unknown":"drop","again":true,"traceparent":"00-ab"
+            """#)
+        let message = request.message
+        #expect(message.id.text == "m-1")
+        #expect(message.app.name == "shop")
+        #expect(message.pushType == .background)
+        #expect(message.priority == .one)
+        #expect(message.expiresAt == 1_767_225_600)
+        #expect(message.notBefore == 1_767_200_000)
+        #expect(message.collapseID?.text == "order-4711")
+        #expect(message.onUnknown == .drop)
+        #expect(message.traceparent == "00-ab")
+        #expect(message.payload == Array(Examples.frame.utf8))
+        #expect(request.again)
+        #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
+    }
+
+    @Test func `what is left out has its default`() throws {
+        let request = try Examples.request()
+        #expect(request.message.pushType == .alert)
+        #expect(request.message.priority == .ten)
+        #expect(request.message.expiresAt == nil)
+        #expect(request.message.notBefore == nil)
+        #expect(request.message.collapseID == nil)
+        #expect(request.message.onUnknown == .resend)
+        #expect(request.message.traceparent == nil)
+        #expect(!request.again)
+        #expect(try Examples.request(#""push_type":"background""#).message.priority == .five)
+    }
+
+    @Test(arguments: PushType.allCases)
+    func `every push type is known by its word`(_ type: PushType) throws {
+        #expect(try Examples.request(#""push_type":"\#(type.rawValue)""#).message.pushType == type)
+    }
+
+    @Test func `an envelope may be written with escapes, space and in any order`() throws {
+        let text = """
+            \t{ "to" : { "tokens" : [ "\(Examples.token.uppercased())" ] } ,\r
+              "\\u0061pp" : "sh\\u006fp" , "id" : "\\u00fc-\\ud83d\\ude00\\/" } \n
+            """
+        let request = try Examples.read(text).get()
+        #expect(request.message.id.text == "ü-😀/")
+        #expect(request.message.app.name == "shop")
+        #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
+    }
+
+    @Test func `apps are found by their names, long ones too`() throws {
+        let text = Examples.envelope().replacing("shop", with: "an-app.of_a.long-name")
+        #expect(try Examples.read(text).get().message.app.name == "an-app.of_a.long-name")
+    }
+
+    @Test func `a time that has come is no time to wait for`() throws {
+        #expect(try Examples.request(#""not_before":\#(Examples.now)"#).message.notBefore == nil)
+        #expect(try Examples.request(#""not_before":0"#).message.notBefore == nil)
+        #expect(try Examples.request(#""not_before":\#(Examples.now + 1)"#).message.notBefore == Examples.now + 1)
+        let last = Examples.now + 366 * 86_400
+        #expect(try Examples.request(#""not_before":\#(last)"#).message.notBefore == last)
+    }
+
+    @Test func `one attempt may wait for its time`() throws {
+        let request = try Examples.request(#""expires_at":0,"not_before":\#(Examples.now + 60)"#)
+        #expect(request.message.expiresAt == 0)
+        #expect(request.message.notBefore == Examples.now + 60)
+    }
+
+    @Test(
+        arguments: [
+            // Not JSON.
+            ("", .badJSON, "nothing"), ("{", .badJSON, "ends"), ("[]", .badJSON, "an array"),
+            ("7", .badJSON, "a number"),
+            (Examples.envelope() + "x", .badJSON, "follows"), (Examples.envelope() + "{}", .badJSON, "follows"),
+            (Examples.envelope(#""again":tru"#), .badJSON, "true"),
+            (Examples.envelope(#""priority":01"#), .badJSON, ""),
+            (Examples.envelope(#""priority":1 0"#), .badJSON, ""),
+            (Examples.envelope(#""again":true,"#), .badJSON, "key"),
+            (Examples.envelope(#""collapse_id":"\ud800""#), .badJSON, "half"),
+            (Examples.envelope(#""collapse_id":"\x""#), .badJSON, "escape"),
+            ("\u{feff}" + Examples.envelope(), .badJSON, "byte order mark"),
+            (Examples.envelope(#""collapse_id":"a\#u{1}""#), .badJSON, "control"),
+            // Missing.
+            (#"{"app":"shop"}"#, .missingField, "id"), (#"{"id":"a"}"#, .missingField, "app"),
+            (#"{"id":"a","app":"shop"}"#, .missingField, "to"),
+            // Keys.
+            (Examples.envelope(#""colapse_id":"x""#), .badField, "did you mean collapse_id?"),
+            (Examples.envelope(#""zzzzzzzzz":1"#), .badField, #""zzzzzzzzz""#),
+            (Examples.envelope(#""id\u0000":"x""#), .badField, "no key"),
+            (Examples.envelope(#""":1"#), .badField, "no key"),
+            (Examples.envelope(#""id":"m-1""#), .badField, "id is there twice"),
+            (Examples.envelope(#""\u0069d":"m-1""#), .badField, "id is there twice"),
+            // Ids and apps.
+            (#"{"id":7,"app":"shop"}"#, .badField, "id is a number, not a string"),
+            (#"{"id":"","app":"shop"}"#, .badField, "empty"),
+            (#"{"id":"a\u0000b","app":"shop"}"#, .badField, "control"),
+            (#"{"id":"a\u007f","app":"shop"}"#, .badField, "control"),
+            (#"{"id":"\#(String(repeating: "ä", count: 65))","app":"shop"}"#, .badField, "130 bytes"),
+            (#"{"id":"a","app":"shopp"}"#, .unknownApp, #""shopp""#), (#"{"id":"a","app":""}"#, .unknownApp, ""),
+            (#"{"id":"a","app":null}"#, .badField, "app is null, not a string"),
+            // Options.
+            (Examples.envelope(#""push_type":"alarm""#), .badField, "did you mean alert?"),
+            (Examples.envelope(#""push_type":""# + "\""), .badField, "one of alert"),
+            (Examples.envelope(#""push_type":1"#), .badField, "push_type is a number, not a string"),
+            (Examples.envelope(#""priority":"10""#), .badField, "priority is a string, not a whole number"),
+            (Examples.envelope(#""priority":10.0"#), .badField, "point or an exponent"),
+            (Examples.envelope(#""priority":1e1"#), .badField, "point or an exponent"),
+            (Examples.envelope(#""priority":7"#), .badField, "10, 5 or 1"),
+            (Examples.envelope(#""priority":-10"#), .badField, "negative"),
+            (Examples.envelope(#""priority":266"#), .badField, "266"),
+            (Examples.envelope(#""push_type":"background","priority":10"#), .badField, "background"),
+            (Examples.envelope(#""expires_at":1766999999"#), .expired, "1 s past"),
+            (Examples.envelope(#""expires_at":1767000000"#), .expired, "0 s past"),
+            (Examples.envelope(#""expires_at":-1"#), .badField, "negative"),
+            (Examples.envelope(#""expires_at":9223372036854775808"#), .badField, "64 bits"),
+            (Examples.envelope(#""expires_at":123456789012345678901234567890"#), .badField, "64 bits"),
+            (Examples.envelope(#""expires_at":null"#), .badField, "expires_at is null"),
+            (Examples.envelope(#""not_before":1798622401"#), .badField, "a year and a day"),
+            (Examples.envelope(#""not_before":1767000000000"#), .badField, "seconds"),
+            (
+                Examples.envelope(#""not_before":1767000060,"expires_at":1767000060"#), .badField,
+                "not before expires_at"
+            ),
+            (Examples.envelope(#""collapse_id":"\#(String(repeating: "x", count: 65))""#), .badField, "65 bytes"),
+            (Examples.envelope(#""collapse_id":"""#), .badField, "empty"),
+            (Examples.envelope(#""collapse_id":["x"]"#), .badField, "collapse_id is an array, not a string"),
+            (Examples.envelope(#""on_unknown":"retry""#), .badField, "resend, drop"),
+            (Examples.envelope(#""on_unknown":true"#), .badField, "on_unknown is a boolean"),
+            (Examples.envelope(#""again":1"#), .badField, "again is a number"),
+            (Examples.envelope(#""again":"true""#), .badField, "again is a string"),
+            (Examples.envelope(#""traceparent":"ü""#), .badField, "traceparent"),
+            (Examples.envelope(#""traceparent":"\#(String(repeating: "0", count: 129))""#), .badField, "traceparent"),
+            (Examples.envelope(#""traceparent":{}"#), .badField, "traceparent is an object, not a string"),
+        ] as [(String, RejectionReason, String)])
+    func `what is wrong is named`(_ envelope: String, _ reason: RejectionReason, _ words: String) {
+        let rejection = Examples.rejection(envelope)
+        #expect(rejection?.reason == reason)
+        #expect(rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
+    }
+
+    @Test func `a type that a certificate cannot carry is refused for an app that has one`() {
+        let text = Examples.envelope(#""push_type":"location""#)
+        #expect(Examples.rejection(text) == nil)
+        #expect(Examples.rejection(text.replacing("shop", with: "bank"))?.reason == .badField)
+    }
+
+    @Test func `text that is not UTF-8 is refused, in strings that nobody reads too`() {
+        for place in [#"{"id":"m-"#, #""x":""#] {
+            var bytes = Array(Examples.envelope(#""custom":{"x":"y"}"#).utf8)
+            let at = String(decoding: bytes, as: UTF8.self).utf8.count
+            let start = bytes.firstRange(of: Array(place.utf8))!.upperBound
+            bytes[start] = 0xff
+            #expect(at == bytes.count)
+            let result = Examples.read(bytes, frame: nil)
+            #expect(throws: EnvelopeFault.self) { try result.get() }
+            if case .failure(let fault) = result { #expect(fault.rejection.reason == .badJSON) }
+        }
+    }
+
+    // MARK: Whose fault it is
+
+    @Test(
+        arguments: [
+            (Examples.envelope(#""bogus":1"#), "m-1", "shop"),
+            (#"{"bogus":1,"to":{},"app":"shop","id":"m-1"}"#, "m-1", "shop"),
+            (#"{"app":"nope","id":"m-1"}"#, "m-1", nil),
+            (#"{"id":"a\u0000b","app":"shop"}"#, "a\0b", "shop"),
+            (#"{"id":5,"app":"shop"}"#, nil, "shop"),
+            (#"{"id":"m-1","app":"shop","to":{"tokens":["#, "m-1", "shop"),
+            (#"{"id":"m-1","app":"shop" "#, "m-1", "shop"),
+            (#"{"id":"m-1"#, nil, nil),
+            (#"{"id":"\#(String(repeating: "ä", count: 100))"}"#, String(repeating: "ä", count: 64), nil),
+            ("[]", nil, nil), ("", nil, nil),
+        ] as [(String, String?, String?)])
+    func `a fault says of which message it is`(_ envelope: String, _ id: String?, _ app: String?) throws {
+        guard case .failure(let fault) = Examples.read(envelope) else {
+            Issue.record("it was taken")
+            return
+        }
+        #expect(fault.id == id)
+        #expect(fault.app?.name == app)
+    }
+
+    @Test func `one reader reads one after the other`() throws {
+        let reader = EnvelopeReader(apps: Examples.apps)
+        for number in 0..<100 {
+            let bad = Examples.read(Array("{\"id\":\"x\(number)\"".utf8), by: reader)
+            #expect(throws: EnvelopeFault.self) { try bad.get() }
+            let text = Examples.envelope().replacing("m-1", with: "m-\(number)")
+            #expect(try Examples.read(Array(text.utf8), by: reader).get().message.id.text == "m-\(number)")
+        }
+    }
+}

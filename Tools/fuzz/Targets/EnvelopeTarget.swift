@@ -1,0 +1,133 @@
+import PushModel
+
+@testable import PushWire
+
+extension FuzzTarget {
+    /// What producers hand in at intake, alone and in batches, held against the reader of payloads.
+    static let envelope = FuzzTarget(
+        name: "envelope",
+        seeds: {
+            let token = String(repeating: "0123456789abcdef", count: 4)
+            let options =
+                #""push_type":"voip","priority":5,"expires_at":1767225600,"not_before":1767200000,"collapse_id":"c","#
+                + #""on_unknown":"drop","again":true,"traceparent":"00-ab""#
+            let envelopes = [
+                #"{"id":"a","app":"shop","to":{"tokens":["\#(token)","AB","ab"]},\#(options),"payload":{"aps":{}}}"#,
+                #"{"id":"a\u0041\ud83d\ude00","app":"shop","to":{"users":["u","v"]},"alert":{"b":1,"a":2},"badge":3}"#,
+                #"{"id":"a","app":"shop","to":{"devices":["00112233445566778899aabbccddeeff"]},"custom":{"x":[{}]}}"#,
+                #"{"id":"a","app":"shop","to":{"tags":{"all":["a",{"any":["b"]},{"not":"d"}]}},"sound":"x"}"#,
+                #"{"id":"a","app":"shop","to":{"all":true},"payload":{"y":[1.5e-3,null,[[]]]}}"#,
+            ]
+            return envelopes.map { [0] + Array($0.utf8) } + [
+                [2] + Array(#"{"aps":{}}"#.utf8) + Array(envelopes[0].utf8),
+                [1] + Array(envelopes.joined(separator: "\n").utf8),
+                [3] + Array(#"{"since":7,"prefix":"delivery/shop/","limit":10}"#.utf8),
+            ]
+        },
+        run: { input in
+            let kind = input.byte() & 3
+            let frame = kind == 2 ? input.take(10) : nil
+            let bytes = input.rest()
+            switch kind {
+            case 1: EnvelopeCheck.batch(bytes)
+            case 3:
+                unsafe bytes.withUnsafeBytes { bytes in
+                    do throws(Rejection) {
+                        let request = unsafe try ReplayRequest.read(bytes)
+                        require((1...ReplayRequest.mostEvents).contains(request.limit), "a limit of \(request.limit)")
+                    } catch {
+                        require(!error.detail.isEmpty, "a rejection without words")
+                    }
+                }
+            default:
+                EnvelopeCheck.agreement(bytes)
+                EnvelopeCheck.check(EnvelopeCheck.read(bytes, frame), bytes, frame)
+            }
+        })
+}
+
+private enum EnvelopeCheck {
+    // libFuzzer calls from one thread.
+    nonisolated(unsafe) static let reader = EnvelopeReader(
+        apps: AppTable([AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)]))
+
+    static func read(_ bytes: [UInt8], _ frame: [UInt8]?) -> Result<PushRequest, EnvelopeFault> {
+        unsafe bytes.withUnsafeBytes { bytes in
+            unsafe (frame ?? []).withUnsafeBytes { payload in
+                do throws(EnvelopeFault) {
+                    return .success(
+                        unsafe try reader.read(bytes, payload: frame == nil ? nil : payload, now: 1_767_000_000))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+    }
+
+    /// Two readers that share nothing find the same values, or none.
+    static func agreement(_ bytes: [UInt8]) {
+        var index = JSONIndex()
+        unsafe bytes.withUnsafeBytes { bytes in
+            let text = unsafe index.padded(bytes)
+            let isJSON = unsafe index.read(text) == .json
+            do throws(JSONError) {
+                let document = unsafe try JSONDocument(Array(bytes))
+                require(isJSON, "one reader takes what the other refuses")
+                let json = unsafe index.found(in: text)!
+                require(json.count == document.nodes.count, "\(json.count) values, or \(document.nodes.count)")
+                for (place, node) in document.nodes.enumerated() {
+                    require(json.kind(place) == node.kind, "two kinds of one value")
+                    require(json.next(place) == Int(node.next), "another value behind it")
+                    require(
+                        unsafe json.raw(place).elementsEqual(document.bytes[Int(node.start)..<Int(node.end)]),
+                        "another place")
+                }
+            } catch {
+                require(!isJSON || error.code == .tooDeep, "taken as JSON: \(error)")
+            }
+        }
+    }
+
+    static func check(_ result: Result<PushRequest, EnvelopeFault>, _ bytes: [UInt8], _ frame: [UInt8]?) {
+        switch result {
+        case .success(let request):
+            guard let json = try? JSONDocument(bytes) else { fatalError("an envelope that is not JSON") }
+            func text(_ key: StaticString) -> String? { json.value(key, in: json.root).flatMap { json.string($0) } }
+            require(text("id") == request.message.id.text, "another id")
+            require(text("collapse_id") == request.message.collapseID?.text, "another collapse id")
+            require(JSONDocument.isObject(request.message.payload), "a payload that is no object")
+            if let frame { require(frame == request.message.payload, "another payload") }
+            require(request.audience.named != 0, "an audience of nobody")
+        case .failure(let fault):
+            require(!fault.rejection.detail.isEmpty, "a rejection without words")
+            require((fault.id?.utf8.count ?? 0) <= 128, "a long id")
+            var ack: [UInt8] = []
+            AckText.rejected(id: fault.id, fault.rejection, to: &ack)
+            require(JSONDocument.isObject(ack), "an ack that is not JSON")
+        }
+    }
+
+    /// A line is alone what it is in a batch.
+    static func batch(_ bytes: [UInt8]) {
+        var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Array($0) }
+        if lines.last?.isEmpty == true { lines.removeLast() }
+        var results: [Result<PushRequest, EnvelopeFault>] = []
+        unsafe bytes.withUnsafeBytes { bytes in
+            do throws(Rejection) {
+                unsafe try reader.readBatch(bytes, now: 1_767_000_000) { results.append($0) }
+            } catch {
+                require(lines.isEmpty, "a batch is refused: \(error)")
+            }
+        }
+        require(results.count == lines.count, "\(results.count) results of \(lines.count) lines")
+        for (line, result) in zip(lines, results) {
+            switch (result, read(line, nil)) {
+            case (.success(let one), .success(let other)):
+                require(one.audience == other.audience, "two audiences")
+                require(one.message.payload == other.message.payload, "two payloads")
+            case (.failure(let one), .failure(let other)): require(one == other, "two faults: \(one), \(other)")
+            default: fatalError("taken and refused")
+            }
+        }
+    }
+}
