@@ -1,0 +1,114 @@
+import PushLoop
+import PushModel
+import PushTransport
+import PushWire
+
+/// From what the ledger says to what producers hear.
+extension Intake {
+    /// The ledger has replied to a group.
+    func answered(_ group: RequestGroup, _ acceptances: [Acceptance]) {
+        precondition(
+            acceptances.count == group.requests.count,
+            "the ledger gave \(acceptances.count) answers to \(group.requests.count) requests")
+        let heldBefore = held.count
+        if group.isRetry { isRetrying = false }
+        var next = 0
+        unsafe group.identities.withUnsafeBytes { identities in
+            for entry in group.entries {
+                let identity = unsafe UnsafeRawBufferPointer(
+                    rebasing: identities[
+                        Int(entry.identityStart)..<Int(entry.identityStart) + Int(entry.identityLength)])
+                switch entry.answer {
+                case .one:
+                    write(acceptances[next], of: group.requests[next], to: &answer)
+                    next += 1
+                    unsafe say("ack/1", to: identity, entry.hasDelimiter)
+                case .batch(let number):
+                    let lines = group.batches[number]
+                    lines.write(to: &answer) { write(acceptances[next + $0], of: group.requests[next + $0], to: &$1) }
+                    next += lines.requestCount
+                    unsafe say("ack-batch/1", to: identity, entry.hasDelimiter)
+                case .none:
+                    settle(acceptances[next], of: group.requests[next])
+                    next += 1
+                }
+            }
+        }
+        unanswered -= group.requests.count - (held.count - heldBefore)
+        unansweredBytes -= group.byteCount
+        feelPressure()
+        endIfIdle()
+    }
+
+    private func write(_ acceptance: Acceptance, of request: PushRequest, to text: inout [UInt8]) {
+        let id = request.message.id
+        switch acceptance {
+        case .accepted(let seq):
+            tally.accepted += 1
+            AckText.accepted(id: id, seq: seq, to: &text)
+        case .duplicate(let seq):
+            tally.duplicate += 1
+            AckText.duplicate(id: id, seq: seq, to: &text)
+        case .conflict(let seq):
+            let rejection = Self.conflict(seq)
+            count(rejection)
+            AckText.rejected(id: id.text, rejection, to: &text)
+        case .failed:
+            tally.busy += 1
+            tally.failed += 1
+            AckText.busy(id: id.text, retryAfterMS: Self.retryAfterFault.inMilliseconds, to: &text)
+        }
+    }
+
+    /// The same where nobody waits for it.
+    private func settle(_ acceptance: Acceptance, of request: PushRequest) {
+        switch acceptance {
+        case .accepted: tally.accepted += 1
+        case .duplicate: tally.duplicate += 1
+        case .conflict(let seq):
+            tell(EnvelopeFault(id: request.message.id.text, rejection: Self.conflict(seq), app: request.message.app))
+        case .failed:
+            tally.failed += 1
+            held.append(request)
+        }
+    }
+
+    private static func conflict(_ seq: UInt64) -> Rejection {
+        Rejection(
+            .idConflict,
+            "message \(seq) has this id with another payload or other options; use a new id for a new message")
+    }
+
+    // MARK: Out
+
+    /// Sends what `answer` holds, and empties it.
+    func say(_ kind: StaticString, to identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool) {
+        defer { answer.removeAll(keepingCapacity: true) }
+        // The fast way: nobody is behind.
+        let isBehind = unsafe !waiting.isEmpty && waiting.holds([UInt8](identity))
+        if !isBehind {
+            switch unsafe transmit(kind, answer, to: identity, hasDelimiter) {
+            case .sent: return
+            case .wouldBlock: break
+            case .unreachable, .failed:
+                tally.droppedAcks += 1
+                return
+            }
+        }
+        let ack = WaitingAcks.Ack(kind: kind, hasDelimiter: hasDelimiter, text: answer)
+        if unsafe !waiting.add(ack, for: [UInt8](identity), now: loop.now) { tally.droppedAcks += 1 }
+        retryAcksLater()
+    }
+
+    func transmit(
+        _ kind: StaticString, _ text: [UInt8], to identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool
+    ) -> ZMQSendResult {
+        guard let router else { return .unreachable }
+        return router.send { outbox in
+            unsafe outbox.add(identity)
+            if hasDelimiter { outbox.addEmpty() }
+            outbox.add(kind)
+            outbox.add(text)
+        }
+    }
+}

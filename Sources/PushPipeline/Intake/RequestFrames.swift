@@ -1,0 +1,91 @@
+import Glibc
+import PushModel
+import PushTransport
+
+/// What the frames of a message say that it is: `["push/1", envelope, payload?]` or `["push-batch/1", lines]`, with or
+/// without an empty delimiter before.
+///
+/// - Important: The bytes are the message's, and stay where they are for as long as it is lent.
+@safe
+struct RequestFrames {
+    @safe
+    enum Kind {
+        case single(envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?)
+        case batch(lines: UnsafeRawBufferPointer)
+        /// With what may be the envelope, for its id.
+        case bad(Rejection, envelope: UnsafeRawBufferPointer?)
+    }
+
+    static let expected = "expected are [\"push/1\", envelope, payload?] or [\"push-batch/1\", lines]"
+
+    let kind: Kind
+    /// Where an answer goes; empty where there is none.
+    let identity: UnsafeRawBufferPointer
+    let hasDelimiter: Bool
+    /// What its key is called, where keys are asked for.
+    let sender: String?
+
+    /// - Parameter total: the frames that it had, which may be more than are at hand.
+    init(_ message: borrowing ZMQMessage, total: Int, at door: Intake.Door) {
+        var place = 0
+        switch door {
+        case .router:
+            unsafe identity = message.lent(0)
+            place = 1
+        case .pull: unsafe identity = UnsafeRawBufferPointer(start: nil, count: 0)
+        }
+        sender = door.isSecured ? message.userID ?? "" : nil
+        hasDelimiter = place < message.count && message.byteCount(ofFrame: place) == 0
+        if hasDelimiter { place += 1 }
+        kind = Self.kind(of: message, from: place, count: total - place)
+    }
+
+    private static func kind(of message: borrowing ZMQMessage, from place: Int, count: Int) -> Kind {
+        guard place < message.count else {
+            return unsafe .bad(Rejection(.badFrame, "there is no frame; \(expected)"), envelope: nil)
+        }
+        let word = unsafe message.lent(place)
+        let next = unsafe place + 1 < message.count ? message.lent(place + 1) : nil
+        if unsafe matches(word, "push/1") {
+            if count == 2, let next = unsafe next { return unsafe .single(envelope: next, payload: nil) }
+            if count == 3, let next = unsafe next {
+                return unsafe .single(envelope: next, payload: message.lent(place + 2))
+            }
+            return unsafe .bad(Rejection(.badFrame, "push/1 in \(count) frames; \(expected)"), envelope: next)
+        }
+        if unsafe matches(word, "push-batch/1") {
+            if count == 2, let next = unsafe next { return unsafe .batch(lines: next) }
+            return unsafe .bad(Rejection(.badFrame, "push-batch/1 in \(count) frames; \(expected)"), envelope: nil)
+        }
+        return unsafe .bad(Rejection(.badFrame, problem(of: word)), envelope: next)
+    }
+
+    private static func matches(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
+        guard bytes.count == word.utf8CodeUnitCount, let base = bytes.baseAddress else { return false }
+        return unsafe memcmp(base, word.utf8Start, bytes.count) == 0
+    }
+
+    /// Says the word only where it looks like one of ours: it may as well be a payload in the wrong place.
+    private static func problem(of word: UnsafeRawBufferPointer) -> String {
+        let isWord = unsafe word.count <= 24 && word.allSatisfy(isWordByte) && word.contains(UInt8(ascii: "/"))
+        guard isWord else { return "the first frame names no kind of request; \(expected)" }
+        let text = unsafe String(decoding: word, as: UTF8.self)
+        return "\(text) is not known here; known are push/1 and push-batch/1"
+    }
+
+    private static func isWordByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"),
+            UInt8(ascii: "/"), UInt8(ascii: "."):
+            true
+        default: false
+        }
+    }
+}
+
+extension ZMQMessage {
+    /// The bytes of a frame, which stay where they are for as long as the message is lent.
+    borrowing func lent(_ index: Int) -> UnsafeRawBufferPointer {
+        unsafe withBytes(ofFrame: index) { unsafe $0 }
+    }
+}

@@ -1,0 +1,111 @@
+import PushLoop
+import PushModel
+
+/// A ledger in memory that a test tells when to reply, and what. It remembers ids as the real one does.
+final class IntakeLedger: Ledger {
+    private struct State {
+        var holds = false
+        var failsWith: String?
+        var seq: UInt64 = 0
+        var known: [String: (seq: UInt64, payload: [UInt8])] = [:]
+        var groups: [[PushRequest]] = []
+        var pending: [(group: [PushRequest], reply: @Sendable ([Acceptance]) -> Void)] = []
+        var notes: [EventDraft] = []
+        var waiters: [(isMet: @Sendable (Facts) -> Bool, resume: CheckedContinuation<Void, Never>)] = []
+
+        var facts: Facts {
+            Facts(groups: groups.map(\.count), ids: groups.flatMap { $0.map(\.message.id.text) }, notes: notes.count)
+        }
+    }
+
+    struct Facts: Sendable {
+        /// Their sizes.
+        let groups: [Int]
+        let ids: [String]
+        let notes: Int
+    }
+
+    private let state = Locked(State())
+
+    var facts: Facts { state.withLock { $0.facts } }
+    var requests: [PushRequest] { state.withLock { $0.groups.flatMap { $0 } } }
+    var notes: [EventDraft] { state.withLock { $0.notes } }
+
+    /// Keeps its replies back until `release`.
+    func hold() { state.withLock { $0.holds = true } }
+
+    func fail(_ text: String?) { state.withLock { $0.failsWith = text } }
+
+    func release() {
+        let pending = state.withLock { state in
+            state.holds = false
+            defer { state.pending = [] }
+            return state.pending
+        }
+        for (group, reply) in pending { reply(decide(group)) }
+    }
+
+    func wait(until isMet: @escaping @Sendable (Facts) -> Bool) async {
+        await withCheckedContinuation { continuation in
+            let isOver = state.withLock { state in
+                if isMet(state.facts) { return true }
+                state.waiters.append((isMet, continuation))
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
+    }
+
+    private func changed(_ change: (inout State) -> Void) {
+        let met = state.withLock { state in
+            change(&state)
+            guard !state.waiters.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            let facts = state.facts
+            defer { state.waiters.removeAll { $0.isMet(facts) } }
+            return state.waiters.filter { $0.isMet(facts) }.map(\.resume)
+        }
+        for waiter in met { waiter.resume() }
+    }
+
+    private func decide(_ group: [PushRequest]) -> [Acceptance] {
+        state.withLock { state in
+            if let text = state.failsWith { return group.map { _ in .failed(text) } }
+            return group.map { request in
+                let message = request.message
+                let key = "\(message.app)/\(message.id)"
+                if let known = state.known[key] {
+                    return known.payload == message.payload ? .duplicate(seq: known.seq) : .conflict(seq: known.seq)
+                }
+                state.seq += 1
+                state.known[key] = (state.seq, message.payload)
+                return .accepted(seq: state.seq)
+            }
+        }
+    }
+
+    // MARK: Ledger
+
+    func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
+        changed { state in
+            state.groups.append(group)
+            if state.holds { state.pending.append((group, reply)) }
+        }
+        if !state.withLock({ $0.holds }) { reply(decide(group)) }
+    }
+
+    func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
+        changed { $0.notes += events }
+        done?(1)
+    }
+
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) { preconditionFailure("not intake's") }
+    func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        preconditionFailure("not intake's")
+    }
+    func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
+        preconditionFailure("not intake's")
+    }
+    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+        preconditionFailure("not intake's")
+    }
+}

@@ -1,0 +1,151 @@
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import PushPipeline
+
+/// Where there is no room: who is told to come again, and who is held back.
+@Suite(.timeLimit(.minutes(10))) struct IntakePressureTests {
+    private typealias Scene = IntakeScene
+
+    enum Mark: CaseIterable {
+        case unanswered, bytes, backlog, fault
+    }
+
+    @Test(arguments: Mark.allCases)
+    func `over each mark it is busy, with the id of what is not taken`(_ mark: Mark) async throws {
+        try await Scene.run { settings in
+            switch mark {
+            case .unanswered: settings.limits.unanswered = 2
+            case .bytes: settings.limits.unansweredBytes = 2 * Scene.envelope("a").utf8.count
+            case .backlog: settings.limits.backlog = 10
+            case .fault: break
+            }
+        } _: { scene in
+            scene.ledger.hold()
+            let producer = try await scene.peer()
+            let taken = mark == .fault ? [] : ["a", "b"]
+            if mark == .backlog { scene.backlog.withLock { $0 = 8 } }
+            if mark == .fault {
+                scene.intake.setBlocked(LedgerFault("no space left on device"))
+            }
+            for id in taken { await producer.send("push/1", Scene.envelope(id)) }
+            await scene.ledger.wait { $0.ids == taken }
+            await scene.settle()
+            let wait: Int64 = mark == .fault ? 1000 : 250
+            await producer.send("push/1", Scene.envelope("c"))
+            #expect(try await producer.status() == IntakeStatus(id: "c", status: "busy", retry: wait))
+            // Wherever in the envelope it is, and though the rest is not looked at.
+            await producer.send("push/1", #"{ "to" : {"tokens":["\"id\":"]}, "id" : "d\u002d4" , oops"#)
+            #expect(try await producer.status() == IntakeStatus(id: "d-4", status: "busy", retry: wait))
+            await producer.send("push/1", "no envelope")
+            #expect(try await producer.status() == IntakeStatus(status: "busy", retry: wait))
+            await producer.send("push-batch/1", "\(Scene.envelope("e"))\noops\n\(Scene.envelope("f"))\n")
+            let lines = try await producer.statuses()
+            #expect(lines.map(\.id) == ["e", nil, "f"] && lines.allSatisfy { $0.status == "busy" && $0.retry == wait })
+            // It is refused for what it is, not for want of room.
+            await producer.send("push/2", Scene.envelope("g"))
+            #expect(try await producer.status().reason == "bad_frame")
+            #expect(await scene.intake.counts.busy == 6)
+
+            scene.ledger.release()
+            scene.backlog.withLock { $0 = 0 }
+            scene.intake.setBlocked(nil)
+            await scene.settle()
+            for id in taken { #expect(try await producer.status().id == id) }
+            await producer.send("push/1", Scene.envelope("c"))
+            #expect(try await producer.status().status == "accepted")
+            #expect(scene.ledger.facts.ids == taken + ["c"])
+        }
+    }
+
+    @Test func `a batch is taken as far as there is room`() async throws {
+        try await Scene.run {
+            $0.limits.unanswered = 3
+        } _: { scene in
+            let producer = try await scene.peer()
+            let ids = (0..<5).map { "line-\($0)" }
+            await producer.send("push-batch/1", ids.map { Scene.envelope($0) }.joined(separator: "\n"))
+            let statuses = try await producer.statuses()
+            #expect(statuses.map(\.id) == ids)
+            #expect(statuses.map(\.status) == ["accepted", "accepted", "accepted", "busy", "busy"])
+            #expect(scene.ledger.facts.ids == Array(ids.prefix(3)))
+        }
+    }
+
+    @Test func `an envelope larger than the bytes that may wait is taken when nothing waits`() async throws {
+        try await Scene.run {
+            $0.limits.unansweredBytes = 10
+        } _: { scene in
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("large"))
+            #expect(try await producer.status().status == "accepted")
+        }
+    }
+
+    @Test func `a producer that does not read its answers is given up, and others are served`() async throws {
+        var waiting = WaitingAcks.Limits()
+        waiting.acks = 400
+        try await Scene.run(waiting: waiting) { scene in
+            let deaf = try await scene.peer { $0.receiveHighWaterMark = 1 }
+            await deaf.stopReading()
+            // Whatever the queues between take, in the end the answers stay here.
+            let detail = String(repeating: "x", count: 20)
+            var sent = 0
+            while await scene.intake.counts.droppedAcks == 0 {
+                await deaf.sendAll((0..<1000).map { _ in ["push/1", "[\"\(detail)\"]"] })
+                sent += 1000
+                try #require(sent < 3_000_000, "all of it went somewhere")
+            }
+            let counts = await scene.intake.counts
+            #expect(counts.waitingAcks <= 100, "a quarter of the whole is its share")
+            let other = try await scene.peer()
+            await other.send("push/1", Scene.envelope("a"))
+            #expect(try await other.status().status == "accepted")
+            // What waits comes when it reads, in its order; what was dropped it asks for again.
+            await deaf.goOnReading()
+            _ = await scene.until { $0.waitingAcks == 0 }
+            await deaf.send("push/1", Scene.envelope("b"))
+            while try await deaf.status().id != "b" {}
+        }
+    }
+
+    @Test func `answers for a producer that has gone are dropped`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.hold()
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a"] }
+            await producer.close()
+            // Its end is known to intake when another's message comes after it, or a little later: both are right.
+            let other = try await scene.peer()
+            await other.send("push/1", Scene.envelope("b"))
+            await scene.ledger.wait { $0.ids == ["a", "b"] }
+            scene.ledger.release()
+            #expect(try await other.status().id == "b")
+            #expect(await scene.until { $0.unanswered == 0 }.accepted == 2)
+            // It asks again, as the protocol has it.
+            let again = try await scene.peer()
+            await again.send("push/1", Scene.envelope("a"))
+            #expect(try await again.status() == IntakeStatus(id: "a", status: "duplicate", seq: 1))
+        }
+    }
+
+    @Test func `a producer that starts anew under its routing id gets the answers`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.hold()
+            let first = try await scene.peer { $0.routingID = Array("orders-1".utf8) }
+            await first.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a"] }
+            // It does not say good-bye: the old connection stands while the new one comes.
+            let second = try await scene.peer { $0.routingID = Array("orders-1".utf8) }
+            await second.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a", "a"] }
+            scene.ledger.release()
+            #expect(try await second.statuses() == [IntakeStatus(id: "a", status: "accepted", seq: 1)])
+            #expect(try await second.statuses() == [IntakeStatus(id: "a", status: "duplicate", seq: 1)])
+        }
+    }
+}

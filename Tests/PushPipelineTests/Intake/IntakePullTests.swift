@@ -1,0 +1,140 @@
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import PushPipeline
+
+/// Requests that nobody waits for.
+@Suite(.timeLimit(.minutes(10))) struct IntakePullTests {
+    private typealias Scene = IntakeScene
+
+    @Test func `the same frames, and no answers`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer(.push)
+            await producer.send("push/1", Scene.envelope("a"))
+            await producer.send(
+                "", "push/1", #"{"id":"b","app":"shop","to":{"tokens":["\#(Scene.token)"]}}"#,
+                "{\"aps\":{\"alert\":\"x\"}}")
+            await producer.send("push-batch/1", "\(Scene.envelope("c"))\noops\n\(Scene.envelope("d"))")
+            await scene.ledger.wait { $0.ids == ["a", "b", "c", "d"] && $0.notes == 1 }
+            let counts = await scene.until { $0.unanswered == 0 }
+            #expect(counts.accepted == 4 && counts.rejected == [.badJSON: 1] && counts.unansweredBytes == 0)
+        }
+    }
+
+    @Test func `what is not taken becomes an event`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer(.push)
+            await producer.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a"] }
+            await producer.send("push/1", Scene.envelope("a", alert: "other"))
+            await producer.send("push/1", "oops")
+            await producer.send("push/1", Scene.envelope("b", app: "nowhere"))
+            await producer.send("push/1", #"{"id":"c","app":"shop","to":{"tokens":["nothex"]},"alert":"x"}"#)
+            await producer.send("push/7", Scene.envelope("d"))
+            await producer.send("just a text")
+            await scene.ledger.wait { $0.notes == 6 }
+            let notes = scene.ledger.notes.sorted {
+                ($0.messageID?.text ?? "", $0.reason!) < ($1.messageID?.text ?? "", $1.reason!)
+            }
+            #expect(
+                notes.map(\.reason) == [
+                    "bad_frame", "bad_json", "id_conflict", "unknown_app", "bad_token", "bad_frame",
+                ])
+            #expect(notes.map(\.messageID?.text) == [nil, nil, "a", "b", "c", "d"])
+            #expect(notes.map(\.app) == [nil, nil, Scene.shop, nil, Scene.shop, nil])
+            #expect(notes.allSatisfy { $0.kind == .messageRejected && $0.details.map(\.name) == ["detail"] })
+        }
+    }
+
+    @Test func `over the mark it is not read, and nothing is lost`() async throws {
+        try await Scene.run {
+            $0.limits.unanswered = 100
+        } _: { scene in
+            scene.ledger.hold()
+            let producer = try await scene.peer(.push)
+            let ids = (0..<5000).map { "message-\($0)" }
+            async let sending: Void = producer.sendAll(ids.map { ["push/1", Scene.envelope($0)] })
+            let counts = await scene.until { $0.isPullPaused }
+            #expect(counts.unanswered == 100 && counts.messages == 100)
+            // A ROUTER has an answer for the same.
+            let other = try await scene.peer()
+            await other.send("push/1", Scene.envelope("x"))
+            #expect(try await other.status().status == "busy")
+            #expect(await scene.intake.counts.unanswered == 100)
+            scene.ledger.release()
+            await sending
+            await scene.ledger.wait { $0.ids.count == ids.count }
+            #expect(scene.ledger.facts.ids == ids)
+            let after = await scene.until { $0.unanswered == 0 && !$0.isPullPaused }
+            #expect(after.accepted == 5000 && after.rejections == 0)
+        }
+    }
+
+    @Test func `while the backlog is over its mark, and while the ledger cannot write`() async throws {
+        try await Scene.run { settings in
+            settings.limits.backlog = 10
+            settings.limits.retryAfter = .milliseconds(1)
+        } _: { scene in
+            let producer = try await scene.peer(.push)
+            scene.backlog.withLock { $0 = 10 }
+            await producer.send("push/1", Scene.envelope("a"))
+            // The one that shows that there is no room is taken, and no more.
+            await scene.ledger.wait { $0.ids == ["a"] }
+            #expect(await scene.until { $0.isPullPaused }.messages == 1)
+            await producer.send("push/1", Scene.envelope("b"))
+            scene.backlog.withLock { $0 = 0 }
+            await scene.ledger.wait { $0.ids == ["a", "b"] }
+            scene.intake.setBlocked(LedgerFault("no space left on device"))
+            #expect(await scene.intake.counts.isPullPaused)
+            await producer.send("push/1", Scene.envelope("c"))
+            scene.intake.setBlocked(nil)
+            await scene.ledger.wait { $0.ids == ["a", "b", "c"] }
+        }
+    }
+
+    @Test func `what the ledger could not write is handed in again`() async throws {
+        try await Scene.run(clock: .manual()) { scene in
+            scene.ledger.fail("no space left on device")
+            let producer = try await scene.peer(.push)
+            await producer.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a"] }
+            let counts = await scene.until { $0.failed == 1 }
+            #expect(counts.unanswered == 1 && counts.isPullPaused)
+            await producer.send("push/1", Scene.envelope("b"))
+            await scene.loop.advance(by: .seconds(1))
+            await scene.ledger.wait { $0.ids == ["a", "a"] }
+            scene.ledger.fail(nil)
+            _ = await scene.until { $0.failed == 2 }
+            await scene.loop.advance(by: .seconds(1))
+            await scene.ledger.wait { $0.ids == ["a", "a", "a"] }
+            _ = await scene.until { $0.accepted == 1 && $0.unanswered == 0 }
+            await scene.loop.advance(by: .seconds(1))
+            await scene.ledger.wait { $0.ids == ["a", "a", "a", "b"] }
+        }
+    }
+
+    @Test func `a flood of garbage is counted, and a hundred events tell of it`() async throws {
+        try await Scene.run(clock: .manual()) { scene in
+            let producer = try await scene.peer(.push)
+            let flood = 50_000
+            await producer.sendAll((0..<flood).map { ["push/1", "garbage \($0)"] })
+            let counts = await scene.until { $0.messages == UInt64(flood) }
+            #expect(counts.rejected == [.badJSON: UInt64(flood)])
+            #expect(scene.ledger.facts.notes == 100)
+            #expect(counts.skippedEvents == UInt64(flood - 100))
+            #expect(counts.unanswered == 0 && counts.unansweredBytes == 0 && counts.waitingAcks == 0)
+            #expect(scene.ledger.facts.groups.isEmpty)
+            await scene.loop.advance(by: .seconds(1))
+            await producer.send("push/1", "one more")
+            await scene.ledger.wait { $0.notes == 101 }
+            let last = try #require(scene.ledger.notes.last)
+            #expect(last.details.last == .init("skipped", .number(Int64(flood - 100))))
+            // And it is as willing as before.
+            await producer.send("push/1", Scene.envelope("a"))
+            await scene.ledger.wait { $0.ids == ["a"] }
+        }
+    }
+}

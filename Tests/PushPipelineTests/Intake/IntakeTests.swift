@@ -1,0 +1,191 @@
+import PushLoop
+import PushModel
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import PushPipeline
+
+/// Requests in, answers out, over real sockets.
+@Suite(.timeLimit(.minutes(10))) struct IntakeTests {
+    private typealias Scene = IntakeScene
+
+    @Test func `nothing is acknowledged before the ledger replies`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.hold()
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("one"))
+            await scene.ledger.wait { $0.ids == ["one"] }
+            #expect(await scene.intake.counts.unanswered == 1)
+            // What needs no ledger is answered at once, so it comes first.
+            await producer.send("push/1", "oops")
+            #expect(try await producer.status().reason == "bad_json")
+            scene.ledger.release()
+            #expect(try await producer.status() == IntakeStatus(id: "one", status: "accepted", seq: 1))
+            let counts = await scene.intake.counts
+            #expect(counts.accepted == 1 && counts.unanswered == 0 && counts.unansweredBytes == 0)
+            #expect(counts.rejected == [.badJSON: 1] && counts.messages == 2 && counts.groups == 1)
+        }
+    }
+
+    @Test func `what a tick brings is one group, and answers keep the order`() async throws {
+        try await Scene.run { scene in
+            let ids = (0..<500).map { "message-\($0)" }
+            // On intake's own loop: all of them are out before it looks.
+            let producer = try await scene.peer(on: scene.loop)
+            await producer.sendAll(ids.map { ["push/1", Scene.envelope($0)] })
+            for (number, id) in ids.enumerated() {
+                let status = try await producer.status()
+                #expect(status == IntakeStatus(id: id, status: "accepted", seq: Int64(number + 1)))
+            }
+            let facts = scene.ledger.facts
+            #expect(facts.ids == ids)
+            #expect(facts.groups.count < 250, "\(facts.groups)")
+            #expect(await scene.intake.counts.groups == UInt64(facts.groups.count))
+        }
+    }
+
+    @Test func `with and without a delimiter, with a payload of its own`() async throws {
+        try await Scene.run { scene in
+            let plain = try await scene.peer()
+            await plain.send("push/1", Scene.envelope("a"))
+            #expect(await plain.receive().first == "ack/1")
+            await plain.send("", "push/1", Scene.envelope("b"))
+            let framed = await plain.receive()
+            #expect(framed.prefix(2) == ["", "ack/1"] && framed.count == 3)
+            let request = try await scene.peer(.req)
+            for id in ["c", "d"] {
+                await request.send("push/1", Scene.envelope(id))
+                #expect(try await request.status().id == id)
+            }
+            let payload = #"{"aps":{"alert":"as it is"},  "x":1}"#
+            await plain.send(
+                "push/1", #"{"id":"e","app":"shop","to":{"tokens":["\#(Scene.token)"]}}"#, payload)
+            #expect(try await plain.status() == IntakeStatus(id: "e", status: "accepted", seq: 5))
+            let last = try #require(scene.ledger.requests.last)
+            #expect(last.message.payload == Array(payload.utf8))
+            await plain.send("", "push-batch/1", Scene.envelope("f"))
+            #expect(await plain.receive().prefix(2) == ["", "ack-batch/1"])
+        }
+    }
+
+    private static let badFrames: [(frames: [String], id: String?, words: String)] = [
+        (["push/2", Self.known], "known", "push/2 is not known here; known are push/1 and push-batch/1"),
+        (["push"], nil, "names no kind of request; expected are [\"push/1\", envelope, payload?]"),
+        ([Self.known], nil, "names no kind of request"),
+        (["push/1"], nil, "push/1 in 1 frames"),
+        (["push/1", Self.known, "{}", "x"], "known", "push/1 in 4 frames"),
+        (["push-batch/1"], nil, "push-batch/1 in 1 frames"),
+        (["push-batch/1", Self.known, "{}"], nil, "push-batch/1 in 3 frames"),
+        ([""], nil, "there is no frame"),
+        (["", "push/1"], nil, "push/1 in 1 frames"),
+        (["", "", "push/1", Self.known], nil, "names no kind of request"),
+        (["push/1", Self.known] + Array(repeating: "x", count: 28), "known", "push/1 in 30 frames"),
+    ]
+    private static let known = Scene.envelope("known")
+
+    @Test func `other frames are refused with what was expected`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            for (frames, id, words) in Self.badFrames {
+                await producer.send(frames.map { Array($0.utf8) })
+                let status = try await producer.status()
+                #expect(status.status == "rejected" && status.reason == "bad_frame", "\(frames)")
+                #expect(status.id == id, "\(frames)")
+                #expect(status.detail?.contains(words) == true, "\(frames): \(status.detail ?? "")")
+            }
+            let counts = await scene.intake.counts
+            #expect(counts.rejected == [.badFrame: UInt64(Self.badFrames.count)])
+            #expect(scene.ledger.facts.groups.isEmpty)
+        }
+    }
+
+    @Test func `what a payload says in the wrong place is not repeated`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            await producer.send("secret token 4711", "x")
+            #expect(try await producer.status().detail?.contains("4711") == false)
+        }
+    }
+
+    @Test func `the lines of a batch are answered in order, each with its own status`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("known"))
+            _ = try await producer.status()
+            let lines = [
+                Scene.envelope("first"), "oops", Scene.envelope("known"), Scene.envelope("known", alert: "other"),
+                Scene.envelope("x", app: "nowhere"), Scene.envelope("last"),
+            ]
+            await producer.send("push-batch/1", lines.joined(separator: "\n"))
+            let statuses = try await producer.statuses()
+            #expect(
+                statuses.map(\.status) == ["accepted", "rejected", "duplicate", "rejected", "rejected", "accepted"])
+            #expect(statuses.map(\.id) == ["first", nil, "known", "known", "x", "last"])
+            #expect(statuses.map(\.reason) == [nil, "bad_json", nil, "id_conflict", "unknown_app", nil])
+            #expect(statuses.map(\.seq) == [2, nil, 1, nil, nil, 3])
+            #expect(statuses[3].detail?.contains("message 1 has this id") == true)
+            #expect(scene.ledger.facts.groups == [1, 4])
+            // One in which the ledger has no part.
+            await producer.send("push-batch/1", "oops\nagain")
+            #expect(try await producer.statuses().map(\.reason) == ["bad_json", "bad_json"])
+            #expect(await scene.intake.counts.unansweredBytes == 0)
+        }
+    }
+
+    @Test func `a batch of ten thousand lines, and one of more`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            let ids = (0..<10_000).map { "line-\($0)" }
+            await producer.send("push-batch/1", ids.map { Scene.envelope($0) }.joined(separator: "\n"))
+            let statuses = try await producer.statuses()
+            #expect(statuses.map(\.id) == ids && statuses.allSatisfy { $0.status == "accepted" })
+            #expect(scene.ledger.facts.groups == [10_000])
+            await producer.send("push-batch/1", (ids + ["more"]).map { Scene.envelope($0) }.joined(separator: "\n"))
+            let refused = try await producer.statuses()
+            #expect(refused.allSatisfy { $0.reason == "too_many" }, "\(refused.first.debugDescription)")
+            #expect(scene.ledger.facts.groups == [10_000])
+        }
+    }
+
+    @Test func `a million tokens in one envelope are too many`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            let tokens = repeatElement("\"\(Scene.token)\"", count: 1_000_000).joined(separator: ",")
+            await producer.send("push/1", #"{"id":"all","app":"shop","to":{"tokens":[\#(tokens)]},"alert":"x"}"#)
+            let status = try await producer.status()
+            #expect(status.id == "all" && status.reason == "too_many", "\(status)")
+            await producer.send("push/1", Scene.envelope("one"))
+            #expect(try await producer.status().status == "accepted")
+        }
+    }
+
+    @Test func `the words of each status`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("a"))
+            #expect(await producer.receive()[1] == #"{"id":"a","status":"accepted","seq":1}"#)
+            await producer.send("push/1", Scene.envelope("a"))
+            #expect(await producer.receive()[1] == #"{"id":"a","status":"duplicate","seq":1}"#)
+            scene.ledger.fail("no space left on device")
+            await producer.send("push/1", Scene.envelope("b"))
+            #expect(await producer.receive()[1] == #"{"id":"b","status":"busy","retry_after_ms":1000}"#)
+            #expect(await scene.intake.counts.failed == 1)
+        }
+    }
+
+    @Test func `other apps from the next message on`() async throws {
+        try await Scene.run { scene in
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("a", app: "late"))
+            #expect(try await producer.status().reason == "unknown_app")
+            scene.intake.update(
+                apps: .init([.init(id: AppID("late")!, topic: "com.example.late", usesToken: true)]), rights: Rights())
+            await scene.settle()
+            await producer.send("push/1", Scene.envelope("a", app: "late"))
+            #expect(try await producer.status().status == "accepted")
+            await producer.send("push/1", Scene.envelope("b"))
+            #expect(try await producer.status().reason == "unknown_app")
+        }
+    }
+}
