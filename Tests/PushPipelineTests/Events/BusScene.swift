@@ -1,0 +1,243 @@
+import Foundation
+import PushLoop
+import PushModel
+import PushPipeline
+import PushTransport
+import PushWire
+import TestSupport
+
+/// The log as the ledger keeps it, in memory. What was not synced is not in it.
+final class MemoryLog: EventLog {
+    private struct State {
+        var segments: [LogSegment] = []
+        var reads = 0
+        var holds = false
+        var held: [CheckedContinuation<Void, Never>] = []
+        var failure: LedgerFault?
+    }
+
+    private let state = Locked(State())
+
+    var reads: Int { state.withLock { $0.reads } }
+
+    func append(_ segment: LogSegment) { state.withLock { $0.segments.append(segment) } }
+    func fail(_ fault: LedgerFault?) { state.withLock { $0.failure = fault } }
+
+    /// Forgets the oldest.
+    func drop(_ count: Int) { state.withLock { $0.segments.removeFirst(count) } }
+
+    func replace(_ index: Int, _ segment: LogSegment) { state.withLock { $0.segments[index] = segment } }
+
+    /// Reads wait until they are let go.
+    func hold() { state.withLock { $0.holds = true } }
+
+    func letGo() {
+        let held = state.withLock { state in
+            state.holds = false
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+
+    func read(since: UInt64, limit: Int) async throws -> LogPage {
+        await withCheckedContinuation { continuation in
+            let waits = state.withLock { state in
+                state.reads += 1
+                if state.holds { state.held.append(continuation) }
+                return state.holds
+            }
+            if !waits { continuation.resume() }
+        }
+        return try state.withLock { state in
+            if let failure = state.failure { throw failure }
+            var page: [LogSegment] = []
+            var events = 0
+            for segment in state.segments where segment.last > since && events < limit {
+                page.append(segment)
+                events += segment.count
+            }
+            return LogPage(
+                segments: page, oldest: state.segments.first?.first ?? 0, newest: state.segments.last?.last ?? 0)
+        }
+    }
+
+    func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
+}
+
+/// A message that a subscriber or requester got.
+struct Got: Sendable, Equatable {
+    var frames: [[UInt8]]
+    var topic: String { String(decoding: frames[0], as: UTF8.self) }
+    var texts: [String] { frames.map { String(decoding: $0, as: UTF8.self) } }
+}
+
+/// A socket that records what it gets, on the peers' loop.
+final class BusPeer: Sendable {
+    let got = EventRecorder<Got>()
+    private let socket: LoopBound<ZMQSocket>
+    let loop: EventLoop
+
+    init(
+        _ kind: ZMQSocket.Kind, _ scene: BusScene, reads: Bool = true, security: ZMQSecurity = .none,
+        change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
+    ) async throws {
+        let loop = scene.peers
+        let context = scene.context
+        let got = got
+        self.loop = loop
+        socket = try await loop.run {
+            var options = ZMQSocketOptions()
+            options.linger = .zero
+            options.handshakeTimeout = .seconds(300)
+            options.heartbeatTimeout = .seconds(300)
+            options.security = security
+            change(&options)
+            let socket = try ZMQSocket(kind, in: context, on: loop, options: options)
+            if reads {
+                socket.onMessage = { message in
+                    got.record(Got(frames: (0..<message.count).map { message.copied($0) }))
+                }
+            }
+            return LoopBound(socket, on: loop)
+        }
+    }
+
+    func connect(_ endpoint: String, _ prefixes: String...) async throws {
+        try await socket.with { socket throws in
+            for prefix in prefixes { try socket.subscribe(prefix) }
+            try socket.connect(endpoint)
+        }
+    }
+
+    func with(_ body: @escaping @Sendable (ZMQSocket) throws -> Void) async throws {
+        try await socket.with { socket throws in try body(socket) }
+    }
+
+    func ask(_ frames: String...) async throws {
+        try await with { socket in
+            _ = socket.send { outbox in for frame in frames { outbox.add(Array(frame.utf8)) } }
+        }
+    }
+
+    func readFromNow() async throws {
+        let got = got
+        try await with { socket in
+            socket.onMessage = { message in
+                got.record(Got(frames: (0..<message.count).map { message.copied($0) }))
+            }
+        }
+    }
+
+    func close() async { try? await with { $0.close() } }
+}
+
+/// A bus on a loop, its log, and the loop of its peers.
+final class BusScene: Sendable {
+    let context: ZMQContext
+    let loop: EventLoop
+    let peers = EventLoop(name: "peers")
+    let log = MemoryLog()
+    let bus: EventBus
+    private let places = Locked<EventBusEndpoints?>(nil)
+    private let all = Locked<[BusPeer]>([])
+
+    var endpoints: EventBusEndpoints { places.withLock { $0! } }
+
+    private init(
+        clock: LoopClock, last: UInt64, heads: [LogWriter.Head], change: (inout EventBusSettings, ZMQContext) throws -> Void
+    ) throws {
+        context = try ZMQContext()
+        loop = EventLoop(name: "bus", clock: clock)
+        var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
+        try change(&settings, context)
+        bus = EventBus(on: loop, in: context, log: log, settings: settings, last: last, heads: heads)
+    }
+
+    static func run(
+        clock: LoopClock = .monotonic, last: UInt64 = 0, heads: [LogWriter.Head] = [],
+        change: (inout EventBusSettings, ZMQContext) throws -> Void = { _, _ in },
+        _ body: (BusScene) async throws -> Void
+    ) async throws {
+        let scene = try BusScene(clock: clock, last: last, heads: heads, change: change)
+        do {
+            let endpoints = try await scene.bus.open()
+            scene.places.withLock { $0 = endpoints }
+            try await body(scene)
+        } catch {
+            await scene.end()
+            throw error
+        }
+        await scene.end()
+    }
+
+    private func end() async {
+        log.letGo()
+        for peer in all.withLock({ $0 }) { await peer.close() }
+        await bus.stop()
+        await context.terminate()
+        await loop.shutDown()
+        await peers.shutDown()
+    }
+
+    func subscriber(
+        _ prefixes: String..., reads: Bool = true, change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
+    ) async throws -> BusPeer {
+        let peer = try await BusPeer(.sub, self, reads: reads, change: change)
+        all.withLock { $0.append(peer) }
+        let endpoint = endpoints.publish
+        try await peer.with { socket in
+            for prefix in prefixes { try socket.subscribe(prefix) }
+            try socket.connect(endpoint)
+        }
+        return peer
+    }
+
+    func requester(security: ZMQSecurity = .none, reads: Bool = true, change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }) async throws -> BusPeer {
+        let peer = try await BusPeer(.dealer, self, reads: reads, security: security, change: change)
+        all.withLock { $0.append(peer) }
+        try await peer.connect(endpoints.replay)
+        return peer
+    }
+
+    /// Until the bus knows of these prefixes, and of no others.
+    func until(_ prefixes: [String]) async {
+        while await bus.status.prefixes != prefixes.sorted() { await Task.yield() }
+    }
+
+    func until(_ isMet: (EventBusStatus) -> Bool) async {
+        while !isMet(await bus.status) { await Task.yield() }
+    }
+
+    /// A segment into the log and onto the bus.
+    func commit(_ writer: inout LogWriter, _ add: (inout LogWriter) -> Void) {
+        writer.begin(time: 1000, reserving: 0)
+        add(&writer)
+        let segment = writer.finish()
+        log.append(segment)
+        bus.publish([segment])
+    }
+}
+
+struct ReadLine: Sendable, Equatable {
+    var seq: UInt64
+    var prev: UInt64
+    var topic: String
+
+    static func all(of lines: [UInt8]) throws -> [ReadLine] {
+        try lines.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            let members = try JSONSerialization.jsonObject(with: Data(line)) as? [String: Any] ?? [:]
+            func number(_ name: String) -> UInt64 { (members[name] as? NSNumber)?.uint64Value ?? .max }
+            func text(_ name: String) -> String { members[name] as? String ?? "?" }
+            guard number("v") == 1, number("ts") != .max else { throw CocoaError(.coderReadCorrupt) }
+            return ReadLine(
+                seq: number("seq"), prev: number("prev"), topic: "\(text("family"))/\(text("app"))/\(text("kind"))")
+        }
+    }
+}
+
+func note(_ kind: EventKind, _ app: String?, into writer: inout LogWriter, padding: Int = 0) {
+    var draft = EventDraft(kind, app: app.flatMap { AppID($0) })
+    if padding > 0 { draft.add("padding", String(repeating: "x", count: padding)) }
+    writer.add(draft, at: 1001)
+}

@@ -1,0 +1,268 @@
+import Foundation
+import PushLoop
+import PushModel
+import PushPipeline
+import PushTransport
+import PushWire
+import TestSupport
+import Testing
+
+/// What subscribers see of what the ledger commits.
+@Suite struct PublishTests {
+    @Test func onlyWhatIsAskedForIsRendered() async throws {
+        try await BusScene.run { scene in
+            var writer = LogWriter(next: 1)
+            scene.commit(&writer) { note(.deliverySent, "shop", into: &$0) }
+            let shop = try await scene.subscriber("delivery/shop/")
+            await scene.until(["delivery/shop/"])
+            scene.commit(&writer) {
+                note(.deliverySent, "shop", into: &$0)
+                note(.deliverySent, "shopping", into: &$0)
+                note(.messageAccepted, "shop", into: &$0)
+                note(.deliverySent, "shop", into: &$0)
+                note(.deliveryRejected, "shop", into: &$0)
+            }
+            let got = await shop.got.wait(count: 2)
+            #expect(got.map(\.topic).sorted() == ["delivery/shop/rejected", "delivery/shop/sent"])
+            let sent = try #require(got.first { $0.topic == "delivery/shop/sent" })
+            #expect(sent.frames.count == 2)
+            #expect(
+                try ReadLine.all(of: sent.frames[1]) == [
+                    ReadLine(seq: 2, prev: 1, topic: "delivery/shop/sent"),
+                    ReadLine(seq: 5, prev: 2, topic: "delivery/shop/sent"),
+                ])
+            let status = await scene.bus.status
+            #expect(status.published == 3 && status.messages == 2 && status.last == 6 && status.dropped == 0)
+        }
+    }
+
+    /// Overlapping prefixes, the end of one of two, a subscriber that dies, and one that comes late.
+    @Test func subscriptionsComeAndGo() async throws {
+        try await BusScene.run { scene in
+            var writer = LogWriter(next: 1)
+            let wide = try await scene.subscriber("delivery/", "delivery/shop/", "heart")
+            let narrow = try await scene.subscriber("delivery/shop/")
+            await scene.until(["delivery/", "delivery/shop/", "heart"])
+            try await wide.with { try $0.unsubscribe("delivery/") }
+            await scene.until(["delivery/shop/", "heart"])
+            await wide.close()
+            await scene.until(["delivery/shop/"])
+            scene.commit(&writer) {
+                note(.deliverySent, "shop", into: &$0)
+                note(.deliverySent, "other", into: &$0)
+            }
+            #expect(await narrow.got.wait(count: 1).map(\.topic) == ["delivery/shop/sent"])
+            #expect(await scene.bus.status.published == 1)
+            await narrow.close()
+            await scene.until([])
+            scene.commit(&writer) { note(.deliverySent, "shop", into: &$0) }
+            let late = try await scene.subscriber("")
+            await scene.until([""])
+            scene.commit(&writer) { note(.deviceBrake, nil, into: &$0) }
+            #expect(await late.got.wait(count: 1).map(\.topic) == ["device/-/brake"])
+            #expect(await scene.bus.status.published == 2)
+        }
+    }
+
+    /// Thousands of events in random segments: every subscriber to any prefix sees each topic's numbers ascend and each
+    /// event name the one before it.
+    @Test func chainsAreWhole() async throws {
+        try await BusScene.run { scene in
+            let prefixes = ["", "delivery/", "delivery/app1/", "message/app2/completed"]
+            var subscribers: [BusPeer] = []
+            for prefix in prefixes {
+                subscribers.append(try await scene.subscriber(prefix) { $0.receiveHighWaterMark = 100_000 })
+            }
+            await scene.until(prefixes)
+            var random = SeededRandom(seed: 9)
+            var writer = LogWriter(next: 1)
+            var expected: [String: [UInt64]] = [:]
+            var total = 0
+            for _ in 0..<200 {
+                let mark = writer.mark
+                writer.begin(time: 1000, reserving: 0)
+                var chosen: [(UInt64, String)] = []
+                for _ in 0..<Int.random(in: 1...80, using: &random) {
+                    let kind = EventKind.allCases.randomElement(using: &random)!
+                    let app = ["app1", "app2", "app3", nil].randomElement(using: &random)!
+                    chosen.append((writer.next, kind.topic(of: app.flatMap { AppID($0) })))
+                    note(kind, app, into: &writer)
+                }
+                if Int.random(in: 0..<5, using: &random) == 0 {
+                    writer.revert(to: mark)
+                    continue
+                }
+                scene.bus.publish([writer.finish()])
+                total += chosen.count
+                for (seq, topic) in chosen { expected[topic, default: []].append(seq) }
+            }
+            for (prefix, subscriber) in zip(prefixes, subscribers) {
+                let wanted = expected.filter { $0.key.hasPrefix(prefix) }
+                let lasts = wanted.mapValues { $0.last! }
+                // Heartbeats come to who asks for everything.
+                let messages = await subscriber.got.wait { got in
+                    var seen: [String: UInt64] = [:]
+                    for one in got where one.topic != "heartbeat" {
+                        seen[one.topic] = (try? ReadLine.all(of: one.frames[1]))?.last?.seq
+                    }
+                    return seen == lasts
+                }
+                var seen: [String: [UInt64]] = [:]
+                for message in messages where message.topic != "heartbeat" {
+                    for line in try ReadLine.all(of: message.frames[1]) {
+                        #expect(line.topic == message.topic)
+                        #expect(line.prev == seen[message.topic]?.last ?? 0)
+                        seen[message.topic, default: []].append(line.seq)
+                    }
+                }
+                #expect(seen == wanted)
+            }
+            #expect(total > 4000)
+        }
+    }
+
+    @Test func aMessageHasAnEnd() async throws {
+        try await BusScene.run { settings, _ in
+            settings.messageLines = 100
+            settings.messageBytes = 20_000
+        } _: { scene in
+            let all = try await scene.subscriber("delivery/")
+            await scene.until(["delivery/"])
+            var writer = LogWriter(next: 1)
+            writer.begin(time: 1000, reserving: 0)
+            for _ in 0..<250 { note(.deliverySent, "a", into: &writer) }
+            for _ in 0..<9 { note(.deliveryRejected, "a", into: &writer, padding: 6000) }
+            scene.bus.publish([writer.finish()])
+            let got = await all.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 259 }
+            let sent = got.filter { $0.topic == "delivery/a/sent" }
+            let rejected = got.filter { $0.topic == "delivery/a/rejected" }
+            #expect(try sent.map { try ReadLine.all(of: $0.frames[1]).count } == [100, 100, 50])
+            #expect(try rejected.map { try ReadLine.all(of: $0.frames[1]).count } == [4, 4, 1])
+            #expect(try sent.flatMap { try ReadLine.all(of: $0.frames[1]).map(\.seq) } == Array(1...250))
+        }
+    }
+
+    /// A burst from another thread goes out packed, in order, and costs few messages.
+    @Test func aBurstIsPacked() async throws {
+        try await BusScene.run { scene in
+            let all = try await scene.subscriber("delivery/")
+            await scene.until(["delivery/"])
+            var writer = LogWriter(next: 1)
+            let gate = DispatchSemaphore(value: 0)
+            scene.loop.execute { gate.wait() }
+            for _ in 0..<1000 { scene.commit(&writer) { note(.deliverySent, "a", into: &$0) } }
+            gate.signal()
+            let got = await all.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 1000 }
+            #expect(try got.flatMap { try ReadLine.all(of: $0.frames[1]).map(\.seq) } == Array(1...1000))
+            #expect(got.count < 10)
+        }
+    }
+
+    /// The loop is held up: what does not fit waits in the log, and the next event of the topic shows the gap.
+    @Test func theInboxIsBounded() async throws {
+        try await BusScene.run { settings, _ in
+            settings.inboxBytes = 100_000
+        } _: { scene in
+            let all = try await scene.subscriber("delivery/")
+            await scene.until(["delivery/"])
+            var writer = LogWriter(next: 1)
+            let gate = DispatchSemaphore(value: 0)
+            scene.loop.execute { gate.wait() }
+            for _ in 0..<2000 { scene.commit(&writer) { note(.deliverySent, "a", into: &$0, padding: 200) } }
+            gate.signal()
+            await scene.until { $0.published + $0.dropped == 2000 }
+            let dropped = await scene.bus.status.dropped
+            #expect(dropped > 1000 && dropped < 2000)
+            scene.commit(&writer) { note(.deliverySent, "a", into: &$0) }
+            let got = await all.got.wait { $0.last.map { (try? ReadLine.all(of: $0.frames[1]).last?.seq) == 2001 } ?? false }
+            let lines = try got.flatMap { try ReadLine.all(of: $0.frames[1]) }
+            #expect(lines.last?.prev == 2000 && lines.dropLast().last?.seq == 2000 - dropped)
+        }
+    }
+
+    // MARK: Heartbeat
+
+    private struct Beat: Decodable, Equatable {
+        let seq: UInt64
+        let topics: [String: UInt64]
+    }
+
+    private func beat(_ got: Got?) throws -> Beat {
+        let got = try #require(got)
+        #expect(got.frames.count == 2 && got.topic == "heartbeat" && !got.frames[1].contains(10))
+        return try JSONDecoder().decode(Beat.self, from: Data(got.frames[1]))
+    }
+
+    @Test func theHeartTellsOfTheLastMinute() async throws {
+        let heads = [
+            LogWriter.Head(app: AppID("shop"), kind: .deliverySent, seq: 40),
+            LogWriter.Head(app: nil, kind: .deviceBrake, seq: 41),
+        ]
+        try await BusScene.run(clock: .manual(), last: 41, heads: heads) { scene in
+            let watcher = try await scene.subscriber("heartbeat")
+            await scene.until(["heartbeat"])
+            await scene.loop.advance(by: .milliseconds(1000))
+            let first = try beat(await watcher.got.wait(count: 1).last)
+            #expect(first == Beat(seq: 41, topics: ["delivery/shop/sent": 40, "device/-/brake": 41]))
+            var writer = LogWriter(next: 42, heads: heads)
+            await scene.loop.advance(by: .milliseconds(29_500))
+            // Nobody subscribes to these.
+            scene.commit(&writer) {
+                note(.deliverySent, "shop", into: &$0)
+                note(.messageAccepted, "shop", into: &$0)
+            }
+            await scene.until { $0.last == 43 }
+            await scene.loop.advance(by: .milliseconds(500))
+            let second = try beat(await watcher.got.wait(count: 31).last)
+            #expect(
+                second == Beat(
+                    seq: 43, topics: ["delivery/shop/sent": 42, "device/-/brake": 41, "message/shop/accepted": 43]))
+            await scene.loop.advance(by: .seconds(30))
+            let third = try beat(await watcher.got.wait(count: 61).last)
+            #expect(third == Beat(seq: 43, topics: ["delivery/shop/sent": 42, "message/shop/accepted": 43]))
+            await scene.loop.advance(by: .seconds(30))
+            let fourth = try beat(await watcher.got.wait(count: 91).last)
+            #expect(fourth == Beat(seq: 43, topics: [:]))
+            #expect(await scene.bus.status.published == 0)
+        }
+    }
+
+    @Test func noHeartbeatForNobody() async throws {
+        try await BusScene.run(clock: .manual()) { scene in
+            let other = try await scene.subscriber("delivery/")
+            await scene.until(["delivery/"])
+            await scene.loop.advance(by: .seconds(5))
+            #expect(await scene.bus.status.messages == 0)
+            #expect(other.got.events.isEmpty)
+        }
+    }
+
+    // MARK: Life
+
+    @Test func stopsAndStaysQuiet() async throws {
+        try await BusScene.run { scene in
+            var writer = LogWriter(next: 1)
+            await scene.bus.stop()
+            await scene.bus.stop()
+            scene.commit(&writer) { note(.deliverySent, "a", into: &$0) }
+            #expect(await scene.bus.status.published == 0)
+        }
+    }
+
+    @Test func aPortThatIsTakenIsSaid() async throws {
+        try await BusScene.run { scene in
+            for (publish, replay) in [
+                (scene.endpoints.publish, "tcp://127.0.0.1:*"), ("tcp://127.0.0.1:*", scene.endpoints.replay),
+            ] {
+                let settings = EventBusSettings(publish: publish, replay: replay)
+                let second = EventBus(on: scene.loop, in: scene.context, log: scene.log, settings: settings)
+                do {
+                    _ = try await second.open()
+                    Issue.record("two sockets on one port")
+                } catch {
+                    #expect("\(error)".contains("bind"))
+                }
+            }
+        }
+    }
+}
