@@ -172,6 +172,8 @@ struct LineReader {
 
     private var bytes: [UInt8] = []
     private var at = 0
+    /// Up to where no line end was found.
+    private var searched = 0
     private var line = 0
     private var hasEnded = false
     private var isAtStart = true
@@ -180,6 +182,7 @@ struct LineReader {
     mutating func received(_ piece: some Collection<UInt8>) {
         if at > 0 {
             bytes.removeSubrange(..<at)
+            searched = max(0, searched - at)
             at = 0
         }
         bytes.append(contentsOf: piece)
@@ -195,7 +198,9 @@ struct LineReader {
             isAtStart = false
         }
         while at < bytes.count {
-            guard let end = bytes[at...].firstIndex(of: 0x0a) ?? (hasEnded ? bytes.count : nil) else {
+            let mark = bytes[max(at, searched)...].firstIndex(of: 0x0a)
+            searched = mark ?? bytes.count
+            guard let end = mark ?? (hasEnded ? bytes.count : nil) else {
                 guard isSkipping || bytes.count - at > Self.longest else { return nil }
                 at = bytes.count
                 if isSkipping { return nil }

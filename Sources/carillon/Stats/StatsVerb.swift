@@ -37,7 +37,9 @@ enum StatsVerb {
                 if isJSON {
                     text = String(decoding: ControlAnswer.json(now).body, as: UTF8.self)
                 } else if Terminal.output.isInteractive {
-                    text = "\u{1b}[H\u{1b}[2J" + screen.text(now, since: last)
+                    // Over what stands there: a screen that is cleared first flickers.
+                    let lines = screen.text(now, since: last).replacing("\n", with: "\u{1b}[K\n")
+                    text = (last == nil ? "\u{1b}[2J" : "") + "\u{1b}[H" + lines + "\u{1b}[J"
                 } else {
                     text = screen.text(now, since: last) + "\n"
                 }

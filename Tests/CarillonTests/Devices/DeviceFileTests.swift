@@ -1,0 +1,223 @@
+import PushModel
+import TestSupport
+import Testing
+
+@testable import carillon
+
+@Suite struct CSVTests {
+    private func items(_ bytes: [UInt8], pieces: Int = .max) -> [CSVReader.Item] {
+        var reader = CSVReader()
+        var items: [CSVReader.Item] = []
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            reader.received(rest.prefix(pieces))
+            rest = rest.dropFirst(pieces)
+            while let item = reader.next() { items.append(item) }
+        }
+        reader.ended()
+        while let item = reader.next() { items.append(item) }
+        return items
+    }
+
+    static let texts: [(String, [CSVReader.Item])] = [
+        ("", []), ("\n\r\n\n", []), ("a", [.record(line: 1, fields: ["a"])]),
+        ("a,b\n", [.record(line: 1, fields: ["a", "b"])]), ("a,b\r\n", [.record(line: 1, fields: ["a", "b"])]),
+        ("a,\r\n,b", [.record(line: 1, fields: ["a", ""]), .record(line: 2, fields: ["", "b"])]),
+        ("\u{feff}a\nb", [.record(line: 1, fields: ["a"]), .record(line: 2, fields: ["b"])]),
+        ("\"a,b\",\"c\"\"d\"\r\n", [.record(line: 1, fields: ["a,b", "c\"d"])]),
+        ("\"a\r\nb\",c\nd", [.record(line: 1, fields: ["a\r\nb", "c"]), .record(line: 3, fields: ["d"])]),
+        ("\"\",\"\"", [.record(line: 1, fields: ["", ""])]), ("ä,日本", [.record(line: 1, fields: ["ä", "日本"])]),
+        (
+            "a\"b,c\nd",
+            [
+                .fault(line: 1, "a quotation mark stands within a field: quote the field, and double the mark"),
+                .record(line: 2, fields: ["d"]),
+            ]
+        ),
+        (
+            "\"a\"b\nd",
+            [
+                .fault(line: 1, "something follows a closing quotation mark: double the marks within a field"),
+                .record(line: 2, fields: ["d"]),
+            ]
+        ),
+        (
+            "a\n\"b\nc\nd",
+            [
+                .record(line: 1, fields: ["a"]),
+                .fault(line: 2, "a quotation mark is opened and never closed"), .record(line: 3, fields: ["c"]),
+                .record(line: 4, fields: ["d"]),
+            ]
+        ),
+    ]
+
+    @Test(arguments: texts) func `records, however they come`(_ text: String, _ expected: [CSVReader.Item]) {
+        for pieces in [Int.max, 1, 2, 3, 7] { #expect(items(Array(text.utf8), pieces: pieces) == expected, "\(pieces)") }
+    }
+
+    @Test func `what is not UTF-8 is refused by its line`() {
+        #expect(
+            items([0x61, 0x0a, 0xff, 0xfe, 0x0a, 0x62]) == [
+                .record(line: 1, fields: ["a"]), .fault(line: 2, "it is not UTF-8"), .record(line: 3, fields: ["b"]),
+            ])
+    }
+
+    @Test func `a record is bounded, and the next one is read`() {
+        let long = String(repeating: "x", count: 200_000)
+        for pieces in [Int.max, 65_536, 1000] {
+            let plain = items(Array("a\n\(long)\nb\n".utf8), pieces: pieces)
+            #expect(plain.count == 3 && plain.last == .record(line: 3, fields: ["b"]))
+            // The mark is on line 2: what follows is read as the lines that it is.
+            let open = items(Array("a\n\"b\n\(String(repeating: "c,d\n", count: 40_000))e\n".utf8), pieces: pieces)
+            #expect(open.count == 40_003 && open.last == .record(line: 40_003, fields: ["e"]))
+            guard case .fault(line: 2, let what) = open[1] else {
+                Issue.record("\(open[1])")
+                return
+            }
+            #expect(what.contains("is a quotation mark not closed?"))
+        }
+    }
+
+    @Test func `what is written reads back`() {
+        var random = SeededRandom(seed: 11)
+        let alphabet = Array("ab,\"\n\r;\\ äñ")
+        for _ in 0..<2000 {
+            let fields = (0..<Int.random(in: 1...5, using: &random)).map { _ in
+                String((0..<Int.random(in: 0...6, using: &random)).map { _ in alphabet.randomElement(using: &random)! })
+            }
+            guard fields != [""] else { continue }
+            let pieces = Int.random(in: 1...20, using: &random)
+            let read = items(Array(CSVWriter.line(fields).utf8), pieces: pieces)
+            #expect(read == [.record(line: 1, fields: fields)], "\(fields)")
+        }
+    }
+
+    @Test func `mutated files neither trap nor hang, and split no differently`() {
+        var random = SeededRandom(seed: 12)
+        let sample = Array("token,user,tags\r\n\"aa\",\"b \"\"c\"\"\",x;y\r\nff,,\r\n\"multi\nline\",u,t\r\n".utf8)
+        for _ in 0..<3000 {
+            let bytes = random.mutate(sample, chance: 1)
+            #expect(items(bytes) == items(bytes, pieces: Int.random(in: 1...9, using: &random)))
+        }
+    }
+
+    @Test(arguments: [[], ["a"], ["a", "b"], ["a;b", "c\\d", "\\;"], ["\\"], ["ä b"]]) func `tags in one column`(
+        _ tags: [String]
+    ) {
+        #expect(TagColumn.tags(TagColumn.text(tags)) == tags)
+    }
+}
+
+@Suite struct DeviceFileTests {
+    private static let token = String(repeating: "ab", count: 32)
+
+    private func read(_ format: DeviceFormat, app: String? = nil, _ text: String) throws -> [DeviceFileReader.Item] {
+        var reader = DeviceFileReader(format, app: app)
+        var items: [DeviceFileReader.Item] = []
+        for byte in text.utf8 {
+            reader.received(CollectionOfOne(byte))
+            while let item = try reader.next() { items.append(item) }
+        }
+        reader.ended()
+        while let item = try reader.next() { items.append(item) }
+        return items
+    }
+
+    private var whole: DeviceRegistration {
+        var device = DeviceRegistration(app: AppID("shop")!, token: DeviceToken(hex: Self.token)!)
+        device.user = "ada"
+        device.tags = ["beta", "de"]
+        device.locale = "de-CH"
+        device.platform = "ios"
+        device.appVersion = "4.2"
+        device.replaces = DeviceToken(hex: String(repeating: "cd", count: 32))
+        return device
+    }
+
+    @Test func `both formats say the same`() throws {
+        let old = String(repeating: "cd", count: 32)
+        let csv = """
+            app,token,user,tags,locale,platform,app_version,replaces
+            shop,\(Self.token),ada,de;beta,de-CH,ios,4.2,\(old)
+
+            """
+        let json = """
+            {"app":"shop","token":"\(Self.token)","user":"ada","tags":["de","beta"],"locale":"de-CH","platform":"ios",\
+            "app_version":"4.2","replaces":"\(old)"}
+            """
+        #expect(try read(.csv, csv) == [.device(line: 2, whole)])
+        #expect(try read(.jsonl, json) == [.device(line: 1, whole)])
+    }
+
+    @Test func `what is empty stays as it was, and the app may come from the option`() throws {
+        let bare = DeviceRegistration(app: AppID("news")!, token: DeviceToken(hex: Self.token)!)
+        #expect(try read(.csv, app: "news", "Token,User,tags\n<\(Self.token)>,,\n") == [.device(line: 2, bare)])
+        #expect(
+            try read(.jsonl, app: "news", "\u{feff}\n{\"token\":\"\(Self.token)\",\"user\":null}\n\n") == [
+                .device(line: 2, bare)
+            ])
+    }
+
+    @Test func `what was inactive when it was exported is left out`() throws {
+        #expect(try read(.csv, "app,token,active\nshop,\(Self.token),false\n") == [.inactive(line: 2)])
+        #expect(
+            try read(.jsonl, "{\"app\":\"shop\",\"token\":\"\(Self.token)\",\"active\":false,\"id\":\"x\"}") == [
+                .inactive(line: 1)
+            ])
+    }
+
+    static let headings: [(String, String?, String)] = [
+        ("tokn,app\n", nil, "there is no column \"tokn\"; did you mean \"token\"?"),
+        ("app,user\n", nil, "there is no column token"), ("token,user\n", nil, "say with --app APP"),
+        ("token,token\n", "shop", "the column token is there twice"),
+        ("a\"b\n", "shop", "line 1, the heading: a quotation mark stands within a field"),
+    ]
+
+    @Test(arguments: headings) func `a heading that is none is told`(_ text: String, _ app: String?, _ message: String) {
+        let failure = #expect(throws: Failure.self) { _ = try read(.csv, app: app, text) }
+        #expect(failure?.code == .badInput && failure?.description.contains(message) == true, "\(failure!)")
+    }
+
+    static let wrong: [(DeviceFormat, String, String)] = [
+        (.csv, "token\n\(token),x\n", "it has 2 fields, the heading has 1"),
+        (.csv, "token\nabc\n", "token has 3 hexadecimal digits, which is odd"),
+        (.csv, "token\nabcd\n", "token has 2 bytes; a device token has 32 or more"),
+        (.csv, "token,app\n\(token),a/b\n", "app is no app id"), (.csv, "user,token\nada,\n", "token is missing"),
+        (.csv, "token,tags\n\(token),\(String(repeating: "x", count: 129))\n", "a tag has 129 bytes; 1 to 128"),
+        (
+            .csv, "token,tags\n\(token),\((0..<65).map { "t\($0)" }.joined(separator: ";"))\n",
+            "there are 65 tags; a device has at most 64"
+        ),
+        (.csv, "token,user\n\(token),\"a\nb\"\n", "user holds a control character"),
+        (.csv, "token,replaces\n\(token),\(token)\n", "replaces is the same token"),
+        (.jsonl, "{", "it is no JSON"), (.jsonl, "[]", "a device is an object, not an array"),
+        (.jsonl, "{\"token\":\"\(token)\",\"usr\":\"a\"}", "there is no key \"usr\"; did you mean \"user\"?"),
+        (.jsonl, "{\"token\":1}", "token is a string, not a number"),
+        (.jsonl, "{\"token\":\"\(token)\",\"tags\":\"a\"}", "tags is an array of strings, not a string"),
+        (.jsonl, "{\"token\":\"\(token)\",\"tags\":[1]}", "one in it is a number"),
+        (.jsonl, "{\"token\":\"\(token)\",\"token\":\"\(token)\"}", "the key \"token\" is there twice"),
+        (.jsonl, "{\"token\":\"\(String(repeating: "a", count: 70_000))\"}", "it is longer than 64 KiB"),
+    ]
+
+    @Test(arguments: wrong) func `a line that is wrong is refused alone, without its token`(
+        _ format: DeviceFormat, _ text: String, _ message: String
+    ) throws {
+        let good = format == .csv ? "" : "\n{\"token\":\"\(Self.token)\"}\n"
+        let items = try read(format, app: "shop", text + good)
+        guard case .refused(_, let what) = items[0] else {
+            Issue.record("\(items)")
+            return
+        }
+        #expect(what.contains(message), "\(what)")
+        #expect(!what.contains(Self.token.prefix(10)))
+        #expect(items.count == (format == .csv ? 1 : 2))
+    }
+
+    @Test func `formats are told by option and name`() throws {
+        #expect(try DeviceFormat.choose(nil, file: "a.CSV") == .csv)
+        #expect(try DeviceFormat.choose(nil, file: "a.ndjson") == .jsonl)
+        #expect(try DeviceFormat.choose("jsonl", file: "a.csv") == .jsonl)
+        #expect(try DeviceFormat.choose(nil, file: "a.txt") == nil)
+        #expect(throws: Failure.self) { try DeviceFormat.choose("xml", file: nil) }
+    }
+}

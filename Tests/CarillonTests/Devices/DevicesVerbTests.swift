@@ -1,0 +1,209 @@
+import FoundationEssentials
+import Glibc
+import PushModel
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// `carillon devices` as a process, against a control server in this one.
+@Suite(.timeLimit(.minutes(10))) struct DevicesVerbTests {
+    private static let token = PipelineScene.token(1).hex
+    private static let id = PipelineScene.id(1).description
+
+    @Test func `a device is added, shown, listed, deactivated and comes back`() async throws {
+        try await withPipeline { scene in
+            let add = ["devices", "add", "shop", Self.token, "--user", "ada", "--tag", "b", "--tag", "a"]
+            let added = try await scene.run(add)
+            #expect(added.output == "The device \(Self.id) of shop is new.\n" && added.status == 0)
+            #expect(scene.devices.registered[0][0].tags == ["a", "b"])
+            for words in [[Self.id], ["shop", "<\(Self.token.uppercased())>"]] {
+                let shown = try await scene.run(["devices", "show"] + words)
+                #expect(
+                    shown.output == """
+                          device       \(Self.id)
+                          app          shop
+                          state        active
+                          user         ada
+                          tags         a, b
+                          locale       -
+                          platform     -
+                          app version  -
+                          registered   2026-01-01T00:00:00.000Z
+                          last seen    2026-01-01T00:00:00.000Z
+
+                        """)
+                #expect(shown.status == 0 && shown.errors == "")
+            }
+            let ended = try await scene.run("devices", "deactivate", Self.id, Self.id, "--reason", "Unregistered")
+            #expect(ended.output == "\(Self.id) is inactive now\n\(Self.id) was inactive already\n")
+            let gone = try await scene.run("devices", "show", Self.id)
+            #expect(gone.output.contains("because      Unregistered: the device no longer takes notifications"))
+            let list = try await scene.run("devices", "list", "--inactive")
+            #expect(
+                list.output == """
+                      device                            app   state     user  platform  last seen                 tags
+                      \(Self.id)  shop  inactive  ada   -         2026-01-01T00:00:00.000Z  a, b
+
+                    """)
+            #expect(try await scene.run("devices", "list", "--active").output == "There are no such devices.\n")
+            let again = try await scene.run(add + ["--json"])
+            #expect(again.output == "{\"change\":\"reactivated\",\"id\":\"\(Self.id)\"}\n")
+            for output in [added.output, list.output, again.output] { #expect(!output.contains(Self.token)) }
+        }
+    }
+
+    @Test func `a list goes over pages and stops at its limit`() async throws {
+        try await withPipeline { scene in
+            scene.fill(2500)
+            let all = try await scene.run("devices", "list", "--limit", "5000", "--json")
+            #expect(Set(all.output.split(separator: "\n")).count == 2500)
+            let some = try await scene.run("devices", "list", "--limit", "1200")
+            // The heading, and the note that there are more.
+            #expect(some.output.split(separator: "\n").count >= 1202)
+            #expect(some.output.hasSuffix("There are more; --limit shows more than 1200.\n"))
+        }
+    }
+
+    @Test func `a file is imported in batches, and a bad line refuses itself`() async throws {
+        try await withPipeline { scene in
+            var text = "token,user,tags\r\n"
+            for number in 0..<2500 {
+                let token = DeviceToken(words: (0, 0, 0, UInt64(number + 1))).hex
+                text += number == 1700 ? "bad,\r\n" : number == 2000 ? "zz,a,b\r\n" : "\(token),u\(number),a;b\r\n"
+            }
+            let file = try scene.control.directory.write("devices.csv", text)
+            let trial = try await scene.run("devices", "import", file, "--app", "shop", "--dry-run")
+            #expect(
+                trial.output
+                    == "Nothing was registered. It would be: 2498 new, 0 known, 0 reactivated, 2 refused\n")
+            #expect(scene.devices.count == 0)
+            let ended = try await scene.run("devices", "import", file, "--app", "shop")
+            #expect(ended.output == "Imported: 2498 new, 0 known, 0 reactivated, 2 refused\n")
+            #expect(
+                ended.errors == """
+                    line 1702: refused: it has 2 fields, the heading has 3
+                    line 2002: refused: token has 1 bytes; a device token has 32 or more, 64 hexadecimal digits
+
+                    """)
+            #expect(ended.status == 65)
+            #expect(scene.devices.registered.map(\.count) == [1000, 1000, 498])
+            let again = try await scene.run("devices", "import", file, "--app", "shop", "--json")
+            #expect(again.output.contains("\"counts\":{\"inactive\":0,\"known\":2498,\"new\":0,\"reactivated\":0"))
+            #expect(again.output.contains("{\"line\":1702,\"reason\":\"it has 2 fields, the heading has 3\"}"))
+        }
+    }
+
+    @Test func `lines of an unknown app are refused by the server, each with its number`() async throws {
+        try await withPipeline { scene in
+            let text = "{\"app\":\"shop\",\"token\":\"\(Self.token)\"}\n\n{\"app\":\"nobody\",\"token\":\"\(Self.token)\"}\n"
+            let file = try scene.control.directory.write("devices.jsonl", text)
+            let ended = try await ChildProcess.run(
+                "sh",
+                [
+                    "-c", "\"$0\" devices import - --format jsonl --data \"$1\" < \"$2\"", ChildProcess.carillon,
+                    scene.control.data, file,
+                ])
+            #expect(ended.errors.hasPrefix("line 3: refused: there is no app \"nobody\""))
+            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 1 refused\n")
+        }
+    }
+
+    @Test func `an import that breaks off says how far it came`() async throws {
+        try await withPipeline { scene in
+            scene.devices.state.withLock {
+                $0.refusal = Failure(.failed, "the disk is full")
+                $0.callsBeforeRefusal = 1
+            }
+            var text = "app,token\n"
+            for number in 1...1500 { text += "shop,\(DeviceToken(words: (0, 0, 0, UInt64(number))).hex)\n" }
+            let ended = try await scene.run(
+                "devices", "import", try scene.control.directory.write("devices.csv", text))
+            #expect(ended.status == 1)
+            #expect(
+                ended.errors.hasSuffix(
+                    "the disk is full; all up to line 1001 was sent: mend it and import the whole file again, nothing "
+                        + "is doubled\n"))
+            #expect(ended.output == "Imported: 1000 new, 0 known, 0 reactivated, 0 refused\n")
+        }
+    }
+
+    @Test(arguments: DeviceFormat.allCases) func `what is exported can be imported`(_ format: DeviceFormat) async throws {
+        try await withPipeline { scene in
+            scene.fill(2100)
+            var odd = DeviceRecord(
+                id: PipelineScene.id(9), app: PipelineScene.shop, token: PipelineScene.token(9), tags: ["a;b", "c\\", "\"x\",y"])
+            odd.user = "O'Neil, \"Ada\""
+            odd.registeredAt = 7
+            scene.devices.put(odd)
+            var gone = DeviceRecord(id: PipelineScene.id(8), app: PipelineScene.shop, token: PipelineScene.token(8))
+            gone.deactivatedAt = 8
+            scene.devices.put(gone)
+            var untold = DeviceRecord(id: PipelineScene.id(7), app: PipelineScene.shop, token: nil)
+            untold.deactivatedAt = 8
+            scene.devices.put(untold)
+            let file = "\(scene.control.directory.path)/backup.\(format.rawValue)"
+            let ended = try await scene.run("devices", "export", "--to", file)
+            #expect(ended.output == "" && ended.status == 0)
+            #expect(
+                ended.errors
+                    == "exported 2102 devices with their tokens to \(file); 1 more are known as gone only, without a "
+                    + "token, and not in it\n")
+            var found = stat()
+            #expect(stat(file, &found) == 0 && found.st_mode & 0o777 == 0o600)
+            #expect(access(file + ".partial", F_OK) != 0)
+            let plain = try await scene.run("devices", "export", "--format", format.rawValue)
+            #expect(plain.output == String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self))
+            try await withPipeline { other in
+                let imported = try await other.run("devices", "import", file)
+                #expect(
+                    imported.output
+                        == "Imported: 2101 new, 0 known, 0 reactivated, 0 refused, 1 left out, inactive in the file\n")
+                let back = try await other.devices.device(odd.id)
+                #expect(back?.tags == odd.tags.sorted() && back?.user == odd.user)
+            }
+        }
+    }
+
+    static let wrong: [([String], Int32, String)] = [
+        (["devices", "ad"], 64, "there is no verb 'ad'; did you mean 'add'?"),
+        (["devices", "add", "shop"], 64, "it wants TOKEN"),
+        (["devices", "add", "shop", "abcd"], 65, "TOKEN has 2 bytes; a device token has 32"),
+        (["devices", "add", "a/b", token], 65, "app is no app id"),
+        (["devices", "add", "nobody", token], 65, "there is no app \"nobody\""),
+        (["devices", "add", "shop", token, "--usr", "x"], 64, "did you mean '--user'?"),
+        (["devices", "add", "shop", token, "--replaces", "x"], 65, "--replaces is neither hexadecimal nor base64"),
+        (["devices", "show", "xyz"], 64, "that is no device id"),
+        (["devices", "show", id], 65, "there is no device \(id)"),
+        (["devices", "list", "--active", "--inactive"], 64, "exclude each other"),
+        (["devices", "list", "--limit", "0"], 64, "'--limit' wants a whole number"),
+        (["devices", "deactivate"], 64, "it wants DEVICE"), (["devices", "deactivate", "xyz"], 64, "no device id"),
+        (["devices", "deactivate", id], 65, "there is no device"),
+        (["devices", "import", "-"], 64, "say with --format csv or --format jsonl what comes"),
+        (["devices", "import", "/nowhere.csv"], 65, "cannot read /nowhere.csv: there is no such file"),
+        (["devices", "import", "x.csv", "--app", "a/b"], 64, "'a/b' is no app id"),
+        (["devices", "export", "--to", "/nowhere/x.csv"], 65, "cannot write /nowhere/x.csv"),
+        (["devices", "export", "--format", "xml"], 64, "'--format' is csv or jsonl, not 'xml'"),
+    ]
+
+    @Test func `what is wrong is said, with an exit code`() async throws {
+        try await withPipeline { scene in
+            for (arguments, status, message) in Self.wrong {
+                let ended = try await scene.run(arguments)
+                #expect(ended.status == status, "\(arguments): \(ended)")
+                #expect(ended.errors.contains(message), "\(arguments): \(ended.errors)")
+                #expect(!ended.errors.contains(Self.token))
+            }
+        }
+    }
+}
+
+extension PipelineScene {
+    func fill(_ count: Int) {
+        for number in 1...count {
+            let token = DeviceToken(words: (1, 2, 3, UInt64(number)))
+            let id = Self.identities.device(Self.shop, token)
+            devices.put(DeviceRecord(id: id, app: Self.shop, token: token, tags: ["t"]))
+        }
+    }
+}
