@@ -28,7 +28,7 @@ extension RouterMachine {
     private mutating func take(_ accepted: AcceptedMessage, isReleased: Bool) {
         // Measured at its acceptance, as the ledger does: whether it is in the schedule does not depend on when it is
         // looked at.
-        if !isReleased, let notBefore = accepted.message.notBefore, notBefore > accepted.acceptedAt / 1000 {
+        if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
             return noteDue(notBefore)
         }
         let place = place(of: accepted.message.app)

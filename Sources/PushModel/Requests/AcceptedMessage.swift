@@ -10,12 +10,14 @@ package struct AcceptedMessage: Sendable {
     /// Whether somebody may have had it: then each device is claimed before it is sent to. Not so for the first message
     /// of an id that is for one token.
     package let needsClaim: Bool
+    /// Whether the ledger keeps it until its time has come, and hands it out then.
+    package let isScheduled: Bool
     /// What had become of its deliveries before the last restart.
     package let counts: OutcomeCounts
 
     package init(
         seq: UInt64, acceptedAt: Int64, fingerprint: MessageFingerprint, message: Message, audience: Audience,
-        needsClaim: Bool, counts: OutcomeCounts = OutcomeCounts()
+        needsClaim: Bool, isScheduled: Bool = false, counts: OutcomeCounts = OutcomeCounts()
     ) {
         self.seq = seq
         self.acceptedAt = acceptedAt
@@ -23,6 +25,7 @@ package struct AcceptedMessage: Sendable {
         self.message = message
         self.audience = audience
         self.needsClaim = needsClaim
+        self.isScheduled = isScheduled
         self.counts = counts
     }
 }

@@ -90,7 +90,7 @@ extension LedgerCore {
             intake.accepted.append(
                 AcceptedMessage(
                     seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
-                    audience: request.audience, needsClaim: true))
+                    audience: request.audience, needsClaim: true, isScheduled: true))
             return seq
         }
         if intake.rows.last?.isFull ?? true { intake.rows.append(MessageRowBuilder(first: seq)) }

@@ -56,7 +56,7 @@ extension EnvelopeReading {
         return time
     }
 
-    /// Nil when the time has come.
+    /// As it was given, also when the time has come: it is a part of what a message of a known id is held against.
     private func start(before expiresAt: Int64?) throws(Rejection) -> Int64? {
         guard let time = try integer(.notBefore) else { return nil }
         guard time <= now + Self.longestDelay else {
@@ -65,7 +65,7 @@ extension EnvelopeReading {
         if let expiresAt, expiresAt != 0, time >= expiresAt {
             throw Rejection(.badField, "not_before is not before expires_at")
         }
-        return time > now ? time : nil
+        return time
     }
 
     private func collapseID() throws(Rejection) -> CollapseID? {
