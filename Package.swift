@@ -79,8 +79,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
-                "PushLoop", "TestSupport",
+                "ActiveObject", "PushStore", "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel",
+                "PushTransport", "PushLoop", "TestSupport",
             ],
             swiftSettings: settings),
 
