@@ -1,5 +1,7 @@
 import PushLoop
 import PushModel
+import PushPipeline
+import PushTransport
 import PushWire
 
 /// What an event costs from the ledger to a line that somebody may read.
@@ -40,7 +42,8 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
     }
     let rendered = rounds * segments.count * 1000
     figures.append(
-        Figure(name: "walked through and written as JSON", value: microseconds(since: began, for: rendered), unit: "us"))
+        Figure(name: "walked through and written as JSON", value: microseconds(since: began, for: rendered), unit: "us")
+    )
     figures.append(Figure(name: "bytes of that", value: Double(length) / Double(rendered), unit: "bytes"))
 
     began = processCPU()
@@ -57,7 +60,70 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
         Figure(
             name: "walked through only", value: microseconds(since: began, for: rendered) + Double(sum & 1) * 1e-9,
             unit: "us"))
+    figures += try await publishFigures(segments, rounds: rounds)
     return figures
+}
+
+/// Through the bus to one subscriber on another thread, over TCP loopback.
+private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws -> [Figure] {
+    let context = try ZMQContext()
+    let (loop, reading) = (EventLoop(name: "bus"), EventLoop(name: "reader"))
+    var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
+    // A benchmark hands in faster than any ledger: nothing is to be dropped.
+    settings.sendHighWater = 0
+    let bus = EventBus(on: loop, in: context, log: NoLog(), settings: settings)
+    let endpoints = try await bus.open()
+    let count = rounds * segments.count * 1000
+    let batches = stride(from: 0, to: segments.count, by: 5).map { Array(segments[$0..<min($0 + 5, segments.count)]) }
+
+    let alone = processCPU()
+    for _ in 0..<rounds { for batch in batches { bus.publish(batch) } }
+    // Behind what was handed in.
+    await loop.run {}
+    while await bus.status.messages > 0 { await Task.yield() }
+    let idle = microseconds(since: alone, for: count)
+
+    let received = Locked(0)
+    let subscriber = try await reading.run {
+        var options = ZMQSocketOptions()
+        options.receiveHighWaterMark = 0
+        let socket = try ZMQSocket(.sub, in: context, on: reading, options: options)
+        try socket.subscribe("delivery/")
+        try socket.connect(endpoints.publish)
+        socket.onMessage = { message in
+            let bytes = message.byteCount(ofFrame: 1)
+            received.withLock { $0 += bytes }
+        }
+        return LoopBound(socket, on: reading)
+    }
+    while await bus.status.prefixes.isEmpty { await Task.yield() }
+    let began = processCPU()
+    for _ in 0..<rounds {
+        for batch in batches {
+            bus.publish(batch)
+            // So that it takes them as it would from a ledger, and not all at once.
+            await loop.run {}
+        }
+    }
+    while await bus.status.published < UInt64(count) { await Task.yield() }
+    let both = microseconds(since: began, for: count)
+    await subscriber.with { $0.close() }
+    let status = await bus.status
+    await bus.stop()
+    await context.terminate()
+    await loop.shutDown()
+    await reading.shutDown()
+    return [
+        Figure(name: "through the bus, nobody subscribed", value: idle, unit: "us"),
+        Figure(name: "through the bus to one subscriber, both ends", value: both, unit: "us"),
+        Figure(name: "events a message", value: Double(status.published) / Double(status.messages), unit: ""),
+        Figure(name: "received", value: Double(received.withLock { $0 }) / 1_048_576, unit: "MiB"),
+    ]
+}
+
+private final class NoLog: EventLog {
+    func read(since: UInt64, limit: Int) async throws -> LogPage { LogPage(segments: [], oldest: 0, newest: 0) }
+    func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
 /// What a thousand deliveries of a few messages bring: most are taken, some refused.

@@ -190,7 +190,9 @@ package actor EventBus {
 
     package var status: EventBusStatus {
         var status = counts
-        status.prefixes = prefixes.all.map { String(decoding: $0, as: UTF8.self) }.sorted()
+        status.prefixCount = prefixes.all.count
+        status.prefixes = prefixes.all.prefix(EventBusStatus.shownPrefixes).map { String(decoding: $0, as: UTF8.self) }
+            .sorted()
         status.rendersAll = prefixes.isOverfull
         status.replaysRunning = replays.count
         inbox.withLock { inbox in

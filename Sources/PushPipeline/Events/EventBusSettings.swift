@@ -75,7 +75,10 @@ package struct EventBusEndpoints: Sendable, Equatable {
 }
 
 package struct EventBusStatus: Sendable, Equatable {
-    /// What subscribers ask for, each once.
+    package static let shownPrefixes = 100
+
+    package var prefixCount = 0
+    /// What subscribers ask for, each once; not all of it if it is much.
     package var prefixes: [String] = []
     /// There are more prefixes than are remembered.
     package var rendersAll = false

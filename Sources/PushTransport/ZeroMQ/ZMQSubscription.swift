@@ -1,12 +1,13 @@
 /// What an XPUB hears: the first of its subscribers asks for a prefix, or the last of them no longer does, because it
 /// said so or because its connection ended. What two of them ask for is told once.
 ///
-/// libzmq keeps these apart from what a hostile peer sends in the form of a message, which comes through as well and is
-/// none of this. But it lets such a message begin and puts changes of other peers between its frames; so an XPUB reads
-/// frame by frame.
+/// What a hostile peer sends in the form of a message of many frames comes through as well, and libzmq takes each of
+/// them that looks like a change for one, in the midst of the message; so an XPUB reads frame by frame, and none is lost
+/// behind the frames that are too many.
 package enum ZMQSubscription: Hashable, Sendable {
     case added([UInt8])
-    /// Perhaps one that nobody had asked for.
+    /// From an honest peer. libzmq 4.3 also tells of it, and keeps what others asked for, when a peer cancels what it
+    /// never asked for, which no socket of libzmq does.
     case removed([UInt8])
 }
 

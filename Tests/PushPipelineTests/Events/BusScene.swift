@@ -145,7 +145,8 @@ final class BusScene: Sendable {
     var endpoints: EventBusEndpoints { places.withLock { $0! } }
 
     private init(
-        clock: LoopClock, last: UInt64, heads: [LogWriter.Head], change: (inout EventBusSettings, ZMQContext) throws -> Void
+        clock: LoopClock, last: UInt64, heads: [LogWriter.Head],
+        change: (inout EventBusSettings, ZMQContext) throws -> Void
     ) throws {
         context = try ZMQContext()
         loop = EventLoop(name: "bus", clock: clock)
@@ -181,7 +182,8 @@ final class BusScene: Sendable {
     }
 
     func subscriber(
-        _ prefixes: String..., reads: Bool = true, change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
+        _ prefixes: String..., reads: Bool = true,
+        change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
     ) async throws -> BusPeer {
         let peer = try await BusPeer(.sub, self, reads: reads, change: change)
         all.withLock { $0.append(peer) }
@@ -193,7 +195,10 @@ final class BusScene: Sendable {
         return peer
     }
 
-    func requester(security: ZMQSecurity = .none, reads: Bool = true, change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }) async throws -> BusPeer {
+    func requester(
+        security: ZMQSecurity = .none, reads: Bool = true,
+        change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
+    ) async throws -> BusPeer {
         let peer = try await BusPeer(.dealer, self, reads: reads, security: security, change: change)
         all.withLock { $0.append(peer) }
         try await peer.connect(endpoints.replay)

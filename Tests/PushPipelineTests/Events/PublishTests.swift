@@ -174,7 +174,9 @@ import Testing
             let dropped = await scene.bus.status.dropped
             #expect(dropped > 1000 && dropped < 2000)
             scene.commit(&writer) { note(.deliverySent, "a", into: &$0) }
-            let got = await all.got.wait { $0.last.map { (try? ReadLine.all(of: $0.frames[1]).last?.seq) == 2001 } ?? false }
+            let got = await all.got.wait {
+                $0.last.map { (try? ReadLine.all(of: $0.frames[1]).last?.seq) == 2001 } ?? false
+            }
             let lines = try got.flatMap { try ReadLine.all(of: $0.frames[1]) }
             #expect(lines.last?.prev == 2000 && lines.dropLast().last?.seq == 2000 - dropped)
         }
@@ -215,8 +217,9 @@ import Testing
             await scene.loop.advance(by: .milliseconds(500))
             let second = try beat(await watcher.got.wait(count: 31).last)
             #expect(
-                second == Beat(
-                    seq: 43, topics: ["delivery/shop/sent": 42, "device/-/brake": 41, "message/shop/accepted": 43]))
+                second
+                    == Beat(
+                        seq: 43, topics: ["delivery/shop/sent": 42, "device/-/brake": 41, "message/shop/accepted": 43]))
             await scene.loop.advance(by: .seconds(30))
             let third = try beat(await watcher.got.wait(count: 61).last)
             #expect(third == Beat(seq: 43, topics: ["delivery/shop/sent": 42, "message/shop/accepted": 43]))

@@ -97,7 +97,9 @@ import Testing
                 #expect(line.number("amount") == (draft.details.isEmpty ? nil : -5))
                 #expect(line.number("flag") == (draft.details.isEmpty ? nil : 1))
                 #expect((line.members["sums"] as? [String: Int]) == (draft.details.isEmpty ? nil : ["a": 1, "b": 2]))
-                let others = 7 + [draft.messageID == nil, draft.device == nil, draft.apnsID == nil, draft.reason == nil]
+                let others =
+                    7
+                    + [draft.messageID == nil, draft.device == nil, draft.apnsID == nil, draft.reason == nil]
                     .count { !$0 }
                 #expect(line.members.count == others + draft.details.count)
             }

@@ -113,13 +113,14 @@ import Testing
     }
 
     /// A reference to what has not been there, an app out of turn, fields that nobody knows, a varint without end.
-    @Test(arguments: [
-        [1, 0x02, 0, 0, 0, 0], [1, 0, 0x02, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0], [1, 0, 0, 2, 0, 0],
-        [1, 0, 0x08, 0, 0, 0], [0, 0, 0, 0, 0, 0], [255, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0x2f, 0, 0],
-        [1, 0, 0, 0] + [UInt8](repeating: 0x80, count: 9) + [0x02, 0],
-        [1, 0, 0, 0] + [UInt8](repeating: 0xff, count: 12), [1, 0, 0, 0, 0xe8, 0x07, 0],
-        [1, 0x01, 0, 0, 0, 0] + [UInt8](repeating: 0xff, count: 9) + [0x01], [1, 0, 0, 0, 0, 0, 0],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [1, 0x02, 0, 0, 0, 0], [1, 0, 0x02, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0], [1, 0, 0, 2, 0, 0],
+            [1, 0, 0x08, 0, 0, 0], [0, 0, 0, 0, 0, 0], [255, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0x2f, 0, 0],
+            [1, 0, 0, 0] + [UInt8](repeating: 0x80, count: 9) + [0x02, 0],
+            [1, 0, 0, 0] + [UInt8](repeating: 0xff, count: 12), [1, 0, 0, 0, 0xe8, 0x07, 0],
+            [1, 0x01, 0, 0, 0, 0] + [UInt8](repeating: 0xff, count: 9) + [0x01], [1, 0, 0, 0, 0, 0, 0],
+        ] as [[UInt8]])
     func impossibleEvents(_ body: [UInt8]) {
         let one = LogSegment(first: 1000, count: 1, time: 0, bytes: [])
         #expect(throws: DamagedSegment.self) { try one.sealed(body).walk { _, _, _ in true } }

@@ -13,11 +13,13 @@ struct LogSamples {
     init(seed: UInt64) {
         random = SeededRandom(seed: seed)
         for number in 0..<40 {
-            let id = ["order-\(number)", "\"q\\\(number)\"", "größe-\(number)-🔔", String(repeating: "x", count: 128)][number % 4]
+            let id = ["order-\(number)", "\"q\\\(number)\"", "größe-\(number)-🔔", String(repeating: "x", count: 128)][
+                number % 4]
             messages.append(
                 Message(
                     id: MessageID(id)!, app: apps[number % apps.count], payload: [],
-                    traceparent: number % 3 == 0 ? "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0\(number % 2)" : nil))
+                    traceparent: number % 3 == 0
+                        ? "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0\(number % 2)" : nil))
         }
     }
 

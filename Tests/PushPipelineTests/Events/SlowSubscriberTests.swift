@@ -1,0 +1,132 @@
+import Foundation
+import PushLoop
+import PushModel
+import PushPipeline
+import PushTransport
+import PushWire
+import TestSupport
+import Testing
+
+/// Subscribers that do not read, that ask for too much, and one that is no Swift.
+@Suite(.serialized) struct SlowSubscriberTests {
+    /// Much more than libzmq may hold for a subscriber that has stopped reading: it loses some, the others nothing, and
+    /// it finds out when it goes on, by `prev`, and gets the rest by replay.
+    @Test func whoStopsReadingHoldsNobodyUp() async throws {
+        try await BusScene.run { settings, _ in
+            settings.sendHighWater = 40
+        } _: { scene in
+            let deaf = try await scene.subscriber("delivery/", reads: false) { $0.receiveHighWaterMark = 1 }
+            let quick = try await scene.subscriber("delivery/a/") { $0.receiveHighWaterMark = 100_000 }
+            await scene.until(["delivery/", "delivery/a/"])
+            var writer = LogWriter(next: 1)
+            let before = ProcessMetrics.residentBytes ?? 0
+            // 50 MB of lines in messages of 64 KiB.
+            let total: UInt64 = 5000
+            while writer.next <= total {
+                let from = writer.next
+                writer.begin(time: 1000, reserving: 0)
+                for _ in 0..<100 { note(.deliverySent, "a", into: &writer, padding: 10_000) }
+                let segment = writer.finish()
+                // Of the log only the end is asked for; all of it would be the larger part of the memory.
+                if from > total - 1000 { scene.log.append(segment) }
+                scene.bus.publish([segment])
+                // The quick one keeps up: it has a queue of the same length.
+                // Seven lines fill a message.
+                await quick.got.wait(count: Int(from / 100 + 1) * 15)
+            }
+            await scene.until { $0.published + $0.dropped == total }
+            #expect(await scene.bus.status.dropped == 0)
+            let grown = (ProcessMetrics.residentBytes ?? 0) - before
+            let quickHas = quick.got.events.reduce(0) { $0 + $1.frames[1].count }
+            // The test's own record of what the quick one got is the larger part of it.
+            #expect(grown - quickHas < 40 << 20, "grew by \(grown), the record has \(quickHas)")
+
+            // It goes on.
+            try await deaf.readFromNow()
+            // Its queue is full until it has been read from, and what comes meanwhile is lost for it.
+            while !deaf.got.events.contains(where: { $0.topic == "delivery/z/rejected" }) {
+                scene.commit(&writer) { note(.deliveryRejected, "z", into: &$0) }
+                await scene.until { $0.published + $0.dropped == writer.next - 1 }
+            }
+            let got = deaf.got.events
+            var gaps: [(from: UInt64, to: UInt64)] = []
+            var seen: [String: UInt64] = [:]
+            for one in got {
+                for line in try ReadLine.all(of: one.frames[1]) {
+                    if line.prev != seen[line.topic] ?? 0 { gaps.append((seen[line.topic] ?? 0, line.prev)) }
+                    seen[line.topic] = line.seq
+                }
+            }
+            // The end is what it missed: of that, the heartbeat tells. A gap before it shows in `prev`.
+            #expect(gaps.contains { $0.to > $0.from } || (seen["delivery/a/sent"] ?? 0) < total)
+            #expect(got.reduce(0) { $0 + $1.frames[1].count } < 30 << 20)
+            let requester = try await scene.requester()
+            try await requester.ask("replay/1", #"{"since":\#(total - 10),"prefix":"delivery/a/","limit":5}"#)
+            let replayed = await requester.got.wait { $0.last?.topic == "replay-end/1" }
+            #expect(try ReadLine.all(of: replayed[0].frames[2]).map(\.seq) == Array((total - 9)...(total - 5)))
+        }
+    }
+
+    /// A hundred thousand prefixes of one subscriber, twice what is remembered and more: everything is rendered then,
+    /// and everybody gets what they asked for.
+    @Test func aFloodOfSubscriptions() async throws {
+        try await BusScene.run { scene in
+            let before = ProcessMetrics.residentBytes ?? 0
+            let flood = try await scene.subscriber() { $0.sendHighWaterMark = 0 }
+            let honest = try await scene.subscriber("delivery/a/")
+            await scene.until(["delivery/a/"])
+            try await flood.with { socket in
+                for number in 0..<100_000 { try socket.subscribe("delivery/app-\(number)/sent") }
+                try socket.subscribe(String(repeating: "x", count: 500))
+            }
+            await scene.until { $0.rendersAll }
+            #expect(await scene.bus.status.prefixCount == 16_384)
+            var writer = LogWriter(next: 1)
+            for _ in 0..<50 {
+                scene.commit(&writer) {
+                    note(.deliverySent, "a", into: &$0)
+                    note(.deliverySent, "app-99999", into: &$0)
+                }
+            }
+            let got = await honest.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 50 }
+            #expect(got.allSatisfy { $0.topic == "delivery/a/sent" })
+            #expect((ProcessMetrics.residentBytes ?? 0) - before < 300 << 20)
+            // Who came late is heard as well.
+            let late = try await scene.subscriber("delivery/late/")
+            while late.got.events.isEmpty {
+                scene.commit(&writer) { note(.deliverySent, "late", into: &$0) }
+                await Task.yield()
+            }
+        }
+    }
+
+    /// The language that monitoring scripts are written in, where it is there.
+    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/zmq")))
+    func aPythonSubscriber() async throws {
+        try await BusScene.run { scene in
+            let script = """
+                import json, sys, zmq
+                context = zmq.Context()
+                sub = context.socket(zmq.SUB)
+                sub.setsockopt(zmq.SUBSCRIBE, b"delivery/")
+                sub.connect(sys.argv[1])
+                topic, lines = sub.recv_multipart()
+                events = [json.loads(line) for line in lines.decode().split("\\n")]
+                print(topic.decode(), [e["seq"] for e in events], events[0]["family"], events[0]["prev"], flush=True)
+                req = context.socket(zmq.REQ)
+                req.connect(sys.argv[2])
+                req.send_multipart([b"replay/1", b'{"since": 0, "prefix": "device/"}'])
+                kind, body = req.recv_multipart()
+                print(kind.decode(), json.loads(body)["next"], flush=True)
+                """
+            let child = try ChildProcess(
+                "/usr/bin/python3", ["-c", script, scene.endpoints.publish, scene.endpoints.replay])
+            await scene.until(["delivery/"])
+            var writer = LogWriter(next: 1)
+            scene.commit(&writer) { for _ in 0..<3 { note(.deliverySent, "shop", into: &$0) } }
+            #expect(try await child.line() == "delivery/shop/sent [1, 2, 3] delivery 0")
+            #expect(try await child.line() == "replay-end/1 3")
+            #expect(try await child.end().status == 0)
+        }
+    }
+}
