@@ -174,9 +174,10 @@ final class Pipeline: Sendable {
     func client(_ journal: GatewayJournal) -> GatewayClient {
         GatewayClient(loop: router.loop) { [router, feedback, ledger] report in
             journal.take(report)
-            router.report(report)
+            // Before the candidates that the router finds among them: the brake reckons with shares.
             let answers = report.deliveries.reduce(into: 0) { $0 += $1.outcome.isAnswer ? 1 : 0 }
             if answers > 0 { feedback.answers(report.app, answers) }
+            router.report(report)
             let events = report.events.compactMap { $0.draft(of: report.app) }
             if !events.isEmpty { ledger.note(events, done: nil) }
         }
