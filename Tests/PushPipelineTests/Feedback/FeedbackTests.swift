@@ -125,6 +125,22 @@ import Testing
         }
     }
 
+    /// Such as after a clock was set back: the registry did not believe it, and another answer says it again.
+    @Test func `What the registry did not act on is told again after a minute`() async throws {
+        try await Scene.run { scene in
+            scene.feedback.take([Self.candidate(1)])
+            _ = await scene.settled(taken: 1)
+            await scene.loop.advance(by: .seconds(59))
+            scene.feedback.take([Self.candidate(1)])
+            let soon = await scene.settled(taken: 2)
+            #expect(soon.known == 1)
+            await scene.loop.advance(by: .seconds(2))
+            scene.feedback.take([Self.candidate(1)])
+            let later = await scene.settled(taken: 3)
+            #expect(later.deactivated == 2)
+        }
+    }
+
     @Test func `A device that came back and died again is told of again`() async throws {
         try await Scene.run { scene in
             scene.feedback.take([Self.candidate(1)])

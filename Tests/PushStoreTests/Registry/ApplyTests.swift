@@ -55,6 +55,48 @@ import Testing
     }
 
     /// The registration was on disk, and the event that it came after is read again: a newer word is not undone.
+    /// The files as a killed process would leave them: copied while the registry has them open.
+    @Test func `Killed at any moment, it opens to what it would have come to`() async throws {
+        try await Scene.run { scene in
+            var random = SeededRandom(seed: 11)
+            let registry = try await scene.open()
+            for round in 0..<25 {
+                scene.now += 10
+                _ = try await registry.register(
+                    (0..<5).map { _ in Scene.registration(.random(in: 0..<40, using: &random)) })
+                scene.now += 10
+                let dead = (0..<4).map { _ in
+                    Scene.deactivated(Scene.id(.random(in: 0..<60, using: &random)), evidence: scene.now - 3)
+                }
+                scene.log.note(dead, at: scene.now)
+                let copy = try scene.copied(to: "killed-\(round)")
+                try await registry.catchUp(from: scene.log)
+                let other = try await copy.open()
+                try await other.catchUp(from: scene.log)
+                let (here, there) = (
+                    try await registry.list(DeviceFilter(), after: nil, limit: 100).devices,
+                    try await other.list(DeviceFilter(), after: nil, limit: 100).devices
+                )
+                #expect(here == there && other.status == registry.status)
+                for number in 0..<60 {
+                    let id = Scene.id(number)
+                    #expect(other.inactive.contains(id) == registry.inactive.contains(id))
+                }
+                await other.close()
+            }
+            await registry.close()
+        }
+    }
+
+    @Test func `What is called after it was closed throws`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            await registry.close()
+            await #expect(throws: (any Error).self) { _ = try await registry.register([Scene.registration(1)]) }
+            await #expect(throws: (any Error).self) { _ = try await registry.lastSeen([Scene.id(1)]) }
+        }
+    }
+
     @Test func `An event that is applied late does not undo a registration that came after it`() async throws {
         try await Scene.run { scene in
             var registry = try await scene.open()
@@ -236,15 +278,46 @@ import Testing
         }
     }
 
+    @Test func `What was written before the first segment that a follower is told of is not passed over`() async throws
+    {
+        try await Scene.open { registry, scene in
+            for number in 0..<5 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
+            let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
+            follower.committed(scene.log.segments[4])
+            while registry.status.applied < 5 { await Task.yield() }
+            #expect(registry.status.inactive == 5)
+            await follower.stop()
+        }
+    }
+
+    @Test func `A follower tries again when the log could not be read, and loses nothing`() async throws {
+        try await Scene.open { registry, scene in
+            let failures = EventRecorder<String>()
+            scene.log.state.withLock { $0.failures = 3 }
+            let follower = RegistryFollower(registry, log: scene.log, retryAfter: .milliseconds(1)) {
+                failures.record("\($0)")
+            }
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
+            follower.committed(scene.log.segments[0])
+            while registry.status.applied < 1 { await Task.yield() }
+            #expect(failures.events.count == 3 && registry.inactive.contains(Scene.id(1)))
+            await follower.stop()
+        }
+    }
+
     @Test func `A follower that gets more than it can hold reads the log instead`() async throws {
         try await Scene.open { registry, scene in
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
-            // A segment that claims too many events to be kept: nobody looks into it.
-            follower.committed(LogSegment(first: 1, count: 1_000_000, time: 10, bytes: []))
+            follower.committed(scene.log.segments[0])
             while registry.status.applied < 1 { await Task.yield() }
-            #expect(registry.inactive.contains(Scene.id(1)) && registry.status.applied == 1)
-            #expect(scene.log.state.withLock { $0.reads } > 0)
+            let reads = scene.log.state.withLock { $0.reads }
+            scene.log.note([Scene.deactivated(Scene.id(2), evidence: 5)], at: 10)
+            // A segment that claims too many events to be kept: nobody looks into it.
+            follower.committed(LogSegment(first: 2, count: 1_000_000, time: 10, bytes: []))
+            while registry.status.applied < 2 { await Task.yield() }
+            #expect(registry.inactive.contains(Scene.id(2)) && registry.status.applied == 2)
+            #expect(scene.log.state.withLock { $0.reads } > reads)
             await follower.stop()
         }
     }

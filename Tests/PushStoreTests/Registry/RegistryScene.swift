@@ -46,6 +46,16 @@ final class RegistryScene: Sendable {
         )
     }
 
+    /// The files of the registry as they are now, in a folder of their own.
+    func copied(to name: String) throws -> RegistryScene {
+        let copy = RegistryScene(folder + "/" + name)
+        try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: true)
+        for file in ["registry.db", "registry.db-wal"] {
+            try FileManager.default.copyItem(atPath: "\(folder)/\(file)", toPath: "\(copy.folder)/\(file)")
+        }
+        return copy
+    }
+
     var now: Int64 {
         get { clock.withLock { $0 } }
         set { clock.withLock { $0 = newValue } }
@@ -86,6 +96,8 @@ final class MemoryLog: EventLog {
         var events: [EventDraft] = []
         var refuses = false
         var reads = 0
+        /// Readings that fail before one succeeds.
+        var failures = 0
     }
 
     let state = Locked(State())
@@ -107,8 +119,12 @@ final class MemoryLog: EventLog {
     }
 
     func read(since: UInt64, limit: Int) async throws -> LogPage {
-        state.withLock { state in
+        try state.withLock { state in
             state.reads += 1
+            if state.failures > 0 {
+                state.failures -= 1
+                throw SceneError.unreadable
+            }
             var segments: [LogSegment] = []
             for segment in state.segments where segment.last > since {
                 if segments.reduce(0, { $0 + $1.count }) >= limit { break }
@@ -139,5 +155,5 @@ extension Registry {
 }
 
 enum SceneError: Error {
-    case pageTooLarge
+    case pageTooLarge, unreadable
 }
