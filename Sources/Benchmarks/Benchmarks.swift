@@ -27,6 +27,7 @@ enum Benchmarks {
         Case(
             name: "devices", about: "a registry of devices on the record layer [devices [MiB of cache]]",
             run: deviceBenchmark),
+        Case(name: "registry", about: "the registry of devices itself [devices]", run: registryBenchmark),
         Case(
             name: "records-crash", about: "transactions to be killed in the middle of: --file FILE --from NUMBER",
             run: recordCrash),

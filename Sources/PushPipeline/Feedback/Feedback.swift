@@ -15,7 +15,7 @@ package actor Feedback: FeedbackSink {
         package var waiting = 10_000
         /// Candidates that are looked up at once.
         package var batch = 500
-        /// Devices that are remembered to have been told of, until the registry has heard it: at most twice as many.
+        /// Devices that are remembered for a minute to have been told of: at most twice as many.
         package var told = 10_000
 
         package init() {}
@@ -45,7 +45,7 @@ package actor Feedback: FeedbackSink {
     private let log: Logger
     private var brakes: [AppID: BrakeMachine] = [:]
     private var waiting: [DeactivationCandidate] = []
-    private var told: TellTale
+    private var told: ToldDevices
     private var task: Task<Void, Never>?
     private var isStopping = false
     private var counts = Status()
@@ -61,7 +61,7 @@ package actor Feedback: FeedbackSink {
         self.policy = policy
         self.limits = limits
         self.log = log
-        told = TellTale(limit: limits.told)
+        told = ToldDevices(limit: limits.told)
     }
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
@@ -194,7 +194,7 @@ package actor Feedback: FeedbackSink {
             } else if let seen, seen > suspect.evidence {
                 counts.alive += 1
             } else if registry.inactive.contains(suspect.device)
-                || told.contains(suspect.device, since: seen ?? .min)
+                || told.contains(suspect.device, since: seen ?? .min, now: loop.now)
             {
                 counts.known += 1
             } else {
@@ -204,7 +204,7 @@ package actor Feedback: FeedbackSink {
         guard !dead.isEmpty else { return }
         guard await ledger.note(dead.map(\.event)) != nil else { throw FeedbackError.ledgerRefused }
         counts.deactivated += UInt64(dead.count)
-        for suspect in dead { told.add(suspect.device, evidence: suspect.evidence) }
+        for suspect in dead { told.add(suspect.device, evidence: suspect.evidence, now: loop.now) }
     }
 
     // MARK: From the feedback service

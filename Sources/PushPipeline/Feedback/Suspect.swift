@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// A device that may be dead, wherever that was learned.
 struct Suspect: Sendable, Equatable {
@@ -21,28 +22,36 @@ struct Suspect: Sendable, Equatable {
     }
 }
 
-/// Devices whose events are on disk and perhaps not yet with the registry. Two generations: when the younger is full, the
-/// older is forgotten, and at worst an event is written twice, which does nothing more.
-struct TellTale: Sendable {
+/// Devices whose events are on disk and perhaps not yet with the registry.
+///
+/// For a minute at most: whatever the registry made of an event, by then it has. In two generations: when the younger is
+/// full, the older is forgotten, and at worst an event is written twice, which does nothing more.
+struct ToldDevices: Sendable {
+    private struct Telling: Sendable {
+        let evidence: Int64
+        let at: MonotonicTime
+    }
+
+    private static let age: Duration = .seconds(60)
     private let limit: Int
-    private var younger: [DeviceID: Int64] = [:]
-    private var older: [DeviceID: Int64] = [:]
+    private var younger: [DeviceID: Telling] = [:]
+    private var older: [DeviceID: Telling] = [:]
 
     init(limit: Int) {
         self.limit = max(1, limit)
     }
 
     /// - Parameter seen: when the device was last seen: one that has registered since is another matter.
-    func contains(_ device: DeviceID, since seen: Int64) -> Bool {
-        guard let evidence = younger[device] ?? older[device] else { return false }
-        return evidence >= seen
+    func contains(_ device: DeviceID, since seen: Int64, now: MonotonicTime) -> Bool {
+        guard let telling = younger[device] ?? older[device] else { return false }
+        return telling.evidence >= seen && now < telling.at + Self.age
     }
 
-    mutating func add(_ device: DeviceID, evidence: Int64) {
+    mutating func add(_ device: DeviceID, evidence: Int64, now: MonotonicTime) {
         if younger.count >= limit {
             older = younger
             younger = [:]
         }
-        younger[device] = evidence
+        younger[device] = Telling(evidence: evidence, at: now)
     }
 }

@@ -1,38 +1,66 @@
+import Glibc
 package import PushModel
-import PushLoop
 import Synchronization
 
 /// The devices that are not to be sent to, in memory: some 32 bytes for each. In parts with a lock each, so that nobody
 /// waits for who asks about other devices.
-package final class GoneDevices: InactiveDevices {
+///
+/// It is asked for each delivery, so the locks lie side by side and not in objects: to come to one through `Locked` and
+/// its closure cost twice what the look-up does.
+@safe
+package final class GoneDevices: InactiveDevices, @unchecked Sendable {
+    // Unchecked: each table is touched under the lock with its number only.
     private static let partBits: UInt64 = 4
-    private let parts: [Locked<DeviceIDTable>]
+    private static let partCount = 1 << Int(partBits)
+    private let locks: UnsafeMutablePointer<pthread_mutex_t>
+    private let tables: UnsafeMutablePointer<DeviceIDTable>
     private let total = Atomic<Int>(0)
 
     package init() {
-        parts = (0..<(1 << Self.partBits)).map { _ in Locked(DeviceIDTable()) }
+        unsafe locks = .allocate(capacity: Self.partCount)
+        unsafe tables = .allocate(capacity: Self.partCount)
+        for part in 0..<Self.partCount {
+            unsafe (locks + part).initialize(to: pthread_mutex_t())
+            let result = unsafe pthread_mutex_init(locks + part, nil)
+            precondition(result == 0, "cannot make a lock: error \(result)")
+            unsafe (tables + part).initialize(to: DeviceIDTable())
+        }
+    }
+
+    deinit {
+        for part in 0..<Self.partCount { unsafe pthread_mutex_destroy(locks + part) }
+        unsafe tables.deinitialize(count: Self.partCount)
+        unsafe tables.deallocate()
+        unsafe locks.deallocate()
     }
 
     package var count: Int { total.load(ordering: .relaxed) }
     package var isEmpty: Bool { count == 0 }
     /// Of the tables.
-    package var byteCount: Int { parts.reduce(0) { sum, part in sum + part.withLock { $0.byteCount } } }
+    package var byteCount: Int {
+        (0..<Self.partCount).reduce(0) { sum, part in sum + withTable(part) { $0.byteCount } }
+    }
 
     package func contains(_ device: DeviceID) -> Bool {
         if isEmpty { return false }
-        return part(of: device).withLock { $0.contains(device) }
+        return withTable(Self.part(of: device)) { $0.contains(device) }
     }
 
     func insert(_ device: DeviceID) {
-        if part(of: device).withLock({ $0.insert(device) }) { total.add(1, ordering: .relaxed) }
+        if withTable(Self.part(of: device), { $0.insert(device) }) { total.add(1, ordering: .relaxed) }
     }
 
     func remove(_ device: DeviceID) {
-        if part(of: device).withLock({ $0.remove(device) }) { total.subtract(1, ordering: .relaxed) }
+        if withTable(Self.part(of: device), { $0.remove(device) }) { total.subtract(1, ordering: .relaxed) }
+    }
+
+    @inline(__always)
+    private func withTable<Result>(_ part: Int, _ body: (inout DeviceIDTable) -> Result) -> Result {
+        unsafe pthread_mutex_lock(locks + part)
+        defer { unsafe pthread_mutex_unlock(locks + part) }
+        return unsafe body(&tables[part])
     }
 
     /// By other bits than those that choose the slot.
-    private func part(of device: DeviceID) -> Locked<DeviceIDTable> {
-        parts[Int(truncatingIfNeeded: device.high >> (64 - Self.partBits))]
-    }
+    private static func part(of device: DeviceID) -> Int { Int(truncatingIfNeeded: device.high >> (64 - partBits)) }
 }

@@ -1,8 +1,8 @@
 import ActiveObject
 import PushModel
 
-/// What a batch of registrations makes of the devices it names, in memory first: each is looked up once and written
-/// once, however often it is named.
+/// What registrations make of the devices they name, in memory first: each device is looked up once and written once,
+/// however often it is named. They may come from several calls, which share a transaction and its sync.
 struct Registration {
     /// A device as it was and as it will be.
     private struct Draft {
@@ -14,8 +14,9 @@ struct Registration {
 
     /// What the transaction did, for memory and for the event log.
     struct Result: Sendable {
-        var outcomes: [RegisteredDevice] = []
-        var events: [EventDraft] = []
+        /// Call by call.
+        var outcomes: [[RegisteredDevice]] = []
+        var events: [[EventDraft]] = []
         /// The devices that were written: active ones, and those that were replaced.
         var active: [DeviceID] = []
         var replaced: [DeviceID] = []
@@ -25,22 +26,44 @@ struct Registration {
 
     private let now: Int64
     private var drafts: [DeviceID: Draft] = [:]
+    /// Of the drafts that have changed: in the order of their registration, which is that of the rows.
+    private var order: [DeviceID] = []
+    private var ordered: Set<DeviceID> = []
+    private var outcomes: [RegisteredDevice] = []
+    private var events: [EventDraft] = []
     private(set) var result = Result()
 
     static func run(
-        _ registrations: [DeviceRegistration], _ identities: Identities, at now: Int64, in transaction: Transaction
+        _ calls: [[DeviceRegistration]], _ identities: Identities, at now: Int64, in transaction: Transaction
     ) throws -> Result {
         var batch = Registration(now: now)
-        let named = registrations.map { one in
-            (
-                one, identities.device(one.app, one.token),
-                one.replaces.flatMap { $0 == one.token ? nil : identities.device(one.app, $0) }
-            )
+        let named = calls.map { call in
+            call.map { one in
+                (
+                    one, identities.device(one.app, one.token),
+                    one.replaces.flatMap { $0 == one.token ? nil : identities.device(one.app, $0) }
+                )
+            }
         }
-        try batch.read(named, in: transaction)
-        for (registration, id, replaced) in named { batch.register(registration, id, replacing: replaced) }
+        try batch.read(named.flatMap(\.self), in: transaction)
+        for call in named {
+            for (registration, id, replaced) in call { batch.register(registration, id, replacing: replaced) }
+            batch.endCall()
+        }
         try batch.write(in: transaction)
         return batch.result
+    }
+
+    private mutating func endCall() {
+        result.outcomes.append(outcomes)
+        result.events.append(events)
+        outcomes = []
+        events = []
+    }
+
+    private mutating func put(_ draft: Draft, _ id: DeviceID) {
+        drafts[id] = draft
+        if ordered.insert(id).inserted { order.append(id) }
     }
 
     private init(now: Int64) {
@@ -97,8 +120,8 @@ struct Registration {
         draft.device.deactivatedAt = nil
         draft.device.reason = nil
         draft.device.evidence = nil
-        drafts[id] = draft
-        result.outcomes.append(RegisteredDevice(id: id, change: change))
+        put(draft, id)
+        outcomes.append(RegisteredDevice(id: id, change: change))
         switch change {
         case .registered: tell(.deviceRegistered, id, registration.app)
         case .reactivated: tell(.deviceReactivated, id, registration.app)
@@ -117,7 +140,7 @@ struct Registration {
             draft.device.evidence = now
             tell(.deviceDeactivated, id, app, reason: Self.replaced)
         }
-        drafts[id] = draft
+        put(draft, id)
     }
 
     static let replaced = "replaced"
@@ -127,7 +150,7 @@ struct Registration {
         event.device = id
         event.reason = reason
         if reason != nil { event.add("time", now) }
-        result.events.append(event)
+        events.append(event)
     }
 
     // MARK: To the file
@@ -135,7 +158,8 @@ struct Registration {
     private mutating func write(in transaction: Transaction) throws {
         var fresh: [Device] = []
         var tagsToAdd: [DeviceTag] = []
-        for (id, draft) in drafts {
+        for id in order {
+            guard let draft = drafts[id] else { continue }
             if draft.device.isActive { result.active.append(id) } else { result.replaced.append(id) }
             guard let before = draft.before else {
                 fresh.append(draft.device)

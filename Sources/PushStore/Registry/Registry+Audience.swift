@@ -19,8 +19,9 @@ extension Registry {
         _ expression: TagExpression?, _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
         let row = try cursor?.row() ?? 0
-        return try await database.read { snapshot in
-            let page = try RowPage.read(Device.active(in: app), expression, after: row, limit: size, in: snapshot)
+        return try await database.read { [choices] snapshot in
+            let page = try RowPage.read(
+                Device.active(in: app), expression, choices, after: row, limit: size, in: snapshot)
             return AudiencePage(
                 devices: page.devices.compactMap(\.addressed), next: page.next.map { AudienceCursor(row: $0) })
         }

@@ -3,20 +3,41 @@ package import PushModel
 extension Registry {
     package func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice] {
         guard !devices.isEmpty else { return [] }
-        let result = try await turn.take {
-            let (identities, now) = (identities, now())
-            let result = try await database.write {
-                try Registration.run(devices, identities, at: now, in: $0)
-            }
+        let call = RegistrationCall(devices)
+        try turn.mustHaveRoom()
+        calls.add(call)
+        await turn.take {
+            // Whoever had the turn before may have written this one too.
+            while call.result == nil { await write(calls.take(atMost: Self.groupLimit)) }
+        }
+        guard let result = call.result else { preconditionFailure("a registration was not written in its turn") }
+        let (outcomes, events) = try result.get()
+        await publish(events)
+        return outcomes
+    }
+
+    /// Registrations in one transaction: with more, who waits for it waits longer.
+    private static let groupLimit = 2000
+
+    /// One transaction for calls that wait: a sync costs as much as a hundred registrations.
+    private func write(_ group: [RegistrationCall]) async {
+        guard !group.isEmpty else { preconditionFailure("a registration waits, and is not among those that do") }
+        let (database, identities, now, calls) = (database, identities, stamp(), group.map(\.devices))
+        // A task of its own: who was first may give up, the others have not.
+        let work = Task { try await database.write { try Registration.run(calls, identities, at: now, in: $0) } }
+        switch await work.result {
+        case .failure(let error):
+            for call in group { call.end(.failure(error)) }
+        case .success(let result):
             unknown.written(result.active)
             unknown.written(result.replaced)
             for device in result.active { gone.remove(device) }
             for device in result.replaced { gone.insert(device) }
             state.withLock { $0.status.unregistered -= result.nowRegistered }
-            return result
+            for (index, call) in group.enumerated() {
+                call.end(.success((result.outcomes[index], result.events[index])))
+            }
         }
-        await publish(result.events)
-        return result.outcomes
     }
 
     /// Events of what is in the file already: if the ledger does not take them, that stands all the same, since whoever
@@ -29,7 +50,8 @@ extension Registry {
     }
 
     package func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID] {
-        let now = now()
+        try turn.mustHaveRoom()
+        let now = stamp()
         let active = try await database.read { snapshot in
             try Device.find(Array(Set(devices)), in: snapshot).filter(\.isActive)
         }

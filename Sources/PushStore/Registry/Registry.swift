@@ -52,13 +52,17 @@ package final class Registry: DeviceRegistry, DeviceBook {
     let gone = GoneDevices()
     let unknown: UnknownDevices
     let turn = WriteTurn(limit: 4096)
+    let calls = RegistrationCalls()
     let named = NamedAudiences()
+    let choices = TagChoices()
     let state = Locked(State())
 
     struct State {
         var status = Status()
         /// What of `status.applied` is in the file.
         var marked: UInt64 = 0
+        /// Of the last write.
+        var stamp: Int64 = .min
     }
 
     package var inactive: any InactiveDevices { gone }
@@ -142,6 +146,16 @@ package final class Registry: DeviceRegistry, DeviceBook {
         return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
+    /// The time of a write, later than that of any before: who registers in the millisecond in which he was deactivated
+    /// is alive, also when that event is read again.
+    func stamp() -> Int64 {
+        let now = now()
+        return state.withLock { state in
+            state.stamp = state.stamp >= now ? state.stamp + 1 : now
+            return state.stamp
+        }
+    }
+
     // MARK: Looking up
 
     package func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] {
@@ -166,9 +180,9 @@ package final class Registry: DeviceRegistry, DeviceBook {
     package func list(_ filter: DeviceFilter, after cursor: AudienceCursor?, limit: Int) async throws -> DeviceList {
         let row = try cursor?.row() ?? 0
         let size = min(max(1, limit), Self.largestPage)
-        return try await database.read { snapshot in
+        return try await database.read { [choices] snapshot in
             let part = try RowPage.read(
-                filter.query, filter.tag.map { .tag($0) }, after: row, limit: size, in: snapshot)
+                filter.query, filter.tag.map { .tag($0) }, choices, after: row, limit: size, in: snapshot)
             let tags = try Device.tags.load(for: part.devices, in: snapshot)
             return DeviceList(
                 devices: try part.devices.map { try $0.record($0.objectId.flatMap { tags[$0] } ?? []) },

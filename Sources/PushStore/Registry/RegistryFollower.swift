@@ -3,13 +3,14 @@ package import PushModel
 
 /// Hands the registry what the ledger has committed, in order and off the ledger's thread.
 ///
-/// It holds few segments: when the registry falls behind, or cannot write, they are dropped and read from the log when
-/// it is their turn.
+/// It begins with the log, at the first segment that it is told of, so that nothing from before is passed over. It holds
+/// few segments: when the registry falls behind, or cannot write, they are dropped and read from the log when it is their
+/// turn.
 package final class RegistryFollower: Sendable {
     private struct State {
         var segments: [LogSegment] = []
         var events = 0
-        var isBehind = false
+        var isBehind = true
         var isStopped = false
         var task: Task<Void, Never>?
 

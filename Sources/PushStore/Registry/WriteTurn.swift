@@ -18,15 +18,18 @@ final class WriteTurn: Sendable {
     }
 
     /// Throws `busy` if too many wait.
-    func take<Result>(_ body: () async throws -> Result) async throws -> Result {
-        try await begin()
+    func mustHaveRoom() throws(RegistryError) {
+        let mayWait = state.withLock { $0.waiting.count - $0.next < limit }
+        guard mayWait else { throw RegistryError(.busy, "\(limit) calls wait to write to the registry: try later") }
+    }
+
+    func take<Result>(_ body: () async throws -> Result) async rethrows -> Result {
+        await begin()
         defer { end() }
         return try await body()
     }
 
-    private func begin() async throws {
-        let mayWait = state.withLock { $0.waiting.count - $0.next < limit }
-        guard mayWait else { throw RegistryError(.busy, "\(limit) calls wait to write to the registry: try later") }
+    private func begin() async {
         await withCheckedContinuation { continuation in
             let isMine = state.withLock { state in
                 if state.isTaken {

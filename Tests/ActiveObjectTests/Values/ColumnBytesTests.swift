@@ -43,7 +43,7 @@ import Testing
             try await records.saveAll(in: database)
             let found = try await Kept.findAll(in: database)
             #expect(found == records)
-            let classes = try look(into: database.path, "SELECT typeof(key), typeof(other) FROM kept ORDER BY id")
+            let classes = try look(into: database.path, "SELECT typeof(key), typeof(other) FROM kept ORDER BY rowid")
             #expect(classes == [["blob", "null"], ["blob", "blob"], ["blob", "blob"]])
         }
     }
@@ -67,7 +67,7 @@ import Testing
     @Test func `What is no value of the type is told with its column, and never shown if it is private`() async throws {
         try await withDatabase { database in
             _ = try await Kept.findAll(in: database)
-            try await database.write { try $0.run("INSERT INTO kept (key) VALUES (x'aabbcc')") }
+            _ = try await database.write { try $0.run("INSERT INTO kept (key) VALUES (x'aabbcc')") }
             let error = await thrownError { _ = try await Kept.findAll(in: database) }
             #expect(error?.table == "kept" && error?.column == "key")
             #expect(error?.message.contains("aabbcc") == false, "\(error?.message ?? "no error")")

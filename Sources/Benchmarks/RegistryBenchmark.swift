@@ -1,0 +1,148 @@
+import Foundation
+import PushModel
+import PushStore
+
+/// What the registry does all day: `registry [COUNT]`.
+func registryBenchmark(_ arguments: [String]) async throws -> [Figure] {
+    let count = max(20_000, arguments.compactMap { Int($0) }.first ?? 1_000_000)
+    let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-registry-\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    return try await RegistryBenchmark(folder: folder, count: count).run()
+}
+
+private struct RegistryBenchmark {
+    let folder: URL
+    let count: Int
+    private let shop = AppID("shop")!
+    private let identities = Identities(secret: Array(0..<32))!
+
+    private func open() async throws -> Registry {
+        try await Registry.open(directory: folder.path(), identities: identities, note: { _ in 1 })
+    }
+
+    private func token(_ number: Int) -> DeviceToken {
+        DeviceToken(words: (UInt64(number) &* 0x9e37_79b9_7f4a_7c15, UInt64(number), 3, 4))
+    }
+
+    private func registration(_ number: Int) -> DeviceRegistration {
+        var registration = DeviceRegistration(app: shop, token: token(number))
+        registration.user = "user-\(number / 2)"
+        registration.locale = number % 3 == 0 ? "en_US" : "de_DE"
+        registration.platform = "ios"
+        registration.appVersion = "4.\(number % 20).1"
+        // The half has "sale", a fifth "sport", a hundredth "beta", a thousandth "vip".
+        registration.tags = [("sale", 2), ("sport", 5), ("beta", 100), ("vip", 1000)]
+            .filter { (number &* 2_654_435_761 >> 7) % $0.1 == 0 }.map(\.0)
+        return registration
+    }
+
+    func run() async throws -> [Figure] {
+        var figures: [Figure] = []
+        func show(_ name: String, _ value: Double, _ unit: String) {
+            let figure = Figure(name: name, value: value, unit: unit)
+            FileHandle.standardError.write(Data((Figure.text("registry", [figure]) + "\n").utf8))
+            figures.append(figure)
+        }
+        func cost(_ name: String, _ work: () async throws -> Int) async throws {
+            let began = processCPU()
+            let clock = ContinuousClock.now
+            let amount = try await work()
+            let wall = clock.duration(to: .now).microseconds / Double(max(1, amount))
+            show("\(name) (\(amount)), CPU a device", microseconds(since: began, for: max(1, amount)), "us")
+            show("\(name), wall a device", wall, "us")
+        }
+        func pages(_ audience: Audience) async throws -> Int {
+            var found = 0
+            var cursor: AudienceCursor?
+            repeat {
+                let page = try await registry.page(of: audience, app: shop, after: cursor, limit: 1000)
+                found += page.devices.count
+                cursor = page.next
+            } while cursor != nil
+            return found
+        }
+        var registry = try await open()
+        try await cost("register, new, 1,000 at once") {
+            for start in stride(from: 0, to: count, by: 1000) {
+                _ = try await registry.register((start..<min(start + 1000, count)).map(registration))
+            }
+            return count
+        }
+        let size = try FileManager.default.attributesOfItem(atPath: folder.path() + "/registry.db")[.size] as? Int
+        show("file, a device", Double(size ?? 0) / Double(count), "bytes")
+        let some = count / 10 / 1000 * 1000
+        try await cost("register, known, at random, 1,000 at once") {
+            for start in stride(from: 0, to: some, by: 1000) {
+                _ = try await registry.register(
+                    (start..<start + 1000).map { number in
+                        DeviceRegistration(app: shop, token: token(number * 7_368_787 % count))
+                    })
+            }
+            return some
+        }
+        try await cost("register, known, one at a time") {
+            for number in 0..<2000 { _ = try await registry.register([registration(number * 7_368_787 % count)]) }
+            return 2000
+        }
+        try await cost("everyone") { try await pages(.everyone) }
+        try await cost("tags, sale && !(beta || sport)") {
+            try await pages(.tags(.all([.tag("sale"), .not(.any([.tag("beta"), .tag("sport")]))])))
+        }
+        try await cost("tags, vip") { try await pages(.tags(.tag("vip"))) }
+        try await cost("tags, vip && sale") { try await pages(.tags(.all([.tag("vip"), .tag("sale")]))) }
+        try await cost("10,000 users") {
+            try await pages(.users((0..<10_000).map { "user-\($0 * 7_368_787 % (count / 2))" }))
+        }
+        let ids = (0..<10_000).map { identities.device(shop, token($0 * 7_368_787 % count)) }
+        try await cost("10,000 device ids") { try await pages(.devices(ids)) }
+        try await cost("last seen, 500 at once") {
+            for start in stride(from: 0, to: ids.count, by: 500) {
+                _ = try await registry.lastSeen(Array(ids[start..<start + 500]))
+            }
+            return ids.count
+        }
+        try await cost("listed, 1,000 at once") {
+            var found = 0
+            var cursor: AudienceCursor?
+            repeat {
+                let page = try await registry.list(DeviceFilter(), after: cursor, limit: 1000)
+                found += page.devices.count
+                cursor = page.next
+            } while cursor != nil
+            return found
+        }
+        try await cost("deactivated by hand, 500 at once") {
+            for start in stride(from: 0, to: some, by: 500) {
+                let part = (start..<start + 500).map { identities.device(shop, token($0 * 7_368_787 % count)) }
+                _ = try await registry.deactivate(part, reason: "test")
+            }
+            return some
+        }
+        show("resident before it is closed", resident().now, "MiB")
+        await registry.close()
+        let began = ContinuousClock.now
+        registry = try await open()
+        show("open, with \(registry.status.inactive) inactive", began.duration(to: .now).microseconds / 1000, "ms")
+        show("resident after it is opened", resident().now, "MiB")
+        inactive(ids, registry.inactive, show)
+        await registry.close()
+        return figures
+    }
+
+    private func inactive(
+        _ ids: [DeviceID], _ inactive: any InactiveDevices, _ show: (String, Double, String) -> Void
+    ) {
+        var found = 0
+        let began = processCPU()
+        for _ in 0..<200 { for id in ids where inactive.contains(id) { found += 1 } }
+        show(
+            "inactive? (\(found / 200) of \(ids.count))", microseconds(since: began, for: 200 * ids.count) * 1000, "ns")
+    }
+}
+
+extension Duration {
+    fileprivate var microseconds: Double {
+        Double(components.seconds) * 1e6 + Double(components.attoseconds) * 1e-12
+    }
+}

@@ -1,0 +1,161 @@
+import PushLogic
+import PushTime
+import TestSupport
+import Testing
+
+@Suite struct BrakeMachineTests {
+    private typealias Candidates = BrakeMachine.Candidates
+
+    private static func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+
+    @Test func `A flood of bad tokens in one batch is stopped as a whole, and told of once`() {
+        var brake = BrakeMachine()
+        #expect(brake.answered(1000, Candidates(misdirected: 20), now: Self.time(0)) == .pass)
+        #expect(
+            brake.answered(1000, Candidates(misdirected: 900), now: Self.time(1))
+                == .trip(candidates: 900, answers: 1000))
+        #expect(brake.isStopped)
+        #expect(brake.answered(1000, Candidates(misdirected: 900), now: Self.time(2)) == .hold)
+        #expect(brake.answered(10, Candidates(dead: 1), now: Self.time(3)) == .hold)
+    }
+
+    @Test func `Answers that are told before their candidates are the same as both at once`() {
+        var brake = BrakeMachine()
+        for second in 0..<100 {
+            #expect(brake.answered(500, now: Self.time(Int64(second))) == .pass)
+            #expect(brake.answered(0, Candidates(misdirected: 200, dead: 40), now: Self.time(Int64(second))) == .pass)
+        }
+        #expect(brake.answered(500, now: Self.time(100)) == .pass)
+        let action = brake.answered(0, Candidates(misdirected: 300), now: Self.time(100))
+        guard case .trip = action else {
+            Issue.record("\(action)")
+            return
+        }
+    }
+
+    @Test func `A list of nothing but dead tokens is cleaned up`() {
+        var brake = BrakeMachine()
+        for second in 0..<100 {
+            #expect(brake.answered(500, Candidates(dead: 500), now: Self.time(Int64(second))) == .pass)
+        }
+    }
+
+    @Test func `Dead tokens beside bad ones count, a quarter each`() {
+        var brake = BrakeMachine()
+        // 70 + 30/4 of 160: 48 %.
+        #expect(brake.answered(160, Candidates(misdirected: 70, dead: 30), now: Self.time(0)) == .pass)
+        brake = BrakeMachine()
+        // 70 + 90/4 of 160: 58 %.
+        #expect(
+            brake.answered(160, Candidates(misdirected: 70, dead: 90), now: Self.time(0))
+                == .trip(candidates: 160, answers: 160))
+    }
+
+    @Test(arguments: [(49, false), (50, true)]) func `A few are no flood`(count: Int, trips: Bool) {
+        var brake = BrakeMachine()
+        var tripped = false
+        for number in 0..<count {
+            if case .trip = brake.answered(1, Candidates(misdirected: 1), now: Self.time(Int64(number))) {
+                tripped = true
+            }
+        }
+        #expect(tripped == trips && brake.isStopped == trips)
+    }
+
+    @Test func `What is older than an hour is forgotten`() {
+        var brake = BrakeMachine()
+        for number in 0..<500 {
+            // 40 an hour.
+            #expect(brake.answered(1, Candidates(misdirected: 1), now: Self.time(Int64(number) * 90)) == .pass)
+        }
+    }
+
+    @Test func `Good answers of long ago do not hide what is wrong now for long`() {
+        var brake = BrakeMachine()
+        _ = brake.answered(1_000_000, now: Self.time(0))
+        var passed = 0
+        while passed < 10_000 {
+            if case .trip = brake.answered(1, Candidates(misdirected: 1), now: Self.time(1)) { break }
+            passed += 1
+        }
+        // The large batch leaves as soon as 200 newer ones are there.
+        #expect(passed < 250)
+    }
+
+    @Test func `It lets go when the answers have been normal for ten minutes`() {
+        var brake = BrakeMachine()
+        _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        #expect(brake.isStopped)
+        var released: Int64?
+        for second in 1..<2000 {
+            switch brake.answered(10, Candidates(misdirected: 1), now: Self.time(Int64(second))) {
+            case .release: released = released ?? Int64(second)
+            case .hold: #expect(released == nil)
+            case .pass: #expect(released != nil)
+            case .trip: Issue.record("tripped again")
+            }
+        }
+        // Some 20 s until the flood is out of sight, and then ten minutes.
+        #expect((600...640).contains(released ?? 0), "\(released ?? 0)")
+    }
+
+    @Test func `A relapse begins the ten minutes anew, and silence ends nothing`() {
+        var brake = BrakeMachine()
+        _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        for second in 1..<500 { #expect(brake.answered(10, now: Self.time(Int64(second))) == .hold) }
+        #expect(brake.answered(300, Candidates(misdirected: 290), now: Self.time(500)) == .hold)
+        for second in 501..<1100 { #expect(brake.answered(10, now: Self.time(Int64(second))) == .hold) }
+        #expect(brake.isStopped)
+        var silent = BrakeMachine()
+        _ = silent.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        #expect(silent.answered(0, now: Self.time(100_000)) == .hold)
+        #expect(silent.answered(5, now: Self.time(100_001)) == .hold)
+        #expect(silent.answered(5, now: Self.time(200_000)) == .hold)
+    }
+
+    /// The same rules over a list of all that ever came, without buckets: what the machine looks at lies between the
+    /// last 200 answers and these with a batch and a bucket more, so where the rules agree on both ends, it must too.
+    @Test(arguments: 0..<40) func `Whatever comes, it does what the rules say of what it looks at`(seed: UInt64) {
+        var random = SeededRandom(seed: seed)
+        var brake = BrakeMachine()
+        var batches: [(at: Int64, answers: Int, bad: Int, dead: Int)] = []
+        var now: Int64 = 0
+        var share = 0.1
+        for _ in 0..<3000 {
+            now += Int64.random(in: 0...20, using: &random)
+            if Int.random(in: 0..<200, using: &random) == 0 { share = Double.random(in: 0...1, using: &random) }
+            let answers = Int.random(in: 1...40, using: &random)
+            var (bad, dead) = (0, 0)
+            for _ in 0..<answers where Double.random(in: 0..<1, using: &random) < share {
+                if Int.random(in: 0..<5, using: &random) == 0 { dead += 1 } else { bad += 1 }
+            }
+            batches.append((now, answers, bad, dead))
+            let wasStopped = brake.isStopped
+            let action = brake.answered(answers, Candidates(misdirected: bad, dead: dead), now: Self.time(now))
+            // What it looks at is a tail of what came: one of these lengths.
+            let window = brake.window
+            var (sum, sumBad, sumDead) = (0, 0, 0)
+            var isTail = false
+            for batch in batches.reversed() {
+                sum += batch.answers
+                sumBad += batch.bad
+                sumDead += batch.dead
+                if sum == window.answers {
+                    isTail = true
+                    #expect(sumBad == window.candidates.misdirected && sumDead == window.candidates.dead)
+                    #expect(now - batch.at <= 3600 + 60)
+                    break
+                }
+            }
+            #expect(isTail && window.answers < 200 + 100)
+            let quarters = 4 * window.candidates.misdirected + window.candidates.dead
+            let isFlood = quarters >= 200 && quarters > 2 * window.answers
+            switch action {
+            case .pass: #expect(!wasStopped && !isFlood)
+            case .trip: #expect(!wasStopped && isFlood && brake.isStopped)
+            case .hold: #expect(wasStopped && brake.isStopped)
+            case .release: #expect(wasStopped && !brake.isStopped && quarters <= window.answers)
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+import Foundation
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushWire
+import TestSupport
+import Testing
+
+@Suite struct FeedbackTests {
+    private static let shop = AppID("shop")!
+    private static let news = AppID("news")!
+    private static let identities = Identities(secret: Array(1...32))!
+    /// What the registry takes for now, in milliseconds.
+    private static let start: Int64 = 1_000_000_000
+
+    /// Feedback on a real loop, a real registry on disk, and the events between them.
+    private struct Scene: Sendable {
+        let loop: EventLoop
+        let registry: Registry
+        let ledger: NotingLedger
+        let feedback: Feedback
+        let clock: Locked<Int64>
+
+        static func run(
+            limits: Feedback.Limits = Feedback.Limits(), _ body: (Scene) async throws -> Void
+        ) async throws {
+            let folder = FileManager.default.temporaryDirectory.appending(path: "feedback-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let (ledger, clock) = (NotingLedger(), Locked(FeedbackTests.start))
+            let registry = try await Registry.open(
+                directory: folder.path(), identities: identities, note: { await ledger.note($0) },
+                now: { clock.withLock { $0 } })
+            let loop = EventLoop(name: "feedback", clock: .manual(start: MonotonicTime(nanoseconds: 1)))
+            let feedback = Feedback(
+                on: loop, registry: registry, ledger: ledger, identities: identities, limits: limits,
+                log: Logger("feedback", to: LogOutput(level: .error)))
+            let scene = Scene(loop: loop, registry: registry, ledger: ledger, feedback: feedback, clock: clock)
+            try await body(scene)
+            await feedback.stop()
+            await registry.close()
+            await loop.shutDown()
+        }
+
+        func register(_ numbers: Range<Int>) async throws {
+            _ = try await registry.register(
+                numbers.map { DeviceRegistration(app: FeedbackTests.shop, token: FeedbackTests.token($0)) })
+        }
+
+        func settled(_ isMet: @Sendable (Feedback.Status) -> Bool) async -> Feedback.Status {
+            while true {
+                let status = await feedback.status
+                if isMet(status) { return status }
+                await Task.yield()
+            }
+        }
+
+        /// Everything that was taken has met its fate.
+        func settled(taken: Int) async -> Feedback.Status {
+            await settled { status in
+                status.taken == taken
+                    && status.dropped + status.held + status.alive + status.known + status.deactivated + status.failed
+                        == taken
+            }
+        }
+
+        /// As the follower would.
+        func applied() async throws { try await registry.catchUp(from: ledger) }
+    }
+
+    private static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4)) }
+    private static func id(_ number: Int) -> DeviceID { identities.device(shop, token(number)) }
+
+    private static func candidate(
+        _ number: Int, _ reason: ProviderReason = .unregistered, at evidence: Int64 = start + 100, app: AppID = shop
+    ) -> DeactivationCandidate {
+        DeactivationCandidate(
+            device: identities.device(app, token(number)), app: app, reason: reason, evidenceAt: evidence,
+            apnsID: APNSID(high: 7, low: UInt64(number)), messageID: MessageID("m-\(number)")!)
+    }
+
+    @Test func `A dead device becomes an event with its evidence, and the registry acts on that`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<3)
+            scene.feedback.answers(Self.shop, 10)
+            scene.feedback.take([Self.candidate(1)])
+            _ = await scene.settled(taken: 1)
+            let event = scene.ledger.events.last
+            #expect(event?.kind == .deviceDeactivated && event?.app == Self.shop && event?.device == Self.id(1))
+            #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
+            #expect(event?.apnsID == APNSID(high: 7, low: 1))
+            #expect(event?.details == [EventDraft.Detail("time", .number(Self.start + 100))])
+            #expect(scene.registry.inactive.isEmpty)
+            try await scene.applied()
+            #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
+        }
+    }
+
+    @Test func `Who has registered since is alive`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<2)
+            scene.feedback.take([Self.candidate(0, at: Self.start - 1), Self.candidate(1, at: Self.start)])
+            let status = await scene.settled(taken: 2)
+            #expect(status.alive == 1 && status.deactivated == 1)
+            #expect(scene.ledger.deactivated == [Self.id(1)])
+        }
+    }
+
+    @Test func `A token that nobody registered is told of too, once`() async throws {
+        try await Scene.run { scene in
+            scene.feedback.take([Self.candidate(1), Self.candidate(1, at: Self.start + 200), Self.candidate(1)])
+            let status = await scene.settled(taken: 3)
+            #expect(status.known == 2 && status.deactivated == 1)
+            // The registry has not heard of it yet.
+            scene.feedback.take([Self.candidate(1)])
+            let again = await scene.settled(taken: 4)
+            #expect(again.known == 3)
+            try await scene.applied()
+            scene.feedback.take([Self.candidate(1, at: Self.start + 500)])
+            let gone = await scene.settled(taken: 5)
+            #expect(gone.known == 4 && scene.ledger.deactivated == [Self.id(1)])
+            #expect(scene.ledger.evidence == [Self.start + 200])
+        }
+    }
+
+    /// Such as after a clock was set back: the registry did not believe it, and another answer says it again.
+    @Test func `What the registry did not act on is told again after a minute`() async throws {
+        try await Scene.run { scene in
+            scene.feedback.take([Self.candidate(1)])
+            _ = await scene.settled(taken: 1)
+            await scene.loop.advance(by: .seconds(59))
+            scene.feedback.take([Self.candidate(1)])
+            let soon = await scene.settled(taken: 2)
+            #expect(soon.known == 1)
+            await scene.loop.advance(by: .seconds(2))
+            scene.feedback.take([Self.candidate(1)])
+            let later = await scene.settled(taken: 3)
+            #expect(later.deactivated == 2)
+        }
+    }
+
+    @Test func `A device that came back and died again is told of again`() async throws {
+        try await Scene.run { scene in
+            scene.feedback.take([Self.candidate(1)])
+            _ = await scene.settled(taken: 1)
+            try await scene.applied()
+            scene.clock.withLock { $0 += 1000 }
+            try await scene.register(1..<2)
+            scene.feedback.take([Self.candidate(1, at: Self.start + 100), Self.candidate(1, at: Self.start + 2000)])
+            _ = await scene.settled(taken: 3)
+            #expect(scene.ledger.deactivated == [Self.id(1), Self.id(1)])
+            // The earlier evidence alone would have told nothing.
+            #expect(scene.ledger.evidence == [Self.start + 100, Self.start + 2000])
+        }
+    }
+
+    @Test func `A flood of bad tokens of one app wipes nothing, and another app goes on`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<500)
+            scene.feedback.answers(Self.shop, 500)
+            scene.feedback.answers(Self.news, 500)
+            scene.feedback.take((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            scene.feedback.take([Self.candidate(1, app: Self.news)])
+            let status = await scene.settled(taken: 401)
+            #expect(status.held == 400 && status.deactivated == 1 && status.stopped == [Self.shop])
+            let alarm = scene.ledger.events.first { $0.kind == .deviceBrake }
+            #expect(alarm?.app == Self.shop)
+            #expect(
+                alarm?.details == [
+                    EventDraft.Detail("state", .text("on")), EventDraft.Detail("candidates", .number(400)),
+                    EventDraft.Detail("answers", .number(500)),
+                ])
+            scene.feedback.take((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            _ = await scene.settled(taken: 801)
+            #expect(scene.ledger.events.filter { $0.kind == .deviceBrake }.count == 1)
+            try await scene.applied()
+            #expect(!scene.registry.inactive.contains(Self.id(1)))
+            // Ten minutes of good answers.
+            for _ in 0..<70 {
+                await scene.loop.advance(by: .seconds(10))
+                scene.feedback.answers(Self.shop, 20)
+            }
+            _ = await scene.settled { $0.stopped.isEmpty }
+            let release = scene.ledger.events.last { $0.kind == .deviceBrake }
+            #expect(release?.details.first == EventDraft.Detail("state", .text("off")))
+            scene.feedback.take([Self.candidate(1, .badDeviceToken)])
+            _ = await scene.settled(taken: 802)
+            #expect(scene.ledger.deactivated.last == Self.id(1))
+        }
+    }
+
+    @Test func `What waits is bounded, and the oldest goes first`() async throws {
+        var limits = Feedback.Limits()
+        limits.waiting = 100
+        limits.batch = 10
+        try await Scene.run(limits: limits) { scene in
+            scene.feedback.answers(Self.shop, 10_000)
+            scene.feedback.take((0..<1000).map { Self.candidate($0) })
+            let status = await scene.settled(taken: 1000)
+            #expect(status.dropped == 900 && status.deactivated == 100)
+            #expect(scene.ledger.deactivated == (900..<1000).map { Self.id($0) })
+        }
+    }
+
+    @Test func `When the ledger refuses, candidates are lost and counted, and learned again`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.refuse(true)
+            scene.feedback.take([Self.candidate(1)])
+            let status = await scene.settled(taken: 1)
+            #expect(status.failed == 1)
+            scene.ledger.refuse(false)
+            scene.feedback.take([Self.candidate(1)])
+            let again = await scene.settled(taken: 2)
+            #expect(again.deactivated == 1)
+        }
+    }
+
+    // MARK: The feedback service
+
+    private static func tuples(_ numbers: Range<Int>, at time: UInt32) -> [FeedbackTuple] {
+        numbers.map { FeedbackTuple(time: time, token: token($0)) }
+    }
+
+    @Test func `The service's list is on disk when it has been taken, and twice is once`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<10)
+            let list = Self.tuples(0..<2000, at: 1_000_001)
+            try await scene.feedback.take(list, of: Self.shop)
+            #expect(scene.ledger.deactivated.count == 2000)
+            #expect(scene.ledger.events.last?.reason == "feedback")
+            // At once, when only feedback itself knows; and after the registry has heard it.
+            try await scene.feedback.take(list, of: Self.shop)
+            try await scene.applied()
+            try await scene.feedback.take(list, of: Self.shop)
+            #expect(scene.ledger.deactivated.count == 2000)
+            #expect(scene.registry.inactive.contains(Self.id(3)) && scene.registry.inactive.contains(Self.id(1999)))
+        }
+    }
+
+    @Test func `After a crash between event and application the same list does nothing more`() async throws {
+        try await Scene.run { scene in
+            let list = Self.tuples(0..<100, at: 1_000_001)
+            try await scene.feedback.take(list, of: Self.shop)
+            // Another process: it has the log, and a registry that catches up before anything else.
+            try await scene.applied()
+            let other = Feedback(
+                on: scene.loop, registry: scene.registry, ledger: scene.ledger, identities: Self.identities,
+                log: Logger("feedback", to: LogOutput(level: .error)))
+            try await other.take(list, of: Self.shop)
+            #expect(scene.ledger.deactivated.count == 100)
+            await other.stop()
+        }
+    }
+
+    @Test func `A list is not stopped by the brake, and spares who registered after it`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<2)
+            scene.feedback.take((100..<300).map { Self.candidate($0, .badDeviceToken) })
+            _ = await scene.settled { $0.stopped == [Self.shop] }
+            try await scene.feedback.take(
+                [
+                    FeedbackTuple(time: 999_999, token: Self.token(0)),
+                    FeedbackTuple(time: 1_000_000, token: Self.token(1)),
+                ],
+                of: Self.shop)
+            #expect(scene.ledger.deactivated == [Self.id(1)])
+        }
+    }
+
+    @Test func `A list that the ledger refuses is to be offered again`() async throws {
+        try await Scene.run { scene in
+            scene.ledger.refuse(true)
+            await #expect(throws: FeedbackError.self) {
+                try await scene.feedback.take(Self.tuples(0..<5, at: 1_000_001), of: Self.shop)
+            }
+            scene.ledger.refuse(false)
+            try await scene.feedback.take(Self.tuples(0..<5, at: 1_000_001), of: Self.shop)
+            #expect(scene.ledger.deactivated.count == 5)
+        }
+    }
+}
+
+/// Of the ledger only what notes events, in memory, numbered by the real writer and read again as the real log.
+private final class NotingLedger: Ledger, EventLog {
+    private struct State: Sendable {
+        var writer = LogWriter(next: 1)
+        var segments: [LogSegment] = []
+        var events: [EventDraft] = []
+        var refuses = false
+    }
+
+    private let state = Locked(State())
+
+    var events: [EventDraft] { state.withLock { $0.events } }
+    var deactivated: [DeviceID] { events.filter { $0.kind == .deviceDeactivated }.compactMap(\.device) }
+    var evidence: [Int64] {
+        events.filter { $0.kind == .deviceDeactivated }.flatMap(\.details).compactMap { detail in
+            if case .number(let time) = detail.value { time } else { nil }
+        }
+    }
+
+    func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
+
+    func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
+        let first: UInt64? = state.withLock { state in
+            if state.refuses { return nil }
+            let time: Int64 = 5_000_000_000
+            state.writer.begin(time: time, reserving: 256)
+            for event in events { state.writer.add(event, at: time) }
+            let segment = state.writer.finish()
+            state.segments.append(segment)
+            state.events += events
+            return segment.first
+        }
+        done?(first)
+    }
+
+    func read(since: UInt64, limit: Int) async throws -> LogPage {
+        state.withLock { state in
+            LogPage(
+                segments: state.segments.filter { $0.last > since }, oldest: 1, newest: state.writer.next - 1)
+        }
+    }
+
+    func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
+
+    // Not what feedback uses.
+    func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) { fatalError() }
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) { fatalError() }
+    func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) { fatalError() }
+    func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
+        fatalError()
+    }
+    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+        fatalError()
+    }
+}

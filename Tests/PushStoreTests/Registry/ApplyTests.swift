@@ -1,0 +1,324 @@
+import PushModel
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+@Suite struct ApplyTests {
+    private typealias Scene = RegistryScene
+
+    struct Moment: Sendable, CustomTestStringConvertible {
+        let name: String
+        /// Since the device registered.
+        let evidence: Int64
+        let written: Int64
+        let isDeactivated: Bool
+        var testDescription: String { name }
+    }
+
+    static let moments = [
+        Moment(name: "after", evidence: 10, written: 20, isDeactivated: true),
+        Moment(name: "the same", evidence: 0, written: 20, isDeactivated: true),
+        Moment(name: "before", evidence: -1, written: 20, isDeactivated: false),
+        Moment(name: "written before", evidence: 10, written: -1, isDeactivated: false),
+        Moment(name: "by a clock that is ahead", evidence: 100_000, written: 20, isDeactivated: true),
+    ]
+
+    @Test(arguments: moments) func `Who registered after the evidence is alive`(moment: Moment) async throws {
+        try await Scene.open { registry, scene in
+            _ = try await registry.register([Scene.registration(1)])
+            scene.log.note(
+                [Scene.deactivated(Scene.id(1), evidence: scene.now + moment.evidence)], at: scene.now + moment.written)
+            try await registry.apply(scene.log.segments)
+            #expect(registry.inactive.contains(Scene.id(1)) == moment.isDeactivated)
+            let record = try await registry.device(Scene.id(1))
+            #expect(record?.isActive == !moment.isDeactivated)
+            #expect(record?.reason == (moment.isDeactivated ? "Unregistered" : nil))
+        }
+    }
+
+    @Test func `Between event and application the process may end`() async throws {
+        try await Scene.run { scene in
+            var registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            scene.now += 10
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: scene.now)], at: scene.now)
+            // Nothing of it has come to the registry.
+            await registry.close()
+            registry = try await scene.open()
+            #expect(registry.inactive.isEmpty)
+            let isWhole = try await registry.catchUp(from: scene.log)
+            #expect(isWhole && registry.inactive.contains(Scene.id(1)) && !registry.inactive.contains(Scene.id(2)))
+            #expect(registry.status.applied == 3)
+            await registry.close()
+        }
+    }
+
+    /// The registration was on disk, and the event that it came after is read again: a newer word is not undone.
+    /// The files as a killed process would leave them: copied while the registry has them open.
+    @Test func `Killed at any moment, it opens to what it would have come to`() async throws {
+        try await Scene.run { scene in
+            var random = SeededRandom(seed: 11)
+            let registry = try await scene.open()
+            for round in 0..<25 {
+                scene.now += 10
+                _ = try await registry.register(
+                    (0..<5).map { _ in Scene.registration(.random(in: 0..<40, using: &random)) })
+                scene.now += 10
+                let dead = (0..<4).map { _ in
+                    Scene.deactivated(Scene.id(.random(in: 0..<60, using: &random)), evidence: scene.now - 3)
+                }
+                scene.log.note(dead, at: scene.now)
+                let copy = try scene.copied(to: "killed-\(round)")
+                try await registry.catchUp(from: scene.log)
+                let other = try await copy.open()
+                try await other.catchUp(from: scene.log)
+                let (here, there) = (
+                    try await registry.list(DeviceFilter(), after: nil, limit: 100).devices,
+                    try await other.list(DeviceFilter(), after: nil, limit: 100).devices
+                )
+                #expect(here == there && other.status == registry.status)
+                for number in 0..<60 {
+                    let id = Scene.id(number)
+                    #expect(other.inactive.contains(id) == registry.inactive.contains(id))
+                }
+                await other.close()
+            }
+            await registry.close()
+        }
+    }
+
+    @Test func `What is called after it was closed throws`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            await registry.close()
+            await #expect(throws: (any Error).self) { _ = try await registry.register([Scene.registration(1)]) }
+            await #expect(throws: (any Error).self) { _ = try await registry.lastSeen([Scene.id(1)]) }
+        }
+    }
+
+    @Test func `An event that is applied late does not undo a registration that came after it`() async throws {
+        try await Scene.run { scene in
+            var registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1)])
+            scene.now += 10
+            // The provider's clock is ahead.
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: scene.now + 5000)], at: scene.now)
+            scene.now += 1
+            _ = try await registry.register([Scene.registration(1)])
+            await registry.close()
+            registry = try await scene.open()
+            try await registry.catchUp(from: scene.log)
+            #expect(registry.inactive.isEmpty)
+            await registry.close()
+        }
+    }
+
+    @Test func `Who registers in the millisecond in which he was deactivated stays, when that event is read again`()
+        async throws
+    {
+        try await Scene.run { scene in
+            var registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1)])
+            _ = try await registry.deactivate([Scene.id(1)], reason: "by hand")
+            _ = try await registry.register([Scene.registration(1)])
+            await registry.close()
+            registry = try await scene.open()
+            try await registry.catchUp(from: scene.log)
+            #expect(registry.inactive.isEmpty && registry.status.applied == 3)
+            await registry.close()
+        }
+    }
+
+    @Test func `An event by hand whose application was cut off is applied at the next start`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1)])
+            await registry.close()
+            scene.now += 1
+            // As `deactivate` writes it, before it changes anything.
+            scene.log.note([Scene.deactivated(Scene.id(1), reason: "by hand", evidence: scene.now)], at: scene.now)
+            let again = try await scene.open()
+            try await again.catchUp(from: scene.log)
+            let reason = try await again.device(Scene.id(1))?.reason
+            #expect(reason == "by hand")
+            await again.close()
+        }
+    }
+
+    @Test func `Applying twice, or in parts, does nothing more`() async throws {
+        try await Scene.open { registry, scene in
+            _ = try await registry.register((0..<20).map { Scene.registration($0) })
+            scene.now += 10
+            for number in 0..<10 {
+                scene.log.note([Scene.deactivated(Scene.id(number), evidence: scene.now)], at: scene.now)
+            }
+            try await registry.apply(Array(scene.log.segments.prefix(4)))
+            try await registry.apply(scene.log.segments)
+            scene.now += 10
+            _ = try await registry.register([Scene.registration(3)])
+            try await registry.apply(scene.log.segments)
+            try await registry.catchUp(from: scene.log)
+            #expect(registry.status.inactive == 9 && !registry.inactive.contains(Scene.id(3)))
+        }
+    }
+
+    @Test func `A dead token that nobody registered is remembered, over restarts, until somebody does`() async throws {
+        try await Scene.run { scene in
+            var registry = try await scene.open()
+            let before = try await registry.lastSeen([Scene.id(1)])
+            #expect(before == [nil])
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: scene.now)
+            try await registry.apply(scene.log.segments)
+            #expect(registry.inactive.contains(Scene.id(1)) && registry.status.unregistered == 1)
+            await registry.close()
+            registry = try await scene.open()
+            #expect(registry.inactive.contains(Scene.id(1)) && registry.status.unregistered == 1)
+            let record = try await registry.device(Scene.id(1))
+            #expect(record?.token == nil && record?.registeredAt == nil && record?.reason == "Unregistered")
+            let outcome = try await registry.register([Scene.registration(1)])
+            #expect(outcome.map(\.change) == [.reactivated])
+            #expect(registry.inactive.isEmpty && registry.status.unregistered == 0)
+            let everyone = try await registry.all(.everyone)
+            #expect(everyone == [Scene.id(1)])
+            await registry.close()
+        }
+    }
+
+    @Test func `Of those that nobody registered the oldest are forgotten, and nobody else`() async throws {
+        var options = Registry.Options()
+        options.unregisteredLimit = 100
+        try await Scene.open(options) { registry, scene in
+            _ = try await registry.register([Scene.registration(5000)])
+            scene.now += 1
+            _ = try await registry.deactivate([Scene.id(5000)], reason: "test")
+            for start in stride(from: 0, to: 500, by: 50) {
+                scene.log.note(
+                    (start..<start + 50).map { Scene.deactivated(Scene.id($0), evidence: 5) }, at: scene.now)
+                try await registry.catchUp(from: scene.log)
+                #expect(registry.status.unregistered <= 100)
+                #expect(registry.status.inactive == registry.status.unregistered + 1)
+            }
+            #expect(registry.inactive.contains(Scene.id(499)) && !registry.inactive.contains(Scene.id(0)))
+            #expect(registry.inactive.contains(Scene.id(5000)))
+        }
+    }
+
+    @Test func `How far it has come is kept, also where nothing concerned it`() async throws {
+        var options = Registry.Options()
+        options.markEvery = 10
+        try await Scene.run { scene in
+            let registry = try await scene.open(options)
+            for number in 0..<25 {
+                var event = EventDraft(.deviceRegistered, app: Scene.shop)
+                event.device = Scene.id(number)
+                scene.log.note([event], at: scene.now)
+                try await registry.apply([scene.log.segments.last!])
+            }
+            #expect(registry.status.applied == 25)
+            #expect(registry.state.withLock { $0.marked } >= 20)
+            await registry.close()
+            let again = try await scene.open(options)
+            #expect(again.status.applied == 25)
+            await again.close()
+        }
+    }
+
+    @Test func `Another log is read from its beginning`() async throws {
+        try await Scene.run { scene in
+            var registry = try await scene.open()
+            _ = try await registry.register((0..<30).map { Scene.registration($0) })
+            try await registry.catchUp(from: scene.log)
+            #expect(registry.status.applied == 30)
+            await registry.close()
+            scene.now += 1
+            let other = MemoryLog()
+            other.note([Scene.deactivated(Scene.id(1), evidence: scene.now)], at: scene.now)
+            registry = try await scene.open()
+            let isWhole = try await registry.catchUp(from: other)
+            #expect(!isWhole && registry.status.applied == 1 && registry.inactive.contains(Scene.id(1)))
+            await registry.close()
+        }
+    }
+
+    @Test func `That a part of the log is gone is told, and the rest applied`() async throws {
+        try await Scene.open { registry, scene in
+            for number in 0..<10 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
+            scene.log.state.withLock { $0.segments.removeFirst(5) }
+            let isWhole = try await registry.catchUp(from: scene.log)
+            #expect(!isWhole && registry.status.inactive == 5)
+        }
+    }
+
+    @Test func `A damaged part of the log is passed over and counted`() async throws {
+        try await Scene.open { registry, scene in
+            for number in 0..<3 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
+            var segments = scene.log.segments
+            segments[1] = LogSegment(
+                first: segments[1].first, count: 1, time: 10, bytes: Array(segments[1].bytes.prefix(5)))
+            try await registry.apply(segments)
+            #expect(registry.status.damaged == 1 && registry.status.inactive == 2 && registry.status.applied == 3)
+        }
+    }
+
+    @Test func `The follower brings what is committed to the registry, in order`() async throws {
+        try await Scene.open { registry, scene in
+            let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
+            for number in 0..<200 {
+                scene.log.note(
+                    (0..<20).map { Scene.deactivated(Scene.id(number * 20 + $0), evidence: 5) }, at: 10)
+                follower.committed(scene.log.segments[number])
+            }
+            while registry.status.applied < 4000 { await Task.yield() }
+            #expect(registry.status.inactive == 4000)
+            await follower.stop()
+            scene.log.note([Scene.deactivated(Scene.id(9999), evidence: 5)], at: 10)
+            follower.committed(scene.log.segments[200])
+            #expect(!registry.inactive.contains(Scene.id(9999)))
+        }
+    }
+
+    @Test func `What was written before the first segment that a follower is told of is not passed over`() async throws
+    {
+        try await Scene.open { registry, scene in
+            for number in 0..<5 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
+            let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
+            follower.committed(scene.log.segments[4])
+            while registry.status.applied < 5 { await Task.yield() }
+            #expect(registry.status.inactive == 5)
+            await follower.stop()
+        }
+    }
+
+    @Test func `A follower tries again when the log could not be read, and loses nothing`() async throws {
+        try await Scene.open { registry, scene in
+            let failures = EventRecorder<String>()
+            scene.log.state.withLock { $0.failures = 3 }
+            let follower = RegistryFollower(registry, log: scene.log, retryAfter: .milliseconds(1)) {
+                failures.record("\($0)")
+            }
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
+            follower.committed(scene.log.segments[0])
+            while registry.status.applied < 1 { await Task.yield() }
+            #expect(failures.events.count == 3 && registry.inactive.contains(Scene.id(1)))
+            await follower.stop()
+        }
+    }
+
+    @Test func `A follower that gets more than it can hold reads the log instead`() async throws {
+        try await Scene.open { registry, scene in
+            let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
+            scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
+            follower.committed(scene.log.segments[0])
+            while registry.status.applied < 1 { await Task.yield() }
+            let reads = scene.log.state.withLock { $0.reads }
+            scene.log.note([Scene.deactivated(Scene.id(2), evidence: 5)], at: 10)
+            // A segment that claims too many events to be kept: nobody looks into it.
+            follower.committed(LogSegment(first: 2, count: 1_000_000, time: 10, bytes: []))
+            while registry.status.applied < 2 { await Task.yield() }
+            #expect(registry.inactive.contains(Scene.id(2)) && registry.status.applied == 2)
+            #expect(scene.log.state.withLock { $0.reads } > reads)
+            await follower.stop()
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import PushModel
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+@Suite struct AudienceTests {
+    private typealias Scene = RegistryScene
+
+    /// Who is what, as the test itself knows it.
+    private struct Known {
+        let id: DeviceID
+        let app: AppID
+        let user: String?
+        let tags: Set<String>
+        var isActive: Bool
+    }
+
+    /// Frequent and rare tags, two apps, a tenth of the devices gone.
+    private static func populate(
+        _ registry: Registry, _ count: Int, _ random: inout SeededRandom
+    ) async throws -> [Known] {
+        var known: [Known] = []
+        var registrations: [DeviceRegistration] = []
+        for number in 0..<count {
+            let app = number % 5 == 0 ? Scene.news : Scene.shop
+            var tags: Set<String> = []
+            for (tag, one) in [("half", 2), ("third", 3), ("rare", 60), ("rarer", 150), ("rarest", 400)]
+            where Int.random(in: 0..<one, using: &random) == 0 {
+                tags.insert(tag)
+            }
+            let user = number % 11 == 0 ? nil : "user-\(number / 3)"
+            registrations.append(Scene.registration(number, app, user: user, tags: Array(tags)))
+            known.append(Known(id: Scene.id(number, app), app: app, user: user, tags: tags, isActive: true))
+        }
+        _ = try await registry.register(registrations)
+        let gone = known.indices.filter { _ in Int.random(in: 0..<10, using: &random) == 0 }
+        _ = try await registry.deactivate(gone.map { known[$0].id }, reason: "test")
+        for index in gone { known[index].isActive = false }
+        return known
+    }
+
+    private static func expression(_ depth: Int, _ random: inout SeededRandom) -> TagExpression {
+        let tags = ["half", "third", "rare", "rarer", "rarest", "nobody's"]
+        switch depth == 0 ? 0 : Int.random(in: 0..<7, using: &random) {
+        case 0, 1: return .tag(tags.randomElement(using: &random)!)
+        case 2, 3:
+            return .all((0..<Int.random(in: 0...3, using: &random)).map { _ in expression(depth - 1, &random) })
+        case 4, 5:
+            return .any((0..<Int.random(in: 0...3, using: &random)).map { _ in expression(depth - 1, &random) })
+        default: return .not(expression(depth - 1, &random))
+        }
+    }
+
+    @Test(arguments: [1, 7, 1000]) func `Everyone is each active device of the app, once`(limit: Int) async throws {
+        try await Scene.open { registry, _ in
+            var random = SeededRandom(seed: 1)
+            let known = try await Self.populate(registry, 300, &random)
+            for app in [Scene.shop, Scene.news] {
+                let found = try await registry.all(.everyone, app, limit: limit)
+                #expect(found == known.filter { $0.app == app && $0.isActive }.map(\.id))
+            }
+            let nobody = try await registry.all(.everyone, AppID("other")!, limit: limit)
+            #expect(nobody.isEmpty)
+        }
+    }
+
+    @Test func `Tag expressions mean what they say, by whichever way the devices are come to`() async throws {
+        try await Scene.open { registry, _ in
+            var random = SeededRandom(seed: 2)
+            let known = try await Self.populate(registry, 3000, &random)
+            var drivenCount = 0
+            for round in 0..<150 {
+                let expression = Self.expression(4, &random)
+                let isDriven = try await registry.database.read {
+                    try TagChoice(for: expression, in: $0) != .everyRow
+                }
+                if isDriven { drivenCount += 1 }
+                let found = try await registry.all(.tags(expression), limit: [3, 50, 1000][round % 3])
+                let expected = known.filter {
+                    $0.app == Scene.shop && $0.isActive && expression.matches($0.tags)
+                }
+                #expect(found == expected.map(\.id), "\(expression), driven: \(isDriven)")
+            }
+            #expect(drivenCount > 20 && drivenCount < 130)
+        }
+    }
+
+    @Test func `The largest and the deepest expression that may come in is answered`() async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register((0..<100).map { Scene.registration($0, tags: ["t\($0)"]) })
+            let widest = TagExpression.any((0..<TagExpression.maximumTags).map { .tag("t\($0)") })
+            let all = try await registry.all(.tags(widest), limit: 30)
+            #expect(all.count == 100)
+            let notAny = try await registry.all(.tags(.not(widest)))
+            #expect(notAny.isEmpty)
+            var deep = TagExpression.tag("t7")
+            for level in 1..<TagExpression.maximumDepth {
+                deep =
+                    level.isMultiple(of: 2) ? .not(.not(deep)) : .all([.any([deep, .tag("t7")]), .not(.tag("none"))])
+            }
+            let one = try await registry.all(.tags(deep))
+            #expect(one == [Scene.id(7)])
+        }
+    }
+
+    @Test(arguments: [1, 13, 1000]) func `Users get all their devices of the app, each once, named twice or not`(
+        limit: Int
+    ) async throws {
+        try await Scene.open { registry, _ in
+            var random = SeededRandom(seed: 3)
+            let known = try await Self.populate(registry, 900, &random)
+            // More than one list, some twice, most of them nobody.
+            var users = (0..<1200).map { "user-\($0 % 700)" }
+            users.shuffle(using: &random)
+            let found = try await registry.all(.users(users), limit: limit)
+            let expected = known.filter { $0.app == Scene.shop && $0.isActive && $0.user != nil }
+            #expect(found.count == expected.count && Set(found) == Set(expected.map(\.id)))
+        }
+    }
+
+    @Test func `One user with many devices is paged through like many users`() async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register((0..<500).map { Scene.registration($0, user: $0 < 400 ? "all" : "b") })
+            let found = try await registry.all(.users(["b", "all", "c"]), limit: 9)
+            #expect(found.count == 500 && Set(found).count == 500)
+        }
+    }
+
+    @Test(arguments: [1, 40, 10_000]) func `Of named devices it is told who is gone and whom nobody knows`(
+        limit: Int
+    ) async throws {
+        try await Scene.open { registry, scene in
+            var random = SeededRandom(seed: 4)
+            let known = try await Self.populate(registry, 700, &random)
+            // One that only feedback told of.
+            scene.log.note([Scene.deactivated(Scene.id(5000), evidence: 5)], at: 10)
+            try await registry.catchUp(from: scene.log)
+            var ids = known.map(\.id) + [Scene.id(5000), Scene.id(5001), known[0].id]
+            ids.shuffle(using: &random)
+            var (active, inactive, unknown) = ([DeviceID](), [DeviceID](), [DeviceID]())
+            var cursor: AudienceCursor?
+            repeat {
+                let page = try await registry.page(of: .devices(ids), app: Scene.shop, after: cursor, limit: limit)
+                #expect(page.devices.count + page.inactive.count + page.unknown.count <= limit)
+                active += page.devices.map(\.id)
+                inactive += page.inactive
+                unknown += page.unknown
+                cursor = page.next
+            } while cursor != nil
+            #expect(Set(active) == Set(known.filter { $0.app == Scene.shop && $0.isActive }.map(\.id)))
+            #expect(
+                Set(inactive)
+                    == Set(known.filter { $0.app == Scene.shop && !$0.isActive }.map(\.id) + [Scene.id(5000)]))
+            // Of another app is as good as unknown.
+            #expect(Set(unknown) == Set(known.filter { $0.app != Scene.shop }.map(\.id) + [Scene.id(5001)]))
+            #expect(active.count + inactive.count + unknown.count == 702)
+        }
+    }
+
+    @Test func `Pages stay as they are while devices come and go`() async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register((0..<200).map { Scene.registration($0, tags: ["t"]) })
+            for audience in [Audience.everyone, .tags(.tag("t"))] {
+                var found: [DeviceID] = []
+                var cursor: AudienceCursor?
+                var next = 1000
+                repeat {
+                    let page = try await registry.page(of: audience, app: Scene.shop, after: cursor, limit: 20)
+                    found += page.devices.map(\.id)
+                    cursor = page.next
+                    // Behind the page some go, before it too, and others come.
+                    _ = try await registry.register([Scene.registration(next), Scene.registration(0)])
+                    next += 1
+                    _ = try await registry.deactivate([found[0], found[1]], reason: "test")
+                    _ = try await registry.register([Scene.registration(0), Scene.registration(1)])
+                } while cursor != nil
+                #expect(Set(found).count == found.count)
+                #expect(Set((0..<200).map { Scene.id($0) }).isSubset(of: found))
+            }
+        }
+    }
+
+    @Test(arguments: ["x", "-1", "01", "1.", "1.x", "99999999999999999999", " 1", "2.AAAA"])
+    func `A cursor that is none is refused`(text: String) async throws {
+        try await Scene.open { registry, _ in
+            for audience in [Audience.everyone, .users(["a"]), .devices([Scene.id(1)]), .tags(.tag("a"))] {
+                await #expect(throws: RegistryError.self) {
+                    _ = try await registry.page(
+                        of: audience, app: Scene.shop, after: AudienceCursor(text), limit: 10)
+                }
+            }
+        }
+    }
+
+    @Test func `Tokens are told apart by who is gone`() async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register([Scene.registration(1)])
+            _ = try await registry.deactivate([Scene.id(1)], reason: "test")
+            let page = try await registry.page(
+                of: .tokens([Scene.token(1), Scene.token(2)]), app: Scene.shop, after: nil, limit: 10)
+            #expect(page.devices.map(\.id) == [Scene.id(2)] && page.inactive == [Scene.id(1)] && page.next == nil)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import PushLoop
+import PushModel
+import PushWire
+
+@testable import PushStore
+
+/// A registry in a folder of its own, a clock that stands still, and a log in memory that numbers events with the real
+/// writer.
+final class RegistryScene: Sendable {
+    static let identities = Identities(secret: Array(1...32))!
+    static let shop = AppID("shop")!
+    static let news = AppID("news")!
+
+    let folder: String
+    let log = MemoryLog()
+    let clock = Locked<Int64>(1_000_000)
+
+    private init(_ folder: String) {
+        self.folder = folder
+    }
+
+    static func run<Result>(_ body: (RegistryScene) async throws -> Result) async throws -> Result {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "registry-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await body(RegistryScene(folder.path()))
+    }
+
+    /// The same, with a registry that is open.
+    static func open<Result>(
+        _ options: Registry.Options = Registry.Options(), _ body: (Registry, RegistryScene) async throws -> Result
+    ) async throws -> Result {
+        try await run { scene in
+            let registry = try await scene.open(options)
+            let result = try await body(registry, scene)
+            await registry.close()
+            return result
+        }
+    }
+
+    func open(_ options: Registry.Options = Registry.Options()) async throws -> Registry {
+        try await Registry.open(
+            directory: folder, identities: Self.identities, options: options,
+            note: { [log, clock] in log.note($0, at: clock.withLock { $0 }) }, now: { [clock] in clock.withLock { $0 } }
+        )
+    }
+
+    /// The files of the registry as they are now, in a folder of their own.
+    func copied(to name: String) throws -> RegistryScene {
+        let copy = RegistryScene(folder + "/" + name)
+        try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: true)
+        for file in ["registry.db", "registry.db-wal"] {
+            try FileManager.default.copyItem(atPath: "\(folder)/\(file)", toPath: "\(copy.folder)/\(file)")
+        }
+        return copy
+    }
+
+    var now: Int64 {
+        get { clock.withLock { $0 } }
+        set { clock.withLock { $0 = newValue } }
+    }
+
+    static func token(_ number: Int) -> DeviceToken {
+        DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4))
+    }
+
+    static func id(_ number: Int, _ app: AppID = shop) -> DeviceID { identities.device(app, token(number)) }
+
+    static func registration(
+        _ number: Int, _ app: AppID = shop, user: String? = nil, tags: [String]? = nil
+    ) -> DeviceRegistration {
+        var registration = DeviceRegistration(app: app, token: token(number))
+        registration.user = user
+        registration.tags = tags
+        return registration
+    }
+
+    /// As feedback would write it.
+    static func deactivated(
+        _ id: DeviceID, _ app: AppID = shop, reason: String = "Unregistered", evidence: Int64
+    ) -> EventDraft {
+        var event = EventDraft(.deviceDeactivated, app: app)
+        event.device = id
+        event.reason = reason
+        event.add("time", evidence)
+        return event
+    }
+}
+
+/// What the ledger is to the registry.
+final class MemoryLog: EventLog {
+    struct State: Sendable {
+        var writer = LogWriter(next: 1)
+        var segments: [LogSegment] = []
+        var events: [EventDraft] = []
+        var refuses = false
+        var reads = 0
+        /// Readings that fail before one succeeds.
+        var failures = 0
+    }
+
+    let state = Locked(State())
+
+    var events: [EventDraft] { state.withLock { $0.events } }
+    var segments: [LogSegment] { state.withLock { $0.segments } }
+
+    @discardableResult
+    func note(_ drafts: [EventDraft], at time: Int64) -> UInt64? {
+        state.withLock { state in
+            if state.refuses { return nil }
+            state.writer.begin(time: time, reserving: 256)
+            for draft in drafts { state.writer.add(draft, at: time) }
+            let segment = state.writer.finish()
+            state.segments.append(segment)
+            state.events += drafts
+            return segment.first
+        }
+    }
+
+    func read(since: UInt64, limit: Int) async throws -> LogPage {
+        try state.withLock { state in
+            state.reads += 1
+            if state.failures > 0 {
+                state.failures -= 1
+                throw SceneError.unreadable
+            }
+            var segments: [LogSegment] = []
+            for segment in state.segments where segment.last > since {
+                if segments.reduce(0, { $0 + $1.count }) >= limit { break }
+                segments.append(segment)
+            }
+            return LogPage(
+                segments: segments, oldest: state.segments.first?.first ?? state.writer.next,
+                newest: state.writer.next - 1)
+        }
+    }
+
+    func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
+}
+
+extension Registry {
+    /// All pages of an audience, and whether each was as large as it may be.
+    func all(_ audience: Audience, _ app: AppID = RegistryScene.shop, limit: Int = 100) async throws -> [DeviceID] {
+        var devices: [DeviceID] = []
+        var cursor: AudienceCursor?
+        repeat {
+            let page = try await page(of: audience, app: app, after: cursor, limit: limit)
+            guard page.devices.count <= limit else { throw SceneError.pageTooLarge }
+            devices += page.devices.map(\.id)
+            cursor = page.next
+        } while cursor != nil
+        return devices
+    }
+}
+
+enum SceneError: Error {
+    case pageTooLarge, unreadable
+}
