@@ -79,7 +79,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ActiveObject", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTransport",
+                "ActiveObject", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel",
+                "PushTransport",
                 "PushLoop", "TestSupport",
             ],
             swiftSettings: settings),

@@ -16,6 +16,10 @@ enum Benchmarks {
         Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: burstBenchmark),
         Case(
             name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
+        Case(
+            name: "intake",
+            about: "requests from a producer to acks, with a ledger that replies at once [pushes [lines]]",
+            run: intakeBenchmark),
         Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
         Case(name: "envelopes", about: "what producers hand in, read; and acks written", run: envelopeBenchmark),
         Case(
