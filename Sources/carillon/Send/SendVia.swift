@@ -56,10 +56,11 @@ struct SendVia {
         if let option = Self.direct.first(where: { arguments.has($0) }) {
             throw Failure(.usage, "'--\(option)' goes without '--via': that Carillon knows its apps and where they are")
         }
-        endpoint = arguments.text("via") ?? ""
+        let endpoint = arguments.text("via") ?? ""
         guard ["tcp://", "ipc://"].contains(where: { endpoint.hasPrefix($0) && endpoint.count > $0.count }) else {
             throw Failure(.usage, "'--via' wants an endpoint: tcp://127.0.0.1:5560 or ipc:///run/carillon/intake")
         }
+        self.endpoint = endpoint
         timeout = try .timeout(arguments)
         isJSON = arguments.has("json")
         isDryRun = arguments.has("dry-run")
