@@ -7,10 +7,12 @@ import TestSupport
 
 /// An intake whose ledger is a list, for producers that are processes.
 struct IntakeGround: Sendable {
+    typealias Answer = @Sendable (PushRequest) -> Acceptance
+
     /// What the ledger says to the next groups, in turn; after that it accepts.
     final class ListLedger: Ledger {
         struct State {
-            var answers: [@Sendable (PushRequest) -> Acceptance] = []
+            var answers: [Answer] = []
             var requests: [PushRequest] = []
             var seqs: [String: UInt64] = [:]
         }
@@ -44,7 +46,7 @@ struct IntakeGround: Sendable {
 
     var requests: [PushRequest] { ledger.state.withLock { $0.requests } }
 
-    func answer(_ answers: @escaping @Sendable (PushRequest) -> Acceptance...) {
+    func answer(_ answers: Answer...) {
         ledger.state.withLock { $0.answers += answers }
     }
 
