@@ -4,7 +4,6 @@ An event names its predecessor in its topic, a heartbeat the last of each topic:
 import json, sys, zmq
 publish, replay, start = sys.argv[1], sys.argv[2], int((sys.argv + [0])[3])
 context, last = zmq.Context.instance(), {}  # by topic: the seq of its newest event; the largest is the next SINCE
-
 def take(topic, lines):
     for event in map(json.loads, lines.splitlines()):
         if event["seq"] > last.get(topic, start):
@@ -12,7 +11,8 @@ def take(topic, lines):
             print(json.dumps(event), flush=True)  # yours to replace
 
 def catch_up(since):
-    with context.socket(zmq.DEALER, linger=0) as asking:
+    with context.socket(zmq.DEALER) as asking:
+        asking.linger = 0
         asking.connect(replay)
         while since is not None:
             asking.send_multipart([b"replay/1", json.dumps({"since": since, "prefix": "delivery/"}).encode()])
