@@ -19,6 +19,10 @@ enum Benchmarks {
         Case(
             name: "events", about: "an event from the ledger to a line and to a subscriber [events]",
             run: eventBenchmark),
+        Case(
+            name: "intake",
+            about: "requests from a producer to acks, with a ledger that replies at once [pushes [lines]]",
+            run: intakeBenchmark),
         Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
         Case(name: "envelopes", about: "what producers hand in, read; and acks written", run: envelopeBenchmark),
         Case(

@@ -91,18 +91,29 @@ extension Intake {
         unsafe say(kind, to: frames.identity, frames.hasDelimiter)
     }
 
-    /// All lines of a batch that there is no room for, by their ids.
+    /// All lines of a batch that there is no room for, by their ids; as one, if it is none that would ever be taken.
     private func refuseLines(_ text: UnsafeRawBufferPointer) {
         let wait = retryAfter.inMilliseconds
-        var start = 0
+        var (start, lines) = (0, 0)
         while start < text.count {
+            guard lines < EnvelopeReader.mostLines else {
+                answer.removeAll(keepingCapacity: true)
+                return sayOnce(Rejection(.tooMany, "there are more than \(EnvelopeReader.mostLines) lines"))
+            }
             let end = unsafe EnvelopeSkim.find(UInt8(ascii: "\n"), in: text, from: start) ?? text.count
             let id = unsafe EnvelopeSkim.id(UnsafeRawBufferPointer(rebasing: text[start..<end]))
             if start > 0 { answer.append(UInt8(ascii: "\n")) }
             AckText.busy(id: id?.text, retryAfterMS: wait, to: &answer)
-            tally.busy += 1
             start = end + 1
+            lines += 1
         }
+        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in it")) }
+        tally.busy += UInt64(lines)
+    }
+
+    private func sayOnce(_ rejection: Rejection) {
+        count(rejection)
+        AckText.rejected(id: nil, rejection, to: &answer)
     }
 
     // MARK: Without an answer

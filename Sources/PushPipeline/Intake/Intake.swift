@@ -300,7 +300,8 @@ package actor Intake {
         }
         // Nobody says when the backlog has gone down.
         guard isPullPaused, pressureTimer == nil else { return }
-        pressureTimer = loop.schedule(after: held.isEmpty ? limits.retryAfter : Self.retryAfterFault) { [weak self] in
+        pressureTimer = loop.schedule(after: held.isEmpty && !isRetrying ? limits.retryAfter : Self.retryAfterFault) {
+            [weak self] in
             self?.assumeIsolated {
                 $0.pressureTimer = nil
                 $0.handInHeld()

@@ -11,7 +11,9 @@ struct SendOrder: Sendable {
     }
 
     static let options: [Option] = [
-        Option("token", "HEX", "the device: hexadecimal, <with brackets and spaces>, or base64"),
+        Option(
+            "token", "HEX", "the device: hexadecimal, <with brackets and spaces>, or base64 (several with --via)",
+            mayRepeat: true),
         Option("channel", "ID", "a broadcast to this channel, instead of --token"),
         Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
         Option("priority", "N", "10, 5 or 1 (what suits the push type)"),
@@ -59,9 +61,9 @@ struct SendOrder: Sendable {
 
     var refusedFindings: [PayloadFinding] { findings.filter { $0.severity == .refused } }
 
-    private static let wakeUp = Payload(aps: .background).encoded()
+    static let wakeUp = Payload(aps: .background).encoded()
 
-    private static func random() -> [UInt8] {
+    static func random() -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<8).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
@@ -83,10 +85,13 @@ struct SendOrder: Sendable {
         guard let text = arguments.text("token") else {
             throw Failure(.usage, "to which device? --token HEX, or --channel ID for a broadcast")
         }
+        guard arguments.texts("token").count == 1 else {
+            throw Failure(.usage, "'--token' was given twice: several devices go with '--via'")
+        }
         return try PastedToken.read(text)
     }
 
-    private static func pushType(_ arguments: Arguments, isBroadcast: Bool) throws(Failure) -> PushType {
+    static func pushType(_ arguments: Arguments, isBroadcast: Bool) throws(Failure) -> PushType {
         guard let word = arguments.text("push-type") else {
             if isBroadcast { return .liveactivity }
             return PayloadOptions.isBackground(arguments) ? .background : .alert
@@ -104,7 +109,7 @@ struct SendOrder: Sendable {
         return type
     }
 
-    private static func priority(_ arguments: Arguments) throws(Failure) -> PushPriority? {
+    static func priority(_ arguments: Arguments) throws(Failure) -> PushPriority? {
         guard let text = arguments.text("priority") else { return nil }
         guard let priority = UInt8(text).flatMap({ PushPriority(rawValue: $0) }) else {
             throw Failure(.usage, "'--priority' is 10, 5 or 1, not '\(PlainText.line(text, limit: 20))'")
@@ -112,7 +117,7 @@ struct SendOrder: Sendable {
         return priority
     }
 
-    private static func expiresAt(_ arguments: Arguments, now: WallTime) throws(Failure) -> Int64? {
+    static func expiresAt(_ arguments: Arguments, now: WallTime) throws(Failure) -> Int64? {
         let (moment, time) = (arguments.text("expires-at"), arguments.text("ttl"))
         if moment != nil, time != nil {
             throw Failure(.usage, "'--expires-at' goes without '--ttl': both say until when")

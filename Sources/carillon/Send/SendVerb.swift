@@ -4,11 +4,12 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// `carillon send`: one notification straight through a gateway, without the pipeline, for trying a credential.
+/// `carillon send`: one notification straight through a gateway, without the pipeline, for trying a credential; or, with
+/// `--via`, handed to a running Carillon as a producer would.
 struct SendVerb {
     static let verb = Verb(
-        name: "send", summary: "send one notification straight through a gateway, to try a credential",
-        options: AppOptions.options + SendOrder.options + PayloadOptions.options + [
+        name: "send", summary: "send one notification: straight through a gateway, or to a running Carillon",
+        options: AppOptions.options + SendOrder.options + PayloadOptions.options + SendVia.options + [
             Option("anyway", "send it although its payload or options are known to be refused"),
             Option("dry-run", "show what would be sent, and send nothing"),
             Option("timeout", "TIME", "for all of it together (20s)"),
@@ -27,9 +28,11 @@ struct SendVerb {
                 "to a running simulator"
             ),
             ("carillon send --app shop --channel dHN0LXNyY2gtY2hubA== --payload update.json", "a broadcast"),
-        ]
+        ] + SendVia.examples
     ) { arguments in
         do {
+            if arguments.has("via") { return try await SendVia(arguments).run() }
+            try SendVia.refuse(arguments)
             return try await SendVerb(arguments).run()
         } catch let failure as Failure where arguments.has("json") && failure.code != .usage {
             Terminal.output.write(MachineLine.text(failure))

@@ -51,6 +51,11 @@ actor IntakePeer {
         }
     }
 
+    /// Where nobody may ever take it: once, whatever becomes of it.
+    func offer(_ texts: String...) {
+        _ = socket?.send { outbox in for text in texts { outbox.add(Array(text.utf8)) } }
+    }
+
     func send(_ texts: String...) async { await send(texts.map { Array($0.utf8) }) }
 
     /// All of them before anything else happens on the loop, as far as the socket takes them.

@@ -45,6 +45,10 @@ import Testing
             await producer.send("push-batch/1", "\(Scene.envelope("e"))\noops\n\(Scene.envelope("f"))\n")
             let lines = try await producer.statuses()
             #expect(lines.map(\.id) == ["e", nil, "f"] && lines.allSatisfy { $0.status == "busy" && $0.retry == wait })
+            await producer.send("push-batch/1", "")
+            #expect(try await producer.status().reason == "bad_frame")
+            await producer.send("push-batch/1", String(repeating: "\n", count: 10_001))
+            #expect(try await producer.statuses().map(\.reason) == ["too_many"])
             // It is refused for what it is, not for want of room.
             await producer.send("push/2", Scene.envelope("g"))
             #expect(try await producer.status().reason == "bad_frame")

@@ -74,9 +74,9 @@ import Testing
             keys.secure(&$0)
         } _: { scene in
             let stranger = try await scene.peer { $0.security = keys.client(keys.stranger) }
-            await stranger.send("push/1", Scene.envelope("a"))
+            await stranger.offer("push/1", Scene.envelope("a"))
             let plain = try await scene.peer()
-            await plain.send("push/1", Scene.envelope("b"))
+            await plain.offer("push/1", Scene.envelope("b"))
             let orders = try await scene.peer { $0.security = keys.client(keys.orders) }
             await orders.send("push/1", Scene.envelope("c"))
             #expect(try await orders.status().id == "c")

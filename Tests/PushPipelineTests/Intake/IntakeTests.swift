@@ -80,7 +80,6 @@ import Testing
         ([""], nil, "there is no frame"),
         (["", "push/1"], nil, "push/1 in 1 frames"),
         (["", "", "push/1", Self.known], nil, "names no kind of request"),
-        (["push/1", Self.known] + Array(repeating: "x", count: 28), "known", "push/1 in 30 frames"),
     ]
     private static let known = Scene.envelope("known")
 

@@ -1,0 +1,87 @@
+import PushModel
+import PushWire
+
+/// What became of one `carillon send --via`.
+struct SendViaReport {
+    let code: ExitCode
+    private let outcome: String
+    private let meaning: String
+    private let advice: String?
+    private let end: SendViaProducer.End
+    private let id: MessageID
+    private let app: AppID
+    private let endpoint: String
+    private let took: Duration
+
+    init(_ end: SendViaProducer.End, id: MessageID, app: AppID, endpoint: String, took: Duration) {
+        self.end = end
+        self.id = id
+        self.app = app
+        self.endpoint = endpoint
+        self.took = took
+        func text(_ name: String) -> String { if case .string(let text)? = end.status?[name] { text } else { "" } }
+        switch text("status") {
+        case "accepted":
+            (code, outcome, advice) = (.done, "accepted", nil)
+            meaning = "Carillon has it on disk and carries it out"
+        case "duplicate":
+            (code, outcome, advice) = (.done, "duplicate", nil)
+            meaning = "Carillon had this message before; there is nothing more to do"
+        case "rejected":
+            (code, outcome) = (.badInput, "rejected")
+            meaning = PlainText.line("\(text("reason")): \(text("detail"))")
+            advice = "correct it; sent again as it is, it is rejected again"
+        case "busy":
+            (code, outcome) = (.tryAgain, "busy")
+            meaning = "there was no room for it in all that time"
+            advice = "send it again later with --id \(PlainText.line(id.text)): under the same id nobody gets it twice"
+        default:
+            let again = "send it again with --id \(PlainText.line(id.text)): under the same id nobody gets it twice"
+            switch end.obstacle {
+            case .keyRefused:
+                (code, outcome, advice) = (
+                    .notPermitted, "refused", "add the public key of --key-file to security.clients"
+                )
+                meaning = "that Carillon does not know this client's key"
+            case .noCommonProtocol:
+                (code, outcome) = (.notPermitted, "refused")
+                meaning = "one side asks for keys and the other does not"
+                advice =
+                    "give --server-key and --key-file where that Carillon has security.curve, and leave them out where not"
+            case .handshakeBroken:
+                (code, outcome) = (.tryAgain, "no_answer")
+                meaning = "the connection breaks off before it stands"
+                advice = "compare --server-key with the server's public key; then " + again
+            case .nobodyThere:
+                (code, outcome) = (.tryAgain, "no_answer")
+                meaning = "nobody listens there"
+                advice = "see that Carillon runs and that its intake.router is this endpoint; then " + again
+            case nil:
+                (code, outcome, advice) = (.tryAgain, "no_answer", again)
+                meaning = "no answer came; whether it was taken nobody knows"
+            }
+        }
+    }
+
+    func text(on terminal: Terminal) -> String {
+        let colour: Terminal.Colour = code == .done ? .green : code == .tryAgain ? .yellow : .red
+        var rows = [("id", PlainText.line(id.text)), ("app", app.name), ("via", endpoint)]
+        if case .integer(let seq)? = end.status?["seq"] { rows.append(("seq", "\(seq)")) }
+        if end.attempts > 1 { rows.append(("sent", "\(end.attempts) times")) }
+        rows.append(("took", PlainText.milliseconds(took)))
+        let word = outcome.replacing("_", with: " ")
+        return terminal.coloured(word, colour) + ": " + meaning + "\n"
+            + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
+            + (advice.map { "\nNext: \($0).\n" } ?? "")
+    }
+
+    var json: String {
+        MachineLine.text([
+            "outcome": .string(outcome), "exit_code": .integer(Int64(code.rawValue)), "meaning": .string(meaning),
+            "advice": .text(advice), "id": .string(id.text), "app": .string(app.name), "via": .string(endpoint),
+            "seq": end.status?["seq"], "reason": end.status?["reason"], "detail": end.status?["detail"],
+            "retry_after_ms": end.status?["retry_after_ms"], "attempts": .integer(Int64(end.attempts)),
+            "took_ms": .milliseconds(took),
+        ])
+    }
+}

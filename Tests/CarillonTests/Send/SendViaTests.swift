@@ -1,0 +1,165 @@
+import JSON5
+import PushModel
+import PushPipeline
+import PushTransport
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// `carillon send --via` as a process, against an intake in this one.
+@Suite(.timeLimit(.minutes(10))) struct SendViaTests {
+    private static let message = ["--app", "shop", "--token", TrialScene.token, "--title", "Hello"]
+
+    private func send(_ arguments: [String], directory: TemporaryDirectory? = nil) async throws -> ChildProcess.Ended {
+        let secrets = Secrets(files: [])
+        return try await secrets.run(["send"] + arguments, directory: directory?.path ?? "/")
+    }
+
+    @Test func `accepted, and a duplicate the second time`() async throws {
+        try await IntakeGround.run { ground in
+            let call = ["--via", ground.endpoint, "--id", "order-4711"] + Self.message
+            let words = try await send(call)
+            #expect(words.status == 0, "\(words.output)\(words.errors)")
+            #expect(words.output.hasPrefix("accepted: Carillon has it on disk and carries it out\n"))
+            #expect(words.output.contains("  id    order-4711\n") && words.output.contains("  seq   1\n"))
+            let said = try object(try await send(call + ["--json"]))
+            #expect(said["outcome"]?.string == "duplicate" && said["exit_code"]?.integer == 0)
+            #expect(said["seq"]?.integer == 1 && said["attempts"]?.integer == 1)
+            let request = try #require(ground.requests.first)
+            #expect(request.message.app.name == "shop" && request.message.pushType == .alert)
+            #expect(request.message.payload == Array(#"{"aps":{"alert":{"title":"Hello"}}}"#.utf8))
+            #expect(request.audience == .tokens([DeviceToken(hex: TrialScene.token)!]))
+        }
+    }
+
+    @Test func `every kind of audience, and the options`() async throws {
+        try await IntakeGround.run { ground in
+            let device = "000102030405060708090a0b0c0d0e0f"
+            let calls: [([String], (PushRequest) -> Bool)] = [
+                (
+                    ["--token", TrialScene.token, "--token", String(repeating: "ab", count: 32)],
+                    { $0.audience.named == 2 }
+                ),
+                (["--device", device], { $0.audience == .devices([DeviceID(device)!]) }),
+                (["--user", "ada", "--user", "grace"], { $0.audience == .users(["ada", "grace"]) }),
+                (["--tags", #"{"any":["beta","staff"]}"#], { if case .tags = $0.audience { true } else { false } }),
+                (["--all", "--again"], { $0.audience == .everyone && $0.again }),
+                (
+                    ["--all", "--priority", "5", "--ttl", "0", "--collapse-id", "c", "--id", "mine"],
+                    {
+                        $0.message.priority == .five && $0.message.expiresAt == 0
+                            && $0.message.collapseID?.text == "c" && $0.message.id.text == "mine"
+                    }
+                ),
+            ]
+            for (options, fits) in calls {
+                let ended = try await send(["--via", ground.endpoint, "--app", "shop", "--body", "x"] + options)
+                #expect(ended.status == 0, "\(options): \(ended.output)\(ended.errors)")
+                let request = try #require(ground.requests.last)
+                #expect(fits(request), "\(options)")
+                #expect(options.contains("--id") || request.message.id.text.hasPrefix("send-"))
+                #expect(ended.output.contains("  id    \(request.message.id)\n"))
+            }
+            let wake = try await send(["--via", ground.endpoint, "--app", "shop", "--all", "--content-available"])
+            #expect(wake.status == 0 && ground.requests.last?.message.pushType == .background, "\(wake.output)")
+        }
+    }
+
+    @Test func `a refusal is bad input, with the reason`() async throws {
+        try await IntakeGround.run { ground in
+            let call = ["--via", ground.endpoint, "--app", "nowhere", "--all", "--title", "x"]
+            let refused = try await send(call)
+            #expect(refused.status == 65 && refused.output.hasPrefix("rejected: unknown_app: "), "\(refused.output)")
+            #expect(refused.output.contains("\nNext: "))
+            #expect(try object(try await send(call + ["--json"]))["reason"]?.string == "unknown_app")
+        }
+    }
+
+    @Test func `busy is asked again under the same id, as long as there is time`() async throws {
+        try await IntakeGround.run { ground in
+            ground.answer({ _ in .failed("full") })
+            let said = try object(
+                try await send(["--via", ground.endpoint, "--id", "again", "--json"] + Self.message))
+            #expect(said["outcome"]?.string == "accepted" && said["attempts"]?.integer == 2)
+            #expect(ground.requests.map(\.message.id.text) == ["again", "again"])
+            ground.intake.setBlocked(LedgerFault("no space left on device"))
+            let busy = try await send(["--via", ground.endpoint, "--timeout", "500ms"] + Self.message)
+            // A machine with much else to do has not connected by then.
+            #expect(busy.status == 75, "\(busy.output)")
+            #expect(busy.output.hasPrefix("busy: there was no room") || busy.output.hasPrefix("no answer: "))
+            #expect(busy.output.contains("Next: ") && busy.output.contains(" --id send-"))
+        }
+    }
+
+    @Test func `nobody there is no answer`() async throws {
+        let said = try object(
+            try await send(
+                ["--via", "tcp://127.0.0.1:1", "--timeout", "1s", "--json"] + Self.message))
+        #expect(said["outcome"]?.string == "no_answer" && said["exit_code"]?.integer == 75)
+        #expect(said["id"]?.string?.hasPrefix("send-") == true)
+    }
+
+    @Test func `with keys, with none, and with keys that nobody knows`() async throws {
+        let (server, client, stranger) = (
+            try CurveKeyPair.generate(), try CurveKeyPair.generate(), try CurveKeyPair.generate()
+        )
+        let directory = try TemporaryDirectory()
+        _ = try directory.write(
+            "client.curve",
+            "# of orders\npublic_key = \"\(client.publicKey.z85)\"\nsecret_key = \"\(client.secretKey.z85)\"\n")
+        _ = try directory.write("stranger.curve", stranger.secretKey.z85 + "\n")
+        let clients = ClientDirectory([client.publicKey: .init(name: "orders", push: [AppID("shop")!])])
+        try await IntakeGround.run(users: clients.users) {
+            $0.security = .curveServer(secretKey: server.secretKey, domain: "carillon")
+            $0.rights = clients.rights
+        } _: { ground in
+            let call = ["--via", ground.endpoint, "--server-key", server.publicKey.z85] + Self.message
+            let known = try await send(call + ["--key-file", "client.curve"], directory: directory)
+            #expect(known.status == 0, "\(known.output)\(known.errors)")
+            let unknown = try await send(call + ["--key-file", "stranger.curve"], directory: directory)
+            #expect(unknown.status == 77, "\(unknown.output)\(unknown.errors)")
+            #expect(unknown.output.contains("that Carillon does not know this client's key"))
+            let plain = try await send(["--via", ground.endpoint] + Self.message)
+            #expect(plain.status == 77 && plain.output.contains("one side asks for keys"), "\(plain.output)")
+            #expect(!known.output.contains(client.secretKey.z85) && !unknown.output.contains(stranger.secretKey.z85))
+        }
+    }
+
+    private static let mistakes: [([String], Int32, String)] = [
+        (["--via", "localhost"] + message, 64, "wants an endpoint"),
+        (["--via", "tcp://127.0.0.1:99999"] + message, 64, "ports end at 65535"),
+        (["--via", "tcp://127.0.0.1:1", "--topic", "a"] + message, 64, "'--topic' goes without '--via'"),
+        (["--via", "tcp://127.0.0.1:1", "--channel", "a"] + message, 64, "'--channel' goes without '--via'"),
+        (["--via", "tcp://127.0.0.1:1", "--all", "--title", "x"], 64, "to which app?"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--title", "x"], 64, "to whom?"),
+        (["--via", "tcp://127.0.0.1:1", "--all"] + message, 64, "'--token' goes without '--all'"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--all"], 64, "what is to be sent?"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--device", "x", "--title", "x"], 65, "is no device id"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--tags", "x", "--title", "x"], 65, "'--tags' is not JSON"),
+        (["--via", "tcp://127.0.0.1:1", "--key-file", "x"] + message, 64, "goes with '--server-key'"),
+        (["--via", "tcp://127.0.0.1:1", "--server-key", "x"] + message, 64, "goes with '--key-file'"),
+        (["--via", "tcp://127.0.0.1:1", "--key-file", "absent", "--server-key", "x"] + message, 65, "absent"),
+        (["--all"] + message, 64, "'--all' goes with '--via'"),
+        (
+            [
+                "--topic", "a", "--environment", "production", "--key", "k", "--key-id", "ABC123DEFG", "--team-id",
+                "DEF123GHIJ", "--token", "b",
+            ] + message.dropFirst(2), 64, "several devices go with '--via'"
+        ),
+    ]
+
+    @Test func `mistakes are explained before anything is sent`() async throws {
+        for (arguments, status, words) in Self.mistakes {
+            let ended = try await send(arguments)
+            #expect(ended.status == status && ended.errors.contains(words), "\(arguments): \(ended.errors)")
+        }
+    }
+
+    @Test func `a dry run shows the envelope`() async throws {
+        let ended = try await send(
+            ["--via", "tcp://127.0.0.1:1", "--app", "shop", "--user", "ada", "--title", "x", "--id", "i", "--dry-run"])
+        #expect(ended.status == 0)
+        #expect(ended.output.contains(#"{"app":"shop","id":"i","push_type":"alert","to":{"users":["ada"]}}"#))
+    }
+}

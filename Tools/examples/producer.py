@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Hands one notification to Carillon and waits until it is safe: producer.py ENDPOINT APP TOKEN TEXT [ID]
+
+Ask again under the same id as often as you like: a device gets it once. Keep the message until it is acknowledged."""
+import json, sys, time, uuid
+import zmq
+
+def push(endpoint, envelope, patience=60, answer_time=2):
+    """The status that stands: accepted, duplicate or rejected. TimeoutError leaves you with a message to keep."""
+    socket = zmq.Context.instance().socket(zmq.DEALER)
+    socket.linger = 0
+    # With keys: socket.curve_serverkey, socket.curve_publickey and socket.curve_secretkey = b"40 characters", each.
+    socket.connect(endpoint)
+    deadline = time.monotonic() + patience
+    try:
+        while time.monotonic() < deadline:
+            if socket.poll(1000, zmq.POLLOUT):
+                socket.send_multipart([b"push/1", json.dumps(envelope).encode()])
+            until = min(deadline, time.monotonic() + answer_time)
+            while socket.poll(max(0, until - time.monotonic()) * 1000):
+                kind, text = socket.recv_multipart()
+                status = json.loads(text)
+                if status["id"] != envelope["id"]:
+                    continue  # to an earlier message
+                if status["status"] != "busy":
+                    return status
+                time.sleep(status["retry_after_ms"] / 1000)
+                break
+        raise TimeoutError("no answer that stands; the message is yours to send again")
+    finally:
+        socket.close()
+
+if __name__ == "__main__":
+    endpoint, app, token, text = sys.argv[1:5]
+    name = sys.argv[5] if len(sys.argv) > 5 else str(uuid.uuid4())
+    status = push(endpoint, {"id": name, "app": app, "to": {"tokens": [token]}, "alert": text})
+    print(json.dumps(status))
+    sys.exit(65 if status["status"] == "rejected" else 0)
