@@ -38,8 +38,9 @@ package struct SeqQueue: Sendable {
 
     /// At most `limit` from the front.
     package mutating func take(_ limit: Int) -> [UInt64] {
+        let limit = min(limit, count)
         var taken: [UInt64] = []
-        taken.reserveCapacity(min(limit, count))
+        taken.reserveCapacity(limit)
         while taken.count < limit, let seq = returned.popLast() { taken.append(seq) }
         if returned.isEmpty { returned = [] }
         while taken.count < limit, firstChunk < chunks.count {
