@@ -78,7 +78,8 @@ extension RouterMachine {
     /// Devices that were found and not sent to. Of a dynamic audience nobody else is looked for.
     mutating func expireRest(_ message: Int) {
         if let token = messages[message].onlyToken, !messages[message].isThrough {
-            expireUnsent(message, device: identities.device(messages[message].accepted.message.app, token), token: token)
+            expireUnsent(
+                message, device: identities.device(messages[message].accepted.message.app, token), token: token)
             return
         }
         guard let fan = messages[message].fanOut else { return }

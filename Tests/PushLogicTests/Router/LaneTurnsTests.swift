@@ -92,7 +92,7 @@ import Testing
                 let own = turn.isAgain ? now.again : now.fresh
                 guard own >> turn.lane & 1 != 0, turn.limit > 0 else {
                     Issue.record("seed \(seed): a turn for nobody: \(turn) of \(now)")
-                        return
+                    return
                 }
                 let count = Int.random(in: 1...turn.limit, using: &random)
                 turns.served(turn, count: count, while: now)

@@ -381,7 +381,8 @@ import Testing
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         desk.machine.healthChanged(LedgerFault("disk full"))
-        desk.accept(F.accepted(2, to: F.tokens(0..<1)), F.accepted(3, to: .everyone), F.accepted(4, to: F.tokens(0..<9)))
+        desk.accept(
+            F.accepted(2, to: F.tokens(0..<1)), F.accepted(3, to: .everyone), F.accepted(4, to: F.tokens(0..<9)))
         #expect(desk.out.count == 1)
         #expect(desk.pages.isEmpty && desk.claims.isEmpty)
         desk.endAll()

@@ -333,7 +333,9 @@ private final class RouterWalk {
         let all: [Int]
         if case .devices(let named) = request.audience {
             all = members(app).filter { named.contains(F.device($0, app: request.app)) }
-            if start == 0 { unknown = Set(named).filter { one in !all.contains { F.device($0, app: request.app) == one } } }
+            if start == 0 {
+                unknown = Set(named).filter { one in !all.contains { F.device($0, app: request.app) == one } }
+            }
         } else {
             all = Array(members(app))
         }
