@@ -176,6 +176,8 @@ import Testing
             $0.failingClaims = 2
             $0.failingLoads = 2
             $0.messages[2] = world.single(2)
+            // It comes after 2, of which only the number is there: so only its own is kept.
+            $0.messages[3] = world.message(3, to: .tokens([RouterWorld.token(1), RouterWorld.token(2)]))
         }
         world.router.backlog(LedgerBacklog(lanes: [(Lane(app: world.shop, priority: .ten, isBroad: false), [2])]))
         await world.open(credit: 100)

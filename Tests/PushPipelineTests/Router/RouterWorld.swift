@@ -186,7 +186,9 @@ final class RouterWorld: Sendable {
 
     /// Until nothing happens any more: answers come in ticks after the questions.
     func settle() async {
-        for _ in 0..<30 { await loop.run {} }
+        repeat {
+            for _ in 0..<30 { await loop.run {} }
+        } while await router.pagesAwaited > 0
     }
 
     func pass(_ seconds: Int) async {
