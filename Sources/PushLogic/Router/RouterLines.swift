@@ -20,6 +20,8 @@ struct LaneLine {
     var heldBytes = 0
     /// Messages that are being read back.
     var loading = 0
+    /// What was read back had no room; how often room had been made by then.
+    var fullAt: UInt64?
     /// What one of them takes up at most, as the latest tell.
     var typicalCost = 4096
 

@@ -40,7 +40,7 @@ extension RouterMachine {
     /// In one tick: a message may name a hundred thousand.
     private static let expiringPerTick = 4096
 
-    mutating func expireSome() -> Bool {
+    mutating func expireSome() {
         var left = Self.expiringPerTick
         while left > 0, let message = expiring.first {
             guard let fan = messages[message].fanOut else { preconditionFailure("router: \(message) is not expiring") }
@@ -68,7 +68,6 @@ extension RouterMachine {
                 complete(message, isExpired: true)
             }
         }
-        return !expiring.isEmpty
     }
 
     private mutating func expireUnsent(_ message: Int, device: DeviceID, token: DeviceToken?) {
@@ -79,7 +78,8 @@ extension RouterMachine {
     /// Devices that were found and not sent to. Of a dynamic audience nobody else is looked for.
     mutating func expireRest(_ message: Int) {
         if let token = messages[message].onlyToken, !messages[message].isThrough {
-            expireUnsent(message, device: identities.device(messages[message].accepted.message.app, token), token: token)
+            expireUnsent(
+                message, device: identities.device(messages[message].accepted.message.app, token), token: token)
             return
         }
         guard let fan = messages[message].fanOut else { return }

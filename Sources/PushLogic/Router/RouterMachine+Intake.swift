@@ -63,8 +63,7 @@ extension RouterMachine {
         lanes[lane].heldBytes -= cost
         held -= 1
         heldBytes -= cost
-        // There may have been no room to read more.
-        if !lanes[lane].spilled.isEmpty { apps[place(ofLane: lane)].isDirty = true }
+        releases &+= 1
     }
 
     // MARK: Room
@@ -96,7 +95,10 @@ extension RouterMachine {
         let free = max(0, policy.loadedBytes - heldBytes)
         let byBytes = max(1, free / 4 / lanes[lane].typicalCost)
         let limit = min(policy.load, room(lane), byBytes)
-        guard limit > 0 else { return }
+        guard limit > 0, lanes[lane].fullAt != releases else {
+            wantsRoom = true
+            return
+        }
         let seqs = lanes[lane].spilled.take(limit)
         lanes[lane].loading = seqs.count
         loading += seqs.count
@@ -129,6 +131,7 @@ extension RouterMachine {
                 }
             }
             lanes[lane].spilled.putBack(tooMany)
+            if !tooMany.isEmpty { lanes[lane].fullAt = releases }
         }
     }
 

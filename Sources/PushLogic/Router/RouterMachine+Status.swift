@@ -31,6 +31,8 @@ package struct RouterStatus: Sendable, Equatable {
     package var unfinished = 0
     package var loaded = 0
     package var loadedBytes = 0
+    /// What the numbers of those take that are not in memory.
+    package var spilledBytes = 0
     /// Seconds since 1970: when the next scheduled message is due.
     package var nextDue: Int64?
     /// What keeps it from going on: for people.
@@ -59,6 +61,7 @@ extension RouterMachine {
         status.unfinished = unfinished
         status.loaded = held
         status.loadedBytes = heldBytes
+        status.spilledBytes = lanes.reduce(0) { $0 + $1.spilled.reservedBytes }
         status.nextDue = nextDue
         if let fault { status.troubles.append(fault.description) }
         if let text = ledgerTrouble.text { status.troubles.append(text) }

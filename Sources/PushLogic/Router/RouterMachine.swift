@@ -32,6 +32,12 @@ package struct RouterMachine: ~Copyable {
     /// Being read back: they have their room already.
     var loading = 0
 
+    /// How often a message has made room, up to now and until those who want some were last told.
+    var releases: UInt64 = 0
+    private var releasesTold: UInt64 = 0
+    /// Something could not be read back for want of room.
+    var wantsRoom = false
+
     /// Messages with named devices that expired before any was looked at.
     var expiring = PlaceRing()
     /// Messages whose page, or claim, is to be asked for when that can be answered.
@@ -139,10 +145,11 @@ package struct RouterMachine: ~Copyable {
         var hasMore = false
         wake()
         sweepIfDue()
-        if !expiring.isEmpty { hasMore = expireSome() || hasMore }
+        if !expiring.isEmpty { expireSome() }
         if mayWork {
             askWhatWaits()
             askDue()
+            offerRoom()
             if firstApp >= apps.count { firstApp = 0 }
             for offset in apps.indices {
                 let place = firstApp + offset < apps.count ? firstApp + offset : firstApp + offset - apps.count
@@ -153,7 +160,16 @@ package struct RouterMachine: ~Copyable {
         lastRecords = actions.records.count
         var taken = RouterActions()
         swap(&taken, &actions)
-        return (taken, hasMore)
+        if mayWork, wantsRoom, releases != releasesTold { hasMore = true }
+        return (taken, hasMore || !expiring.isEmpty)
+    }
+
+    private mutating func offerRoom() {
+        if wantsRoom, releases != releasesTold {
+            wantsRoom = false
+            markAll()
+        }
+        releasesTold = releases
     }
 
     /// A busy tick brings about as much as the one before it.

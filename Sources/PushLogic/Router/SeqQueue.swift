@@ -19,6 +19,11 @@ package struct SeqQueue: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
+    /// What it has of the memory.
+    package var reservedBytes: Int {
+        8 * (chunks.reduce(0) { $0 + $1.capacity } + returned.capacity) + MemoryLayout<[UInt64]>.size * chunks.capacity
+    }
+
     package mutating func append(_ seq: UInt64) {
         if chunks.last.map({ $0.count == Self.chunkSize }) ?? true {
             var chunk: [UInt64] = []
@@ -38,8 +43,9 @@ package struct SeqQueue: Sendable {
 
     /// At most `limit` from the front.
     package mutating func take(_ limit: Int) -> [UInt64] {
+        let limit = min(limit, count)
         var taken: [UInt64] = []
-        taken.reserveCapacity(min(limit, count))
+        taken.reserveCapacity(limit)
         while taken.count < limit, let seq = returned.popLast() { taken.append(seq) }
         if returned.isEmpty { returned = [] }
         while taken.count < limit, firstChunk < chunks.count {

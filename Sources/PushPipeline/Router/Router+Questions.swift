@@ -30,7 +30,9 @@ extension Router {
 
     /// A task for a page of a thousand devices, never for a delivery.
     private func ask(_ page: RouterActions.PageRequest) {
-        Task { [registry] in
+        pagesAwaited += 1
+        // Not on the loop: an answer that comes after the loop has stopped is dropped, as the ledger's are.
+        Task.detached { [weak self, registry] in
             let result: Result<AudiencePage, any Error>
             do {
                 result = .success(
@@ -38,7 +40,8 @@ extension Router {
             } catch {
                 result = .failure(error)
             }
-            take {
+            self?.answer {
+                $0.pagesAwaited -= 1
                 switch result {
                 case .success(let devices): $0.machine.pageCame(page.message, devices)
                 case .failure(let error): $0.machine.pageFailed(page.message, "\(error)")

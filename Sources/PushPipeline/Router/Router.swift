@@ -35,9 +35,10 @@ package actor Router {
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Pages that the registry was asked for.
+    package internal(set) var pagesAwaited = 0
     private nonisolated let unfinishedCount = Atomic<Int>(0)
 
-    /// On the loop: a machine begins with the loop's time.
     package init(
         on loop: EventLoop, ledger: any Ledger, registry: any DeviceRegistry, identities: Identities,
         settings: Settings = Settings()

@@ -1,0 +1,112 @@
+import PushLogic
+import TestSupport
+import Testing
+
+/// Who goes out next, and how the shares come out.
+@Suite struct LaneTurnsTests {
+    typealias Waiting = LaneTurns.Waiting
+
+    /// Lets `total` deliveries go out while the same lanes wait, at most `credit` at once, and counts whose they were.
+    private func serve(_ waiting: Waiting, total: Int, credit: Int = .max) -> (fresh: [Int], again: [Int]) {
+        var turns = LaneTurns()
+        var fresh = Array(repeating: 0, count: LaneTurns.lanes)
+        var again = fresh
+        var left = total
+        while left > 0, let turn = turns.next(waiting) {
+            let count = min(turn.limit, left, credit)
+            if turn.isAgain { again[turn.lane] += count } else { fresh[turn.lane] += count }
+            turns.served(turn, count: count, while: waiting)
+            left -= count
+        }
+        return (fresh, again)
+    }
+
+    private func waiting(_ fresh: [Int], again: [Int] = []) -> Waiting {
+        var waiting = Waiting()
+        for lane in fresh { waiting.fresh |= 1 << lane }
+        for lane in again { waiting.again |= 1 << lane }
+        return waiting
+    }
+
+    @Test func `Where nobody waits there is no turn`() {
+        var turns = LaneTurns()
+        let turn = turns.next(Waiting())
+        #expect(turn == nil)
+    }
+
+    @Test(arguments: 0..<6) func `Who is alone gets everything`(_ lane: Int) {
+        #expect(serve(waiting([lane]), total: 1000).fresh[lane] == 1000)
+        #expect(serve(waiting([], again: [lane]), total: 1000).again[lane] == 1000)
+    }
+
+    @Test(arguments: [1, 7, 1000]) func `Brief messages get three of four`(_ credit: Int) {
+        for brief in [0, 2, 4] {
+            let served = serve(waiting([brief, brief + 1]), total: 40_000, credit: credit).fresh
+            #expect(served[brief] >= 30_000)
+            #expect(served[brief + 1] >= 9000)
+        }
+    }
+
+    @Test(arguments: [1, 7, 1000]) func `A lower priority gets one in sixteen`(_ credit: Int) {
+        for (higher, lower) in [(0, 2), (0, 4), (2, 4), (1, 3), (1, 4)] {
+            let served = serve(waiting([higher, lower]), total: 48_000, credit: credit).fresh
+            #expect((2900...3000).contains(served[lower]), "\(higher) and \(lower): \(served)")
+        }
+    }
+
+    @Test func `All wait, and each gets some`() {
+        let served = serve(waiting([0, 1, 2, 3, 4, 5], again: [0, 1, 2, 3, 4, 5]), total: 200_000)
+        #expect(served.fresh.allSatisfy { $0 > 500 })
+        #expect(served.again.allSatisfy { $0 > 200 })
+    }
+
+    @Test func `What goes out again gets one in four, and never more while others wait`() {
+        let served = serve(waiting([0], again: [0]), total: 10_000)
+        #expect((2300...2500).contains(served.again[0]))
+    }
+
+    @Test func `A brief message goes before a broadcast that had all until now`() {
+        var turns = LaneTurns()
+        let broad = waiting([1])
+        for _ in 0..<100 {
+            guard let turn = turns.next(broad) else { break }
+            turns.served(turn, count: turn.limit, while: broad)
+        }
+        let turn = turns.next(waiting([0, 1]))
+        #expect(turn == LaneTurns.Turn(lane: 0, isAgain: false, limit: 128))
+    }
+
+    /// Lanes come and go at random; whoever keeps waiting is served within a bounded number of deliveries.
+    @Test func `Nobody who waits is passed over for long`() {
+        for seed in UInt64(1)...100 {
+            var random = SeededRandom(seed: seed)
+            var turns = LaneTurns()
+            var patience = Array(repeating: 0, count: 12)
+            var now = Waiting()
+            for _ in 0..<4000 {
+                if Int.random(in: 0..<4, using: &random) == 0 {
+                    now.fresh ^= 1 << UInt8.random(in: 0..<6, using: &random)
+                    now.again ^= 1 << UInt8.random(in: 0..<6, using: &random)
+                }
+                guard let turn = turns.next(now) else { continue }
+                let own = turn.isAgain ? now.again : now.fresh
+                guard own >> turn.lane & 1 != 0, turn.limit > 0 else {
+                    Issue.record("seed \(seed): a turn for nobody: \(turn) of \(now)")
+                    return
+                }
+                let count = Int.random(in: 1...turn.limit, using: &random)
+                turns.served(turn, count: count, while: now)
+                for place in 0..<12 {
+                    let waits = (place < 6 ? now.fresh >> place : now.again >> (place - 6)) & 1 != 0
+                    let isServed = place == turn.lane + (turn.isAgain ? 6 : 0)
+                    patience[place] = waits && !isServed ? patience[place] + count : 0
+                    // One in sixteen, of it one in four, of that one in four, with what others are owed before it.
+                    guard patience[place] < 16 * 4 * 4 * 16 else {
+                        Issue.record("seed \(seed): \(place) starves")
+                        return
+                    }
+                }
+            }
+        }
+    }
+}

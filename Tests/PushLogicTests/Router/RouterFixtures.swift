@@ -1,0 +1,36 @@
+import PushLogic
+import PushModel
+import PushTime
+
+/// Devices that are gone, as tests say it.
+final class TestInactive: InactiveDevices, @unchecked Sendable {
+    // Unchecked: each test uses its own from one thread.
+    var devices: Set<DeviceID> = []
+
+    var isEmpty: Bool { devices.isEmpty }
+    func contains(_ device: DeviceID) -> Bool { devices.contains(device) }
+}
+
+enum RouterFixtures {
+    static let identities = Identities(secret: (0..<32).map { UInt8($0) })!
+    static let shop = AppID("shop")!
+    static let second: Int64 = 1_800_000_000
+    static let begin = MonotonicTime(nanoseconds: 1_000_000_000_000)
+
+    static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 1, 2, 3)) }
+    static func tokens(_ range: Range<Int>) -> Audience { .tokens(range.map(token)) }
+    static func device(_ number: Int, app: AppID = shop) -> DeviceID { identities.device(app, token(number)) }
+
+    static func accepted(
+        _ seq: UInt64, app: AppID = shop, to audience: Audience, priority: PushPriority = .ten,
+        expiresAt: Int64? = nil, notBefore: Int64? = nil, onUnknown: UnknownPolicy = .resend, needsClaim: Bool? = nil,
+        at: Int64 = second, counts: OutcomeCounts = OutcomeCounts()
+    ) -> AcceptedMessage {
+        let message = Message(
+            id: MessageID("m-\(seq)")!, app: app, priority: priority, expiresAt: expiresAt, payload: [1, 2, 3],
+            onUnknown: onUnknown, notBefore: notBefore)
+        return AcceptedMessage(
+            seq: seq, acceptedAt: at * 1000, fingerprint: identities.message(app, message.id), message: message,
+            audience: audience, needsClaim: needsClaim ?? (audience.named != 1), counts: counts)
+    }
+}

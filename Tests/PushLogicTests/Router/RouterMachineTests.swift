@@ -1,0 +1,443 @@
+import PushLogic
+import PushModel
+import PushTime
+import Testing
+
+/// One message at a time: what becomes of it.
+@Suite struct RouterMachineTests {
+    private typealias F = RouterFixtures
+
+    /// A machine with a gateway, and a driver that answers what it asks.
+    private final class Desk {
+        var machine: RouterMachine
+        let inactive = TestInactive()
+        var now = F.begin
+        var wall = WallTime(milliseconds: F.second * 1000)
+        var out: [Delivery] = []
+        var records: [DeliveryRecord] = []
+        var completed: [CompletedMessage] = []
+        var candidates: [DeactivationCandidate] = []
+        var pages: [RouterActions.PageRequest] = []
+        var claims: [(messages: [Int], pages: [ClaimPage])] = []
+        var loads: [RouterActions.LoadRequest] = []
+        var due: [RouterActions.DueRequest] = []
+        var verdict: (DeviceID) -> ClaimVerdict = { _ in .new }
+        var answersClaims = true
+        private var taken: UInt64 = 0
+
+        init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
+            machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+            _ = machine.gateChanged(F.shop, isThere: true)
+            report([], credit: credit)
+        }
+
+        func accept(_ messages: AcceptedMessage...) {
+            machine.accepted(messages)
+            run()
+        }
+
+        func run() {
+            var goesOn = true
+            while goesOn {
+                machine.tick(now: now, wall: wall)
+                let (actions, hasMore) = machine.run()
+                goesOn = hasMore
+                records += actions.records
+                completed += actions.completed
+                candidates += actions.candidates
+                for submission in actions.submissions {
+                    out += submission.deliveries
+                    taken += UInt64(submission.deliveries.count)
+                }
+                pages += actions.pages
+                loads += actions.loads
+                if let asked = actions.due { due.append(asked) }
+                if actions.claims.isEmpty { continue }
+                claims.append((actions.claimants, actions.claims))
+                if answersClaims {
+                    machine.claimed(actions.claimants, actions.claims.map { $0.devices.map(verdict) })
+                    goesOn = true
+                }
+            }
+        }
+
+        func pass(_ duration: Duration) {
+            now = now + duration
+            wall = WallTime(milliseconds: wall.milliseconds + duration.wholeNanoseconds / 1_000_000)
+            run()
+        }
+
+        func report(_ outcomes: [(Delivery, DeliveryOutcome)], credit: Int = 1000) {
+            let reports = outcomes.map { DeliveryReport($0.0, $0.1, latency: .zero) }
+            machine.reported(GatewayReport(app: F.shop, deliveries: reports, credit: credit, taken: taken))
+            run()
+        }
+
+        func endAll(_ outcome: DeliveryOutcome = .accepted(uniqueID: nil)) {
+            let all = out
+            out = []
+            report(all.map { ($0, outcome) })
+        }
+    }
+
+    private let gone = Refusal(status: 410, reason: .unregistered, timestamp: 77)
+    private let later = Refusal(status: 503, reason: nil)
+
+    private func kinds(_ records: [DeliveryRecord]) -> [String] {
+        records.map {
+            switch $0.what {
+            case .sent: "sent"
+            case .rejected: "rejected"
+            case .retry: "retry"
+            case .unknown(_, let isFinal): isFinal ? "unknown" : "again"
+            case .expired: "expired"
+            case .suppressed(let why): why.rawValue
+            }
+        }
+    }
+
+    @Test func `A message to one device goes out with its own id and is done when that is answered`() {
+        let desk = Desk()
+        let message = F.accepted(1, to: F.tokens(7..<8))
+        desk.accept(message)
+        #expect(desk.claims.isEmpty)
+        #expect(
+            desk.out.map(\.apnsID) == [APNSID.derived(app: F.shop, message: message.message.id, token: F.token(7))])
+        #expect(desk.completed.isEmpty)
+        desk.endAll()
+        #expect(kinds(desk.records) == ["sent"])
+        #expect(desk.records[0].device == F.device(7))
+        #expect(desk.completed.map(\.counts.sent) == [1])
+        #expect(desk.machine.unfinished == 0)
+        #expect(desk.machine.status().loaded == 0)
+    }
+
+    @Test func `A device that had it is suppressed, one that ended before a restart is passed over in silence`() {
+        let desk = Desk()
+        desk.verdict = { $0 == F.device(1) ? .had : $0 == F.device(2) ? .done : .new }
+        var counts = OutcomeCounts()
+        counts.sent = 1
+        desk.accept(F.accepted(1, to: F.tokens(0..<4), counts: counts))
+        #expect(desk.out.map(\.token) == [F.token(0), F.token(3)])
+        #expect(kinds(desk.records) == ["duplicate"])
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [3])
+        #expect(desk.completed.map(\.counts.suppressed) == [1])
+    }
+
+    @Test func `A token that is named twice counts once, also on another page`() {
+        let desk = Desk()
+        let named = (0..<2500).map { F.token($0 % 1200) }
+        desk.accept(F.accepted(1, to: .tokens(named)))
+        desk.endAll()
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [1200])
+    }
+
+    @Test func `Devices that are gone are suppressed before they are claimed`() {
+        let desk = Desk()
+        desk.inactive.devices = [F.device(1), F.device(2)]
+        desk.accept(F.accepted(1, to: F.tokens(0..<3)))
+        #expect(desk.claims.map { $0.pages.map(\.devices) } == [[[F.device(0)]]])
+        #expect(kinds(desk.records) == ["inactive", "inactive"])
+        desk.accept(F.accepted(2, to: F.tokens(2..<3)))
+        #expect(desk.completed.map(\.seq) == [2])
+        #expect(desk.completed.map(\.counts.suppressed) == [1])
+    }
+
+    @Test func `After a restart those that are gone are not counted twice`() {
+        let desk = Desk()
+        desk.inactive.devices = [F.device(1), F.device(2)]
+        desk.verdict = { $0 == F.device(1) ? .done : .new }
+        var counts = OutcomeCounts()
+        counts.suppressed = 1
+        desk.accept(F.accepted(1, to: F.tokens(0..<3), counts: counts))
+        #expect(kinds(desk.records) == ["inactive"])
+        #expect(desk.records[0].device == F.device(2))
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.total) == [3])
+    }
+
+    @Test func `A dynamic audience comes page by page, one ahead of the one that is sent`() {
+        var policy = RouterPolicy()
+        policy.page = 10
+        let desk = Desk(policy, credit: 5)
+        desk.accept(F.accepted(1, to: .everyone))
+        func page(_ range: Range<Int>, next: String?) -> AudiencePage {
+            AudiencePage(
+                devices: range.map { .init(id: F.device($0), token: F.token($0)) },
+                next: next.map { AudienceCursor($0) })
+        }
+        #expect(desk.pages.map(\.after) == [nil])
+        desk.machine.pageCame(desk.pages[0].message, page(0..<10, next: "a"))
+        desk.run()
+        #expect(desk.out.count == 5)
+        #expect(desk.pages.map { $0.after?.text } == [nil, "a"])
+        desk.machine.pageCame(desk.pages[1].message, page(10..<20, next: "b"))
+        desk.run()
+        // Nothing more is asked for while a page is ahead.
+        #expect(desk.pages.count == 2)
+        desk.endAll()
+        desk.endAll()
+        #expect(desk.pages.map { $0.after?.text } == [nil, "a", "b"])
+        desk.machine.pageCame(desk.pages[2].message, page(20..<23, next: nil))
+        desk.run()
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [23])
+    }
+
+    @Test func `Named devices that nobody knows, or that are gone, are said`() {
+        let desk = Desk()
+        let devices = (0..<3).map { F.device($0) }
+        desk.accept(F.accepted(1, to: .devices(devices)))
+        desk.machine.pageCame(
+            desk.pages[0].message,
+            AudiencePage(
+                devices: [.init(id: devices[0], token: F.token(0))], inactive: [devices[1]], unknown: [devices[2]],
+                next: nil))
+        desk.run()
+        #expect(kinds(desk.records) == ["inactive", "unknown_device"])
+        #expect(desk.records[1].apnsID == APNSID(high: 0, low: 0))
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.suppressed) == [2])
+    }
+
+    @Test func `A registry and a ledger that fail are asked again, later and later`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: .everyone))
+        desk.machine.pageFailed(desk.pages[0].message, "locked")
+        desk.run()
+        #expect(desk.pages.count == 1)
+        #expect(desk.machine.status().troubles == ["the registry does not answer: locked"])
+        let deadline = desk.machine.nextDeadline
+        #expect(deadline == desk.now + .seconds(1))
+        desk.pass(.seconds(1))
+        #expect(desk.pages.count == 2)
+        desk.machine.pageFailed(desk.pages[1].message, "locked")
+        desk.pass(.seconds(1))
+        #expect(desk.pages.count == 2)
+        desk.pass(.seconds(1))
+        #expect(desk.pages.count == 3)
+        desk.answersClaims = false
+        desk.machine.pageCame(
+            desk.pages[2].message, AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: nil))
+        desk.run()
+        desk.machine.claimed(desk.claims[0].messages, [])
+        desk.run()
+        #expect(desk.claims.count == 1)
+        desk.answersClaims = true
+        desk.pass(.seconds(1))
+        #expect(desk.claims.count == 2)
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [1])
+        #expect(desk.machine.status().troubles == [])
+    }
+
+    @Test func `What is refused for now comes again at its time, with the same id and ticket`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        let first = desk.out[0]
+        desk.endAll(.retry(after: .seconds(10), later))
+        desk.pass(.seconds(9))
+        #expect(desk.out.isEmpty)
+        #expect(desk.machine.status().apps[0].retrying == 1)
+        desk.pass(.seconds(1))
+        #expect(desk.out.map(\.apnsID) == [first.apnsID])
+        desk.endAll()
+        #expect(kinds(desk.records) == ["retry", "sent"])
+        #expect(desk.completed.map(\.counts.total) == [1])
+    }
+
+    @Test(arguments: [
+        (UnknownPolicy.resend, Int64?.none, ["again", "sent"]), (.drop, nil, ["unknown"]), (.resend, 0, ["unknown"]),
+    ]) func `What was never answered goes again or not, as its message says`(
+        _ policy: UnknownPolicy, _ expiresAt: Int64?, _ expected: [String]
+    ) {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: expiresAt, onUnknown: policy))
+        desk.endAll(.unknown(.timeout))
+        desk.endAll()
+        #expect(kinds(desk.records) == expected)
+        #expect(desk.completed.count == 1)
+    }
+
+    @Test func `With expires_at 0 the one attempt is now`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: 0))
+        desk.endAll(.retry(after: .seconds(1), later))
+        #expect(kinds(desk.records) == ["rejected"])
+    }
+
+    @Test func `What comes back unsent goes again as if nothing had been`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        desk.endAll(.returned)
+        #expect(desk.records.isEmpty)
+        desk.endAll()
+        #expect(kinds(desk.records) == ["sent"])
+    }
+
+    @Test func `A dead token becomes a candidate, with what is known of its death`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<2)))
+        let all = desk.out
+        desk.report([
+            (all[0], .rejected(gone, deactivates: true)),
+            (all[1], .rejected(Refusal(status: 400, reason: .badDeviceToken), deactivates: true)),
+        ])
+        #expect(desk.candidates.map(\.evidenceAt) == [77, F.second * 1000])
+        #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
+    }
+
+    @Test func `A report of what is not out is not heard`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        let delivery = desk.out[0]
+        desk.endAll()
+        desk.report([(delivery, .accepted(uniqueID: nil))])
+        #expect(desk.records.count == 1)
+        #expect(desk.machine.surplus == 1)
+    }
+
+    // MARK: Expiry
+
+    @Test func `Expired before anybody was looked at: named devices end one by one, others with the message`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<5000), expiresAt: F.second))
+        #expect(desk.records.count == 5000)
+        #expect(desk.completed.map(\.isExpired) == [true])
+        #expect(desk.completed.map(\.counts.expired) == [5000])
+        desk.accept(F.accepted(2, to: .everyone, expiresAt: F.second - 1))
+        #expect(desk.completed.map(\.isExpired) == [true, true])
+        #expect(desk.records.count == 5000)
+        desk.accept(F.accepted(3, to: .devices([F.device(1), F.device(1)]), expiresAt: F.second))
+        #expect(desk.completed.last?.counts.expired == 1)
+        #expect(desk.out.isEmpty && desk.pages.isEmpty && desk.claims.isEmpty)
+    }
+
+    @Test func `What is left of a message when its time is over expires`() {
+        var policy = RouterPolicy()
+        policy.page = 4
+        let desk = Desk(policy, credit: 3)
+        desk.accept(F.accepted(1, to: F.tokens(0..<20), expiresAt: F.second + 60))
+        #expect(desk.out.count == 3)
+        desk.pass(.seconds(60))
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [3])
+        #expect(desk.completed.map(\.counts.expired) == [17])
+        #expect(desk.completed.map(\.isExpired) == [false])
+    }
+
+    @Test func `What has expired while nothing could go out is said all the same`() {
+        let desk = Desk(credit: 0)
+        desk.accept(
+            F.accepted(1, to: F.tokens(0..<1), expiresAt: F.second + 60),
+            F.accepted(2, to: F.tokens(0..<3), expiresAt: F.second + 60), F.accepted(3, to: F.tokens(0..<1)))
+        for _ in 0..<20 { desk.pass(.seconds(5)) }
+        #expect(desk.completed.map(\.seq).sorted() == [1, 2])
+        #expect(desk.machine.unfinished == 1)
+    }
+
+    @Test func `A retry that would come too late expires in time`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: F.second + 5))
+        desk.endAll(.retry(after: .seconds(900), later))
+        desk.pass(.seconds(5))
+        #expect(kinds(desk.records) == ["retry", "expired"])
+        #expect(desk.completed.count == 1)
+    }
+
+    @Test func `After seven days a message without an end has one`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), at: F.second - 7 * 86400))
+        #expect(desk.completed.map(\.isExpired) == [true])
+        desk.accept(F.accepted(2, to: F.tokens(0..<1), at: F.second - 7 * 86400 + 1))
+        #expect(desk.out.count == 1)
+    }
+
+    // MARK: Schedule, health, gateways
+
+    @Test func `A message for later is fetched when it is due`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1), notBefore: F.second + 30))
+        #expect(desk.machine.unfinished == 0)
+        let deadline = desk.machine.nextDeadline
+        #expect(deadline == desk.now + .seconds(30))
+        desk.pass(.seconds(29))
+        #expect(desk.due.isEmpty)
+        desk.pass(.seconds(1))
+        #expect(desk.due.map(\.time) == [F.second + 30])
+        // One that is accepted while the answer is on its way is not forgotten.
+        desk.accept(F.accepted(2, to: F.tokens(1..<2), notBefore: F.second + 40, at: desk.wall.seconds))
+        desk.machine.due(
+            .success(
+                DueMessages(messages: [F.accepted(1, to: F.tokens(0..<1), notBefore: F.second + 30)], next: nil)))
+        desk.run()
+        #expect(desk.out.count == 1)
+        #expect(desk.machine.status().nextDue == F.second + 40)
+    }
+
+    @Test func `While the ledger cannot write nothing goes out, and what comes back is kept`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        desk.machine.healthChanged(LedgerFault("disk full"))
+        desk.accept(
+            F.accepted(2, to: F.tokens(0..<1)), F.accepted(3, to: .everyone), F.accepted(4, to: F.tokens(0..<9)))
+        #expect(desk.out.count == 1)
+        #expect(desk.pages.isEmpty && desk.claims.isEmpty)
+        desk.endAll()
+        #expect(desk.completed.map(\.seq) == [1])
+        desk.machine.healthChanged(nil)
+        desk.run()
+        #expect(desk.out.count == 10)
+        #expect(desk.pages.count == 1)
+    }
+
+    @Test func `A gateway's credit is honoured, and that of the one before it is not`() {
+        let desk = Desk(credit: 2)
+        desk.accept(F.accepted(1, to: F.tokens(0..<10)))
+        #expect(desk.out.count == 2)
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        desk.run()
+        _ = desk.machine.gateChanged(F.shop, isThere: true)
+        desk.run()
+        // The old one returns what it has, and says what it would have taken.
+        desk.machine.reported(
+            GatewayReport(
+                app: F.shop, deliveries: desk.out.map { DeliveryReport($0, .returned, latency: .zero) }, credit: 50,
+                taken: 2))
+        desk.out = []
+        desk.run()
+        #expect(desk.out.isEmpty)
+        desk.machine.reported(GatewayReport(app: F.shop, credit: 4, taken: 0))
+        desk.run()
+        #expect(desk.out.count == 4)
+    }
+
+    @Test func `No more is under way than may be`() {
+        var policy = RouterPolicy()
+        policy.underWay = 10
+        let desk = Desk(policy)
+        desk.accept(F.accepted(1, to: F.tokens(0..<30)))
+        #expect(desk.out.count == 10)
+        desk.endAll(.retry(after: .seconds(5), later))
+        #expect(desk.out.isEmpty)
+        desk.pass(.seconds(5))
+        #expect(desk.out.count == 10)
+        desk.endAll()
+        #expect(desk.out.count == 10)
+    }
+
+    @Test func `After the stop nothing goes out, and what is out is still counted`() {
+        let desk = Desk()
+        desk.accept(F.accepted(1, to: F.tokens(0..<1)))
+        desk.machine.stop()
+        desk.accept(F.accepted(2, to: F.tokens(0..<1)))
+        #expect(desk.out.count == 1)
+        desk.endAll()
+        #expect(desk.completed.map(\.seq) == [1])
+        #expect(desk.out.isEmpty)
+        let out = desk.machine.out
+        #expect(out == 0)
+    }
+}

@@ -1,0 +1,423 @@
+import PushLogic
+import PushModel
+import PushTime
+import TestSupport
+import Testing
+
+/// Random worlds around the router, and a model that knows only what must never be: a delivery that ends twice or not at
+/// all, one that is out twice, a bound that is passed, a gateway that is given more than it asked for.
+@Suite struct RouterWalkTests {
+    @Test(arguments: [false, true]) func `No walk breaks a promise, and all that was accepted is done in the end`(
+        _ restarts: Bool
+    ) {
+        for seed in UInt64(1)...30 {
+            let walk = RouterWalk(seed: seed, restarts: restarts)
+            for _ in 0..<120 where walk.fault == nil { walk.step() }
+            walk.recover()
+            if let fault = walk.fault {
+                Issue.record("seed \(seed): \(fault)")
+                return
+            }
+        }
+    }
+}
+
+private final class RouterWalk {
+    private typealias F = RouterFixtures
+
+    struct Known: Hashable {
+        let seq: UInt64
+        let device: DeviceID
+    }
+
+    struct Claimed: Hashable {
+        let message: MessageFingerprint
+        let device: DeviceID
+    }
+
+    struct Out: Hashable {
+        let message: ObjectIdentifier
+        let id: APNSID
+
+        init(_ delivery: Delivery) {
+            message = ObjectIdentifier(delivery.message)
+            id = delivery.apnsID
+        }
+    }
+
+    /// One gateway, and those before it that still have something.
+    struct Gate {
+        var isThere = false
+        var out: [Delivery] = []
+        var taken: UInt64 = 0
+        var window: UInt64 = 0
+        var older: [(taken: UInt64, out: [Delivery])] = []
+    }
+
+    enum Question {
+        case page(RouterActions.PageRequest)
+        case load(RouterActions.LoadRequest)
+        case claim([Int], [ClaimPage])
+        case due(RouterActions.DueRequest)
+    }
+
+    private var machine: RouterMachine
+    private let policy: RouterPolicy
+    private let inactive = TestInactive()
+    private var random: SeededRandom
+    private let restarts: Bool
+    private var now = F.begin
+    private var wall = WallTime(milliseconds: F.second * 1000)
+    private let apps = [AppID("shop")!, AppID("bank")!, AppID("news")!]
+    private var gates = [Gate(), Gate(), Gate()]
+    private var isHealthy = true
+    private var isWell = false
+
+    // What is on disk.
+    private var accepted: [UInt64: AcceptedMessage] = [:]
+    private var tally: [UInt64: OutcomeCounts] = [:]
+    private var waiting: Set<UInt64> = []
+    private var scheduled: [(time: Int64, seq: UInt64)] = []
+    private var claims: [Claimed: UInt64] = [:]
+    private var ended: Set<Known> = []
+    private var done: Set<UInt64> = []
+    private var nextSeq: UInt64 = 1
+
+    private var questions: [Question] = []
+    private var tickets: Set<UInt64> = []
+    private var out: Set<Out> = []
+    private(set) var fault: String?
+
+    init(seed: UInt64, restarts: Bool) {
+        random = SeededRandom(seed: seed)
+        self.restarts = restarts
+        var policy = RouterPolicy()
+        policy.page = Int.random(in: 1...20, using: &random)
+        policy.loadedMessages = Int.random(in: 4...40, using: &random)
+        policy.underWay = Int.random(in: 1...60, using: &random)
+        policy.load = Int.random(in: 1...12, using: &random)
+        policy.loadBelow = 12
+        policy.loadedBytes = Int.random(in: 4000...60_000, using: &random)
+        policy.appQuantum = Int.random(in: 1...50, using: &random)
+        policy.laneQuantum = Int.random(in: 1...16, using: &random)
+        policy.begunBrief = Int.random(in: 1...12, using: &random)
+        policy.begunBroad = Int.random(in: 1...3, using: &random)
+        policy.begunSmall = 5
+        policy.preparedBroad = 30
+        self.policy = policy
+        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+    }
+
+    private func check(_ holds: Bool, _ what: @autoclosure () -> String) {
+        if !holds, fault == nil { fault = what() }
+    }
+
+    private func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
+
+    /// Members of a dynamic audience never change, so that it can be said who must have got it.
+    private func members(_ app: Int) -> Range<Int> { 0..<(23 + 10 * app) }
+
+    // MARK: Steps
+
+    func step() {
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0...4: accept(Int.random(in: 1...8, using: &random))
+        case 5...8: report(Int.random(in: 0..<3, using: &random))
+        case 9...12: answer()
+        case 13, 14: pass(.milliseconds(Int.random(in: 1...3000, using: &random)))
+        case 15: changeGate(Int.random(in: 0..<3, using: &random))
+        case 16 where chance(3):
+            isHealthy.toggle()
+            machine.healthChanged(isHealthy ? nil : LedgerFault("disk full"))
+        case 17 where chance(4):
+            for _ in 0..<3 { inactive.devices.insert(F.device(Int.random(in: 0..<50, using: &random))) }
+            if chance(2) { inactive.devices = [] }
+        case 18 where restarts && chance(8): restart()
+        default: break
+        }
+        run()
+    }
+
+    /// All is well from now on: whatever was accepted must come to its end.
+    func recover() {
+        isWell = true
+        isHealthy = true
+        machine.healthChanged(nil)
+        for app in gates.indices where !gates[app].isThere { changeGate(app) }
+        for _ in 0..<5000 where fault == nil && (!waiting.isEmpty || !scheduled.isEmpty) {
+            run()
+            while !questions.isEmpty, fault == nil { answer() }
+            for app in gates.indices { report(app) }
+            run()
+            if questions.isEmpty, gates.allSatisfy({ $0.out.isEmpty && $0.older.isEmpty }) { pass(.seconds(1)) }
+        }
+        check(waiting.isEmpty && scheduled.isEmpty, "\(waiting.count) never ended: \(machine.status())")
+        run()
+        let status = machine.status()
+        check(status.unfinished == 0 && status.loaded == 0 && status.loadedBytes == 0, "left behind: \(status)")
+        check(status.apps.allSatisfy { $0.out == 0 && $0.retrying == 0 && $0.lines.isEmpty }, "left behind: \(status)")
+    }
+
+    private func accept(_ count: Int) {
+        var batch: [AcceptedMessage] = []
+        for _ in 0..<count {
+            let app = Int.random(in: 0..<3, using: &random)
+            let start = Int.random(in: 0..<30, using: &random)
+            let audience: Audience =
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0...4: F.tokens(start..<start + 1)
+                case 5: .tokens((0..<Int.random(in: 2...16, using: &random)).map { F.token(start + $0 / 2) })
+                case 6: .tokens((0..<Int.random(in: 17...70, using: &random)).map { F.token(start + $0 * 3 / 4) })
+                case 7: .devices((0..<Int.random(in: 1...20, using: &random)).map { F.device($0 * 3, app: apps[app]) })
+                case 8: .users(["anna"])
+                default: .everyone
+                }
+            let seq = nextSeq
+            nextSeq += 1
+            // Sometimes the id of another: then who had that does not get this.
+            let known = chance(5) ? accepted.values.first { $0.message.app == apps[app] } : nil
+            let isFuture = chance(8)
+            let expiresAt: Int64? =
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: wall.seconds + Int64.random(in: 0...20, using: &random)
+                case 1: 0
+                default: nil
+                }
+            let message = Message(
+                id: known?.message.id ?? MessageID("m-\(seq)")!, app: apps[app],
+                priority: PushPriority.allCases.randomElement(using: &random)!, expiresAt: expiresAt,
+                payload: [1, 2, 3], onUnknown: chance(3) ? .drop : .resend,
+                notBefore: isFuture ? wall.seconds + Int64.random(in: 0...15, using: &random) : nil)
+            let fingerprint = known?.fingerprint ?? MessageFingerprint(seq)
+            let needsClaim = known != nil || audience.named != 1 || audience.isDynamic || chance(3)
+            let one = AcceptedMessage(
+                seq: seq, acceptedAt: wall.milliseconds, fingerprint: fingerprint, message: message,
+                audience: audience, needsClaim: needsClaim)
+            if !needsClaim, case .tokens(let tokens) = audience {
+                claims[Claimed(message: fingerprint, device: F.identities.device(apps[app], tokens[0]))] = seq
+            }
+            accepted[seq] = one
+            tally[seq] = OutcomeCounts()
+            if let time = message.notBefore, time > wall.seconds {
+                scheduled.append((time, seq))
+            } else {
+                waiting.insert(seq)
+            }
+            batch.append(one)
+        }
+        machine.tick(now: now, wall: wall)
+        machine.accepted(batch)
+    }
+
+    private func changeGate(_ app: Int) {
+        if !gates[app].out.isEmpty { gates[app].older.append((gates[app].taken, gates[app].out)) }
+        gates[app].out = []
+        gates[app].isThere.toggle()
+        gates[app].taken = 0
+        gates[app].window = 0
+        _ = machine.gateChanged(apps[app], isThere: gates[app].isThere)
+    }
+
+    private func report(_ app: Int) {
+        if let older = gates[app].older.popLast() {
+            let reports = older.out.map {
+                DeliveryReport($0, chance(2) ? .returned : .accepted(uniqueID: nil), latency: .zero)
+            }
+            comeBack(older.out)
+            machine.reported(GatewayReport(app: apps[app], deliveries: reports, credit: 0, taken: older.taken))
+        }
+        guard gates[app].isThere else { return }
+        gates[app].out.shuffle(using: &random)
+        let count = isWell ? gates[app].out.count : Int.random(in: 0...gates[app].out.count, using: &random)
+        let back = gates[app].out.suffix(count)
+        gates[app].out.removeLast(count)
+        let credit = Int.random(in: isWell ? 1...200 : 0...30, using: &random)
+        gates[app].window = gates[app].taken + UInt64(credit)
+        let reports = back.map { DeliveryReport($0, outcome(), latency: .zero) }
+        comeBack(back)
+        machine.tick(now: now, wall: wall)
+        machine.reported(
+            GatewayReport(app: apps[app], deliveries: reports, credit: credit, taken: gates[app].taken))
+    }
+
+    private func comeBack(_ deliveries: some Sequence<Delivery>) {
+        for delivery in deliveries {
+            tickets.remove(delivery.ticket)
+            out.remove(Out(delivery))
+        }
+    }
+
+    private func outcome() -> DeliveryOutcome {
+        let busy = Refusal(status: 503, reason: nil)
+        return switch Int.random(in: 0..<(isWell ? 12 : 9), using: &random) {
+        case 0: .rejected(Refusal(status: 410, reason: .unregistered, timestamp: 1), deactivates: true)
+        case 1: .rejected(busy, deactivates: false)
+        case 2: .retry(after: .milliseconds(Int.random(in: 0...9000, using: &random)), busy)
+        case 3: .unknown(.timeout)
+        case 4: .expired
+        case 5: .returned
+        default: .accepted(uniqueID: nil)
+        }
+    }
+
+    private func pass(_ duration: Duration) {
+        now = now + duration
+        wall = WallTime(milliseconds: wall.milliseconds + duration.wholeNanoseconds / 1_000_000)
+    }
+
+    /// The process dies, and what it was told and had not written is gone.
+    private func restart() {
+        questions = []
+        tickets = []
+        out = []
+        for app in gates.indices { gates[app] = Gate() }
+        isHealthy = true
+        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+        var lanes: [Lane: [UInt64]] = [:]
+        for seq in waiting.sorted() {
+            lanes[Lane(of: accepted[seq]!.message, to: accepted[seq]!.audience), default: []].append(seq)
+        }
+        machine.backlog(
+            LedgerBacklog(lanes: lanes.map { ($0.key, $0.value) }, nextDue: scheduled.map(\.time).min()))
+    }
+
+    // MARK: What the machine asks
+
+    private func answer() {
+        guard !questions.isEmpty else { return }
+        let question = questions.remove(at: Int.random(in: 0..<questions.count, using: &random))
+        let fails = !isWell && chance(6)
+        machine.tick(now: now, wall: wall)
+        switch question {
+        case .page(let page):
+            if fails { return machine.pageFailed(page.message, "locked") }
+            machine.pageCame(page.message, registryPage(page))
+        case .load(let load):
+            if fails { return machine.loaded(.failure(LedgerFault("broken")), lane: load.lane, seqs: load.seqs) }
+            machine.loaded(.success(load.seqs.compactMap(read)), lane: load.lane, seqs: load.seqs)
+        case .claim(let messages, let pages):
+            if fails { return machine.claimed(messages, []) }
+            machine.claimed(messages, pages.map { page in page.devices.map { claim(page, $0) } })
+        case .due(let due):
+            if fails { return machine.due(.failure(LedgerFault("broken"))) }
+            scheduled.sort { $0.time < $1.time }
+            let ready = scheduled.prefix { $0.time <= due.time }.prefix(due.limit)
+            scheduled.removeFirst(ready.count)
+            waiting.formUnion(ready.map(\.seq))
+            machine.due(
+                .success(DueMessages(messages: ready.compactMap { read($0.seq) }, next: scheduled.first?.time)))
+        }
+        run()
+    }
+
+    private func read(_ seq: UInt64) -> AcceptedMessage? {
+        guard waiting.contains(seq), let message = accepted[seq] else { return nil }
+        return AcceptedMessage(
+            seq: seq, acceptedAt: message.acceptedAt, fingerprint: message.fingerprint, message: message.message,
+            audience: message.audience, needsClaim: message.needsClaim, counts: tally[seq]!)
+    }
+
+    private func claim(_ page: ClaimPage, _ device: DeviceID) -> ClaimVerdict {
+        let key = Claimed(message: page.fingerprint, device: device)
+        if ended.contains(Known(seq: page.seq, device: device)) { return .done }
+        if let owner = claims[key], owner != page.seq { return .had }
+        claims[key] = page.seq
+        return .new
+    }
+
+    private func registryPage(_ request: RouterActions.PageRequest) -> AudiencePage {
+        let app = apps.firstIndex(of: request.app)!
+        let start = request.after.flatMap { Int($0.text) } ?? 0
+        var devices: [AudiencePage.Device] = []
+        var unknown: [DeviceID] = []
+        let all: [Int]
+        if case .devices(let named) = request.audience {
+            all = members(app).filter { named.contains(F.device($0, app: request.app)) }
+            if start == 0 {
+                unknown = Set(named).filter { one in !all.contains { F.device($0, app: request.app) == one } }
+            }
+        } else {
+            all = Array(members(app))
+        }
+        let end = min(all.count, start + request.limit)
+        for number in all[start..<end] {
+            devices.append(.init(id: F.device(number, app: request.app), token: F.token(number)))
+        }
+        return AudiencePage(
+            devices: devices, unknown: unknown, next: end < all.count ? AudienceCursor("\(end)") : nil)
+    }
+
+    // MARK: What the machine does
+
+    private func run() {
+        var hasMore = true
+        while hasMore, fault == nil {
+            machine.tick(now: now, wall: wall)
+            let (actions, more) = machine.run()
+            hasMore = more
+            for record in actions.records { note(record) }
+            for completed in actions.completed { note(completed) }
+            for submission in actions.submissions { note(submission) }
+            check(isHealthy || actions.submissions.isEmpty, "something went out that could not be recorded")
+            questions += actions.pages.map { .page($0) } + actions.loads.map { .load($0) }
+            if !actions.claims.isEmpty { questions.append(.claim(actions.claimants, actions.claims)) }
+            if let due = actions.due { questions.append(.due(due)) }
+            check(actions.claims.allSatisfy { (1...policy.page + 20).contains($0.devices.count) }, "too large a page")
+            let status = machine.status()
+            check(status.loaded <= policy.loadedMessages, "\(status.loaded) messages held")
+            // One alone may be larger than all may be.
+            check(status.loadedBytes <= policy.loadedBytes || status.loaded == 1, "\(status.loadedBytes) bytes held")
+            check(machine.surplus == 0, "it forgot what was out")
+        }
+    }
+
+    private func note(_ record: DeliveryRecord) {
+        check(waiting.contains(record.seq), "\(record.seq) is not under way: \(record.what)")
+        guard let end = record.end else { return }
+        let isNew = ended.insert(Known(seq: record.seq, device: record.device)).inserted
+        check(isNew, "a delivery of \(record.seq) ended twice: \(record.what)")
+        tally[record.seq]?.add(end)
+    }
+
+    private func note(_ completed: CompletedMessage) {
+        let seq = completed.seq
+        guard let message = accepted[seq], done.insert(seq).inserted, waiting.remove(seq) != nil else {
+            return check(false, "\(seq) was done before")
+        }
+        check(completed.counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
+        let expected: Set<DeviceID>
+        switch message.audience {
+        case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(message.message.app, $0) })
+        case .devices(let devices): expected = Set(devices)
+        case .users, .tags, .everyone:
+            let end = message.message.expiresAt ?? 0
+            // Of those that expired nobody was looked for any more.
+            if end != 0, wall.seconds >= end { return }
+            let app = message.message.app
+            expected = Set(members(apps.firstIndex(of: app)!).map { F.device($0, app: app) })
+        }
+        check(Int(completed.counts.total) == expected.count, "\(seq): \(completed.counts) of \(expected.count)")
+        check(expected.allSatisfy { ended.contains(Known(seq: seq, device: $0)) }, "\(seq): somebody was forgotten")
+    }
+
+    private func note(_ submission: RouterActions.Submission) {
+        guard let first = submission.deliveries.first, let app = apps.firstIndex(of: first.message.app) else {
+            return check(false, "an empty submission")
+        }
+        check(gates[app].isThere, "\(apps[app]) has no gateway")
+        gates[app].taken += UInt64(submission.deliveries.count)
+        check(gates[app].taken <= gates[app].window, "more than the credit of \(apps[app])")
+        for delivery in submission.deliveries {
+            check(delivery.message.app == apps[app], "for another app")
+            check(!delivery.message.isExpired(at: wall), "it had expired")
+            if delivery.ticket & 15 == 0 {
+                let id = APNSID.derived(app: apps[app], message: delivery.message.id, token: delivery.token)
+                check(delivery.apnsID == id, "another apns-id")
+            }
+            check(tickets.insert(delivery.ticket).inserted, "two with one ticket")
+            check(out.insert(Out(delivery)).inserted, "out twice")
+            gates[app].out.append(delivery)
+        }
+        check(gates[app].out.count <= policy.underWay, "too many under way")
+    }
+}

@@ -1,0 +1,224 @@
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import TestSupport
+
+/// The neighbours of a router under test: on one loop with it, and as quick or as stubborn as the test says.
+final class FakeLedger: Ledger {
+    struct State {
+        var messages: [UInt64: AcceptedMessage] = [:]
+        /// Makes what is read back, where keeping a million would be what is measured.
+        var make: (@Sendable (UInt64) -> AcceptedMessage)?
+        var scheduled: [AcceptedMessage] = []
+        var records: [DeliveryRecord] = []
+        var keepsRecords = true
+        var recordCount = 0
+        var completed: [CompletedMessage] = []
+        var completedCount = 0
+        var verdict: @Sendable (ClaimPage, DeviceID) -> ClaimVerdict = { _, _ in .new }
+        var failingClaims = 0
+        var failingLoads = 0
+        var claims = 0
+        var loads = 0
+        var dues = 0
+    }
+
+    let state = Locked(State())
+
+    func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) { reply([]) }
+
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        state.withLock {
+            $0.recordCount += deliveries.count
+            $0.completedCount += completed.count
+            if $0.keepsRecords {
+                $0.records += deliveries
+                $0.completed += completed
+            }
+        }
+    }
+
+    func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {}
+
+    func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        let verdicts: [[ClaimVerdict]] = state.withLock { state in
+            state.claims += 1
+            if state.failingClaims > 0 {
+                state.failingClaims -= 1
+                return []
+            }
+            let verdict = state.verdict
+            return pages.map { page in page.devices.map { verdict(page, $0) } }
+        }
+        reply(verdicts)
+    }
+
+    func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
+        let result: Result<[AcceptedMessage], LedgerFault> = state.withLock { state in
+            state.loads += 1
+            if state.failingLoads > 0 {
+                state.failingLoads -= 1
+                return .failure(LedgerFault("the disk is away"))
+            }
+            let (make, messages) = (state.make, state.messages)
+            return .success(seqs.compactMap { make?($0) ?? messages[$0] })
+        }
+        reply(result)
+    }
+
+    func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
+        let due = state.withLock { state in
+            state.dues += 1
+            let ready = state.scheduled.prefix { $0.message.notBefore! <= time }.prefix(limit)
+            state.scheduled.removeFirst(ready.count)
+            return DueMessages(messages: Array(ready), next: state.scheduled.first?.message.notBefore)
+        }
+        reply(.success(due))
+    }
+}
+
+/// A registry with so many devices in every dynamic audience.
+final class FakeRegistry: DeviceRegistry {
+    final class Gone: InactiveDevices {
+        let devices = Locked<Set<DeviceID>>([])
+        var isEmpty: Bool { devices.withLock { $0.isEmpty } }
+        func contains(_ device: DeviceID) -> Bool { devices.withLock { $0.contains(device) } }
+    }
+
+    struct Away: Error {}
+
+    let gone = Gone()
+    let count = Locked(0)
+    let failing = Locked(0)
+    let pages = Locked(0)
+
+    var inactive: any InactiveDevices { gone }
+
+    func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage {
+        pages.withLock { $0 += 1 }
+        let fails = failing.withLock { left in
+            defer { left = max(0, left - 1) }
+            return left > 0
+        }
+        if fails { throw Away() }
+        let start = after.flatMap { Int($0.text) } ?? 0
+        let end = min(count.withLock { $0 }, start + limit)
+        let devices = (start..<max(start, end)).map { number in
+            let token = RouterWorld.token(1_000_000 + number)
+            return AudiencePage.Device(id: RouterWorld.identities.device(app, token), token: token)
+        }
+        return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
+    }
+
+    func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] { devices.map { _ in nil } }
+}
+
+/// Keeps what it is given, in order, until the test has it answered.
+final class FakeGate: DeliveryGate {
+    struct State {
+        var waiting: [Delivery] = []
+        var taken: UInt64 = 0
+        var order: [MessageID] = []
+    }
+
+    let app: AppID
+    let state = Locked(State())
+
+    init(_ app: AppID) {
+        self.app = app
+    }
+
+    func submit(_ batch: [Delivery]) {
+        state.withLock {
+            $0.waiting += batch
+            $0.taken += UInt64(batch.count)
+            $0.order += batch.map(\.message.id)
+        }
+    }
+
+    var waiting: [Delivery] { state.withLock { $0.waiting } }
+
+    /// The first of them end so, and it wants that many more.
+    func report(_ count: Int = .max, _ outcome: DeliveryOutcome = .accepted(uniqueID: nil), credit: Int)
+        -> GatewayReport
+    {
+        state.withLock { state in
+            let ended = state.waiting.prefix(count)
+            let reports = ended.map { DeliveryReport($0, outcome, latency: .milliseconds(3)) }
+            state.waiting.removeFirst(ended.count)
+            return GatewayReport(app: app, deliveries: reports, credit: credit, taken: state.taken)
+        }
+    }
+}
+
+final class RouterWorld: Sendable {
+    static let identities = Identities(secret: (0..<32).map { UInt8($0) })!
+    static let begin: Int64 = 1_800_000_000
+    static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 5, 6, 7)) }
+
+    let loop = EventLoop(name: "router", clock: .manual())
+    let ledger = FakeLedger()
+    let registry = FakeRegistry()
+    let shop = AppID("shop")!
+    let gate: FakeGate
+    let router: Router
+    let candidates = EventRecorder<[DeactivationCandidate]>()
+    private let wall: Locked<Int64>
+
+    init(_ limits: PipelineLimits = PipelineLimits(), _ change: (inout RouterPolicy) -> Void = { _ in }) {
+        let wall = Locked(Self.begin * 1000)
+        self.wall = wall
+        gate = FakeGate(shop)
+        var settings = Router.Settings(limits)
+        change(&settings.policy)
+        settings.wallClock = { WallTime(milliseconds: wall.withLock { $0 }) }
+        settings.deactivation = { [candidates] in candidates.record($0) }
+        router = Router(
+            on: loop, ledger: ledger, registry: registry, identities: Self.identities, settings: settings)
+    }
+
+    func open(credit: Int) async {
+        router.appChanged(shop, gate: gate)
+        router.report(gate.report(credit: credit))
+        await settle()
+    }
+
+    /// Until nothing happens any more: answers come in ticks after the questions.
+    func settle() async {
+        repeat {
+            for _ in 0..<30 { await loop.run {} }
+        } while await router.pagesAwaited > 0
+    }
+
+    func pass(_ seconds: Int) async {
+        wall.withLock { $0 += Int64(seconds) * 1000 }
+        await loop.advance(by: .seconds(seconds))
+        await settle()
+    }
+
+    /// Answers all that is out, and what follows, until nothing is out any more.
+    func finish(credit: Int = 2000) async {
+        await settle()
+        repeat {
+            router.report(gate.report(credit: credit))
+            await settle()
+        } while !gate.waiting.isEmpty
+    }
+
+    func message(
+        _ seq: UInt64, app: AppID? = nil, to audience: Audience, priority: PushPriority = .ten,
+        expiresAt: Int64? = nil, notBefore: Int64? = nil, counts: OutcomeCounts = OutcomeCounts()
+    ) -> AcceptedMessage {
+        let message = Message(
+            id: MessageID("m\(seq)")!, app: app ?? shop, priority: priority, expiresAt: expiresAt, payload: [1],
+            notBefore: notBefore)
+        return AcceptedMessage(
+            seq: seq, acceptedAt: Self.begin * 1000, fingerprint: MessageFingerprint(seq), message: message,
+            audience: audience, needsClaim: audience.named != 1, counts: counts)
+    }
+
+    func single(_ seq: UInt64, priority: PushPriority = .ten) -> AcceptedMessage {
+        message(seq, to: .tokens([Self.token(Int(seq))]), priority: priority)
+    }
+}
