@@ -38,7 +38,9 @@ import Testing
             let ended = try await scene.run("devices", "deactivate", Self.id, Self.id, "--reason", "Unregistered")
             #expect(ended.output == "\(Self.id) is inactive now\n\(Self.id) was inactive already\n")
             let gone = try await scene.run("devices", "show", Self.id)
-            #expect(gone.output.contains("because      Unregistered: the device no longer takes notifications"))
+            #expect(
+                gone.output.contains(
+                    "because      the push service answered Unregistered: the device no longer takes notifications"))
             let list = try await scene.run("devices", "list", "--inactive")
             #expect(
                 list.output == """

@@ -181,12 +181,12 @@ import Testing
         ),
         (
             .device, #""family":"delivery","kind":"rejected","message_id":"m","status":410,"reason":"Unregistered""#,
-            "the push service refused it message m: 410 Unregistered: the device no longer takes notifications of this app"
+            "message m: refused by the push service: 410 Unregistered: the device no longer takes notifications of this app"
         ),
         (
             .message,
             #""family":"delivery","kind":"retry","device":"4f","status":429,"reason":"TooManyRequests","retry_after_ms":1500,"attempt":2"#,
-            "the push service put it off to device 4f: 429 TooManyRequests: too many notifications went to one device in a short time, again in 1500ms (attempt 2)"
+            "put off by the push service for device 4f: 429 TooManyRequests: too many notifications went to one device in a short time, again in 1500ms (attempt 2)"
         ),
         (
             .message, #""family":"delivery","kind":"unknown","device":"4f","reason":"connection_lost","resend":true"#,
@@ -203,7 +203,7 @@ import Testing
         ),
         (
             .device, #""family":"device","kind":"deactivated","reason":"ExpiredToken""#,
-            "device deactivated because of ExpiredToken: the token has expired"
+            "device deactivated because the push service answered ExpiredToken: the token has expired"
         ),
         (
             .none, #""family":"device","kind":"reactivated","device":"4f""#,
@@ -242,6 +242,6 @@ import Testing
         for word in ["timeout", "connection_lost", "reset"] { #expect(ReasonWords.unknown(word) != word) }
         #expect(ReasonWords.answer(status: 418, reason: "Teapot") == "418 Teapot")
         #expect(ReasonWords.answer(status: nil, reason: nil) == "without saying why")
-        #expect(ReasonWords.deactivation("lost\nphone") == "lost?phone")
+        #expect(ReasonWords.deactivation("lost\nphone") == "of: lost?phone")
     }
 }

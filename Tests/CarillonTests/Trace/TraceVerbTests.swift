@@ -47,10 +47,10 @@ import Testing
                     Message order-4711 of shop
                       2026-01-01T00:00:00.000Z  +0ms     accepted from a producer for 2 devices
                       2026-01-01T00:00:00.038Z  +38ms    sent to device \(Self.one): the push service accepted it (attempt 1, 38ms after it was accepted)
-                      2026-01-01T00:00:00.038Z  +38ms    the push service put it off to device \(Self.two): 503 ServiceUnavailable: the provider is unavailable, again in 1000ms (attempt 1, 38ms after it was accepted)
-                      2026-01-01T00:00:01.250Z  +1.2s    the push service refused it to device \(Self.two): 410 Unregistered: the device no longer takes notifications of this app (attempt 2, 1250ms after it was accepted)
+                      2026-01-01T00:00:00.038Z  +38ms    put off by the push service for device \(Self.two): 503 ServiceUnavailable: the provider is unavailable, again in 1000ms (attempt 1, 38ms after it was accepted)
+                      2026-01-01T00:00:01.250Z  +1.2s    refused by the push service for device \(Self.two): 410 Unregistered: the device no longer takes notifications of this app (attempt 2, 1250ms after it was accepted)
                       2026-01-01T00:00:01.250Z  +1.2s    completed: 1 sent, 1 rejected
-                      2026-01-01T00:01:10.000Z  +1m 10s  device \(Self.two) deactivated because of Unregistered: the device no longer takes notifications of this app
+                      2026-01-01T00:01:10.000Z  +1m 10s  device \(Self.two) deactivated because the push service answered Unregistered: the device no longer takes notifications of this app
 
                     What to do:
                       ServiceUnavailable: nothing to do: it is tried again after a while
@@ -73,9 +73,9 @@ import Testing
             tell(scene.events)
             let ended = try await scene.run("trace", Self.one.description)
             #expect(ended.output.hasPrefix("Device \(Self.one) of shop\n"))
-            #expect(ended.output.contains("sent message order-4711: the push service accepted it"))
-            #expect(ended.output.contains("sent message order: the push service accepted it"))
-            #expect(ended.output.hasSuffix("device deactivated because of by hand: an operator said so\n"))
+            #expect(ended.output.contains("message order-4711: sent: the push service accepted it"))
+            #expect(ended.output.contains("message order: sent: the push service accepted it"))
+            #expect(ended.output.hasSuffix("device deactivated because an operator said so (by_hand)\n"))
             #expect(ended.output.split(separator: "\n").count == 4)
             let lines = try await scene.run("trace", Self.two.description, "--json").output.split(separator: "\n")
             #expect(lines.count == 3)
