@@ -115,9 +115,10 @@ struct EventWords {
         case "deactivated":
             return "\(name) deactivated because \(ReasonWords.deactivation(event.reason))"
         case "brake":
-            let why = event.reason.map { " (\(PlainText.line($0, limit: 200)))" } ?? ""
-            return "too many devices would have been deactivated at once: none is until a person looks\(why)"
-                + particulars(event)
+            return event.text("state") == "off"
+                ? "the answers are as usual again: devices are deactivated as before\(particulars(event))"
+                : "too many devices would be deactivated at once: none is until this is over; check the app's environment "
+                    + "and topic\(particulars(event))"
         default: return rest(event)
         }
     }

@@ -210,6 +210,10 @@ import Testing
             "device 4f registered again: it was inactive and is active now"
         ),
         (
+            .none, #""family":"device","kind":"brake","state":"on","candidates":900,"answers":1000"#,
+            "too many devices would be deactivated at once: none is until this is over; check the app's environment and topic (state on, candidates 900, answers 1000)"
+        ),
+        (
             .none, #""family":"connection","kind":"down","reason":"lost","connection":3"#,
             "a connection ended: lost (connection 3)"
         ),

@@ -144,6 +144,12 @@ import Testing
             #expect(ids == messages.reversed().map(\.id.text))
             let open = try await scene.run("messages", "--state", "waiting", "--json")
             #expect(open.output.split(separator: "\n").count == 1)
+            for nearby: UInt64 in [0, 1_000_000] {
+                let history = MessageHistory(log: scene.events, nearby: nearby)
+                let page = try await history.list(MessageHistory.Filter(), before: 2000, limit: 3)
+                #expect(page.messages.map(\.id) == ["m94", "m93", "m92"])
+                #expect(page.messages.allSatisfy { $0.state == .completed && $0.counts.sent == 1 })
+            }
         }
     }
 
