@@ -32,7 +32,7 @@ struct DeviceTable {
 
     private static let heading = ["device", "app", "state", "user", "platform", "last seen", "tags"]
 
-    func list(_ devices: [DeviceAnswer], isFirst: Bool) -> String {
+    func list(_ devices: [DeviceAnswer]) -> String {
         let rows = devices.map { device in
             [
                 PlainText.line(device.id), PlainText.line(device.app), device.active ? "active" : "inactive",

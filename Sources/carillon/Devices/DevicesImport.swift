@@ -11,19 +11,19 @@ enum DevicesImport {
         name: "devices import", summary: "register the devices of a file",
         words: [Word("FILE", "CSV with a heading, or one JSON object a line; - reads the standard input")],
         options: [
-            Option("format", "NAME", "csv or jsonl, where the file's name does not end in .csv, .jsonl or .ndjson"),
+            Option(
+                "format", "NAME",
+                "csv or jsonl, where the file's name does not end in .csv, .jsonl or .ndjson.\nColumns or keys: "
+                    + "\(DeviceInput.keys.joined(separator: ", ")).\n"
+                    + "What is empty stays as it was; tags of a CSV file have semicolons between them. A line that is\n"
+                    + "wrong is refused, and the others are taken. What is inactive in an export is left out: to\n"
+                    + "register it would bring it back"),
             Option("app", "APP", "whose the devices are, on lines that do not say"),
             Option("dry-run", "say what would come of it, and register nothing"),
         ] + DevicesVerb.options,
         examples: [
             ("carillon devices import devices.csv --app shop --dry-run", "is the file good, and how many are new?"),
             ("carillon devices export | ssh new-host carillon devices import - --format csv", "move them"),
-            (
-                "columns and keys: \(DeviceInput.keys.joined(separator: ", "))",
-                "token is needed, and app unless --app says it; an empty field leaves what is known as it is;\n      "
-                    + "tags of a CSV file are separated by semicolons. A line that is wrong is refused, and the others "
-                    + "are taken;\n      what is inactive in an export is left out, since to register it would bring it back"
-            ),
         ]
     ) { arguments in
         let file = arguments.word("FILE")

@@ -118,7 +118,7 @@ enum DevicesVerb {
             let text =
                 arguments.has("json")
                 ? page.devices.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined()
-                : page.devices.isEmpty ? "" : table.list(page.devices, isFirst: count == 0)
+                : page.devices.isEmpty ? "" : table.list(page.devices)
             guard Terminal.output.write(text) else { return .done }
             count += page.devices.count
             left -= page.devices.count

@@ -66,16 +66,18 @@ struct EventWords {
 
     private func delivery(_ event: EventRecord) -> String {
         let (status, reason) = (event.number("status"), event.reason)
-        let what = about(event)
+        let name = subject == .message ? "" : "message \(id(event)): "
+        let device = subject == .device ? nil : event.text("device").map { PlainText.line($0, limit: 40) }
+        let (to, about) = (device.map { " to device \($0)" } ?? "", device.map { " for device \($0)" } ?? "")
         switch event.kind {
-        case "sent": return "sent \(what): the push service accepted it\(attempt(event))"
+        case "sent": return "\(name)sent\(to): the push service accepted it\(attempt(event))"
         case "rejected":
-            return "the push service refused it \(what): \(ReasonWords.answer(status: status, reason: reason))"
-                + attempt(event)
+            return "\(name)refused by the push service\(about): "
+                + ReasonWords.answer(status: status, reason: reason) + attempt(event)
         case "retry":
             let after = event.number("retry_after_ms").map { ", again in \(PlainText.milliseconds(Double($0)))" } ?? ""
-            return "the push service put it off \(what): \(ReasonWords.answer(status: status, reason: reason))\(after)"
-                + attempt(event)
+            return "\(name)put off by the push service\(about): "
+                + ReasonWords.answer(status: status, reason: reason) + after + attempt(event)
         case "unknown":
             let next =
                 switch event.flag("resend") {
@@ -83,19 +85,11 @@ struct EventWords {
                 case false?: "it is not sent again, as its message asks"
                 case nil: "it may have been accepted"
                 }
-            return "sent \(what), and \(ReasonWords.unknown(reason)): \(next)\(attempt(event))"
-        case "expired": return "not sent \(what): its time was over\(attempt(event))"
-        case "suppressed": return "not sent \(what): \(ReasonWords.suppression(reason))"
-        default: return rest(event)
+            return "\(name)sent\(to), and \(ReasonWords.unknown(reason)): \(next)\(attempt(event))"
+        case "expired": return "\(name)not sent\(to): its time was over\(attempt(event))"
+        case "suppressed": return "\(name)not sent\(to): \(ReasonWords.suppression(reason))"
+        default: return name + rest(event)
         }
-    }
-
-    /// Of which message, to which device, as far as that is not known.
-    private func about(_ event: EventRecord) -> String {
-        var parts: [String] = []
-        if subject != .message { parts.append("message \(id(event))") }
-        if subject != .device { parts.append("to device \(device: event.text("device"))") }
-        return parts.joined(separator: " ")
     }
 
     private func attempt(_ event: EventRecord) -> String {
@@ -119,11 +113,12 @@ struct EventWords {
         case "registered": return "\(name) registered"
         case "reactivated": return "\(name) registered again: it was inactive and is active now"
         case "deactivated":
-            return "\(name) deactivated because of \(ReasonWords.deactivation(event.reason))"
+            return "\(name) deactivated because \(ReasonWords.deactivation(event.reason))"
         case "brake":
-            let why = event.reason.map { " (\(PlainText.line($0, limit: 200)))" } ?? ""
-            return "too many devices would have been deactivated at once: none is until a person looks\(why)"
-                + particulars(event)
+            return event.text("state") == "off"
+                ? "the answers are as usual again: devices are deactivated as before\(particulars(event))"
+                : "too many devices would be deactivated at once: none is until this is over; check the app's environment "
+                    + "and topic\(particulars(event))"
         default: return rest(event)
         }
     }

@@ -53,16 +53,18 @@ enum ReasonWords {
         }
     }
 
-    /// Why a device was deactivated: an answer of the push service, its feedback, or a person's words.
+    /// Why a device was deactivated, after "because": an answer of the push service, its feedback, or a person's words.
     static func deactivation(_ reason: String?) -> String {
-        guard let reason else { return "nobody said why" }
+        guard let reason else { return "of something that nobody said" }
         let word = PlainText.line(reason, limit: 200)
-        if let known = ProviderReason(rawValue: reason).known { return "\(word): \(known.meaning)" }
+        if let known = ProviderReason(rawValue: reason).known {
+            return "the push service answered \(word): \(known.meaning)"
+        }
         switch reason {
-        case "feedback": return "feedback: the push service reported that the app is gone from it"
-        case "by_hand": return "by hand: an operator said so"
-        case "replaced": return "replaced: the device has another token now"
-        default: return word
+        case "feedback": return "the push service reported that the app is gone from it (feedback)"
+        case "by_hand": return "an operator said so (by_hand)"
+        case "replaced": return "the device has another token now (replaced)"
+        default: return "of: \(word)"
         }
     }
 }

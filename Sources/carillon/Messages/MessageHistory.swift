@@ -7,6 +7,9 @@ struct MessageHistory: Sendable {
     static let mostScanned = 200_000
 
     let log: any EventLog
+    /// If no more events than these came after the page, they are read once for all its messages; else the log is asked
+    /// for each message.
+    var nearby: UInt64 = 200_000
 
     struct Filter: Sendable {
         var app: AppID?
@@ -26,6 +29,13 @@ struct MessageHistory: Sendable {
         var tallies: [Name: MessageTally] = [:]
         var listed: Set<Name> = []
         var messages: [MessageAnswer] = []
+        // What became of them may stand above where this page begins.
+        var asksForEach = false
+        if let before {
+            try await backwards.begin()
+            asksForEach = backwards.newest > before && backwards.newest - before > nearby
+            if !asksForEach { try await read(since: before - 1, upTo: backwards.newest, filter, into: &tallies) }
+        }
         while backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
             var names: Set<Name> = []
             for segment in segments {
@@ -44,9 +54,10 @@ struct MessageHistory: Sendable {
                 .map { (name: $0, place: tallies[$0]?.place ?? 0) }.sorted { $0.place > $1.place }
             for (name, place) in found {
                 listed.insert(name)
+                // Accepted again later: it was on a page before.
+                if let before, place >= before { continue }
                 var answer = tallies[name]!.answer(app: name.app?.name ?? "-", id: name.id)
-                // What became of it may stand above where this page begins.
-                if before != nil, let id = MessageID(name.id) {
+                if asksForEach, let id = MessageID(name.id) {
                     answer = try await one(id, app: name.app).first ?? answer
                 }
                 guard filter.takes(answer) else { continue }
@@ -58,11 +69,32 @@ struct MessageHistory: Sendable {
         return MessageListAnswer(messages: messages, next: isAtBeginning ? nil : "\(backwards.low + 1)")
     }
 
+    private func read(
+        since: UInt64, upTo newest: UInt64, _ filter: Filter, into tallies: inout [Name: MessageTally]
+    ) async throws {
+        var at = since
+        while at < newest {
+            let page = try await log.read(since: at, limit: 5000)
+            guard let last = page.segments.last, last.last > at else { return }
+            for segment in page.segments {
+                // The acceptances there belong to pages before this one, and to the same message.
+                try? segment.walk(since: since) { event, apps, bytes in
+                    let app = event.app.map { apps[$0] }
+                    guard let range = event.messageID, filter.app == nil || app == filter.app else { return true }
+                    let name = Name(app: app, id: String(decoding: bytes[range], as: UTF8.self))
+                    tallies[name, default: MessageTally()].add(event, bytes)
+                    return true
+                }
+            }
+            at = last.last
+        }
+    }
+
     /// The message of that name in each app that had one.
     func one(_ id: MessageID, app: AppID?) async throws -> [MessageAnswer] {
-        let segments = try await log.trace(.message(id), limit: TraceSearch.mostSegments)
+        let segments = try await log.trace(.message(id), limit: TraceSearch.mostAsked)
         let wanted = Array(id.text.utf8)
-        var isWhole = segments.count < TraceSearch.mostSegments
+        var isWhole = TraceSearch.isComplete(segments)
         var tallies: [String: MessageTally] = [:]
         for segment in segments {
             do {

@@ -3,7 +3,8 @@ import PushWire
 
 /// Finds the events that tell of one message or one device.
 struct TraceSearch: Sendable {
-    static let mostSegments = 2000
+    /// What the log is asked for at most: segments, or events in them, whichever it counts.
+    static let mostAsked = 500_000
     static let mostEvents = 10_000
     /// Of how many refused devices it is looked up whether they were deactivated for it.
     static let mostDevices = 16
@@ -58,6 +59,11 @@ struct TraceSearch: Sendable {
         return Found(lines: lines.map(\.text), isComplete: isComplete)
     }
 
+    /// Whether the log gave all that it has.
+    static func isComplete(_ segments: [LogSegment]) -> Bool {
+        segments.reduce(0) { $0 + max(1, $1.count) } < mostAsked
+    }
+
     func device(_ id: DeviceID) async throws -> Found {
         let (lines, isComplete) = try await collect(.device(id)) { event, _, _ in event.device == id }
         return Found(lines: lines.map(\.text), isComplete: isComplete)
@@ -66,10 +72,10 @@ struct TraceSearch: Sendable {
     private func collect(
         _ subject: TraceSubject, _ takes: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
     ) async throws -> (lines: [Line], isComplete: Bool) {
-        let segments = try await log.trace(subject, limit: Self.mostSegments)
+        let segments = try await log.trace(subject, limit: Self.mostAsked)
         var lines: [Line] = []
         var text = EventText()
-        var isComplete = segments.count < Self.mostSegments
+        var isComplete = Self.isComplete(segments)
         for segment in segments where lines.count < Self.mostEvents {
             do {
                 try segment.walk { event, apps, bytes in

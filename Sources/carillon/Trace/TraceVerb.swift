@@ -29,6 +29,7 @@ enum TraceVerb {
             throw Failure(
                 .badInput,
                 "nothing of the \(isDevice ? "device" : "message") \(PlainText.line(what, limit: 128)) is in the kept events"
+                    + (page.isComplete ? "" : ", as far as they could be looked through")
                     + (isDevice
                         ? "; 'carillon devices show' says whether it is known"
                         : "; it was never handed in, or is older than they are"))

@@ -52,7 +52,9 @@ import Testing
     ]
 
     @Test(arguments: texts) func `records, however they come`(_ text: String, _ expected: [CSVReader.Item]) {
-        for pieces in [Int.max, 1, 2, 3, 7] { #expect(items(Array(text.utf8), pieces: pieces) == expected, "\(pieces)") }
+        for pieces in [Int.max, 1, 2, 3, 7] {
+            #expect(items(Array(text.utf8), pieces: pieces) == expected, "\(pieces)")
+        }
     }
 
     @Test func `what is not UTF-8 is refused by its line`() {
@@ -173,7 +175,8 @@ import Testing
         ("a\"b\n", "shop", "line 1, the heading: a quotation mark stands within a field"),
     ]
 
-    @Test(arguments: headings) func `a heading that is none is told`(_ text: String, _ app: String?, _ message: String) {
+    @Test(arguments: headings) func `a heading that is none is told`(_ text: String, _ app: String?, _ message: String)
+    {
         let failure = #expect(throws: Failure.self) { _ = try read(.csv, app: app, text) }
         #expect(failure?.code == .badInput && failure?.description.contains(message) == true, "\(failure!)")
     }

@@ -102,10 +102,14 @@ import Testing
         ("GET", "/v1/devices?app=a%2Fb", "", 404, "unknown_app", "a/b"),
         ("GET", "/v1/devices?user=\(String(repeating: "x", count: 1025))", "", 400, "bad_request", "longer than 1024"),
         ("GET", "/v1/devices/xyz", "", 400, "bad_request", "32 lower-case hexadecimal digits"),
-        ("GET", "/v1/devices/\(String(repeating: "0", count: 32))", "", 404, "unknown_device", "there is no device 0000"),
+        (
+            "GET", "/v1/devices/\(String(repeating: "0", count: 32))", "", 404, "unknown_device",
+            "there is no device 0000"
+        ),
         ("GET", "/v1/devices/\(String(repeating: "A", count: 32))", "", 400, "bad_request", "lower-case"),
         ("DELETE", "/v1/devices", "", 405, "method_not_allowed", "GET, POST is allowed"),
-        ("POST", "/v1/devices", "", 400, "bad_request", "no JSON"), ("POST", "/v1/devices", "{}", 400, "bad_request", "app is missing"),
+        ("POST", "/v1/devices", "", 400, "bad_request", "no JSON"),
+        ("POST", "/v1/devices", "{}", 400, "bad_request", "app is missing"),
         ("POST", "/v1/devices", "[]", 400, "bad_request", "a device is an object, not an array"),
         ("POST", "/v1/devices", #"{"app":"shop","tokn":"aa"}"#, 400, "bad_request", "did you mean \"token\"?"),
         ("POST", "/v1/devices", #"{"app":"shop","token":"zz"}"#, 400, "bad_request", "token is no token"),

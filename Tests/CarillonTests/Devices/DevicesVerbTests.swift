@@ -38,7 +38,9 @@ import Testing
             let ended = try await scene.run("devices", "deactivate", Self.id, Self.id, "--reason", "Unregistered")
             #expect(ended.output == "\(Self.id) is inactive now\n\(Self.id) was inactive already\n")
             let gone = try await scene.run("devices", "show", Self.id)
-            #expect(gone.output.contains("because      Unregistered: the device no longer takes notifications"))
+            #expect(
+                gone.output.contains(
+                    "because      the push service answered Unregistered: the device no longer takes notifications"))
             let list = try await scene.run("devices", "list", "--inactive")
             #expect(
                 list.output == """
@@ -96,7 +98,8 @@ import Testing
 
     @Test func `lines of an unknown app are refused by the server, each with its number`() async throws {
         try await withPipeline { scene in
-            let text = "{\"app\":\"shop\",\"token\":\"\(Self.token)\"}\n\n{\"app\":\"nobody\",\"token\":\"\(Self.token)\"}\n"
+            let text =
+                "{\"app\":\"shop\",\"token\":\"\(Self.token)\"}\n\n{\"app\":\"nobody\",\"token\":\"\(Self.token)\"}\n"
             let file = try scene.control.directory.write("devices.jsonl", text)
             let ended = try await ChildProcess.run(
                 "sh",
@@ -128,11 +131,13 @@ import Testing
         }
     }
 
-    @Test(arguments: DeviceFormat.allCases) func `what is exported can be imported`(_ format: DeviceFormat) async throws {
+    @Test(arguments: DeviceFormat.allCases) func `what is exported can be imported`(_ format: DeviceFormat) async throws
+    {
         try await withPipeline { scene in
             scene.fill(2100)
             var odd = DeviceRecord(
-                id: PipelineScene.id(9), app: PipelineScene.shop, token: PipelineScene.token(9), tags: ["a;b", "c\\", "\"x\",y"])
+                id: PipelineScene.id(9), app: PipelineScene.shop, token: PipelineScene.token(9),
+                tags: ["a;b", "c\\", "\"x\",y"])
             odd.user = "O'Neil, \"Ada\""
             odd.registeredAt = 7
             scene.devices.put(odd)
@@ -153,7 +158,8 @@ import Testing
             #expect(stat(file, &found) == 0 && found.st_mode & 0o777 == 0o600)
             #expect(access(file + ".partial", F_OK) != 0)
             let plain = try await scene.run("devices", "export", "--format", format.rawValue)
-            #expect(plain.output == String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self))
+            #expect(
+                plain.output == String(decoding: FileManager.default.contents(atPath: file) ?? Data(), as: UTF8.self))
             try await withPipeline { other in
                 let imported = try await other.run("devices", "import", file)
                 #expect(

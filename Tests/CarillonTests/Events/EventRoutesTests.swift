@@ -1,0 +1,218 @@
+import PushLoop
+import PushModel
+import PushWire
+import TestSupport
+import Testing
+
+@testable import carillon
+
+@Suite(.timeLimit(.minutes(10))) struct EventRoutesTests {
+    private func page(_ scene: PipelineScene, _ query: String) async throws -> EventPage {
+        let answer = try await scene.control.client.send("GET", "/v1/events" + query)
+        #expect(answer.status == 200, "\(String(decoding: answer.body, as: UTF8.self))")
+        return try EventPage(answer.body)
+    }
+
+    private func seqs(_ page: EventPage) -> [UInt64] { page.lines.compactMap { EventRecord($0)?.seq } }
+
+    /// Ten segments of ten events: sent in shop, and rejected in news.
+    private func fill(_ events: FakeEvents, segments: Int = 10) {
+        for segment in 0..<segments {
+            events.commit(at: Int64(segment)) { writer, now in
+                for index in 0..<10 {
+                    let app = index % 2 == 0 ? PipelineScene.shop : PipelineScene.news
+                    writer.add(
+                        index % 2 == 0 ? .sent(uniqueID: nil) : .rejected(Refusal(status: 410, reason: .unregistered)),
+                        of: LogWriter.message("m\(segment)-\(index)", app: app), to: PipelineScene.id(1), at: now)
+                }
+            }
+        }
+    }
+
+    @Test func `the lines are those that the event bus publishes`() async throws {
+        try await withPipeline { scene in
+            let segment = scene.events.commit { writer, now in
+                writer.add(.sent(uniqueID: nil), of: LogWriter.message("m"), to: PipelineScene.id(1), at: now + 38)
+            }
+            var line: [UInt8] = []
+            var text = EventText()
+            try segment.walk { event, apps, bytes in
+                text.append(event, apps, bytes, to: &line)
+                return true
+            }
+            let answer = try await scene.control.client.send("GET", "/v1/events?since=0")
+            let event = String(decoding: line, as: UTF8.self)
+            #expect(
+                String(decoding: answer.body, as: UTF8.self)
+                    == "{\"events\":[\(event)],\"next\":1,\"oldest\":1,\"newest\":1,\"more\":false}\n")
+            #expect(event.contains("\"device\":\"\(PipelineScene.id(1))\"") && event.contains("\"latency_ms\":38"))
+        }
+    }
+
+    @Test func `they are read in order, page by page, by prefix`() async throws {
+        try await withPipeline { scene in
+            fill(scene.events)
+            var all: [UInt64] = []
+            var at: UInt64 = 0
+            repeat {
+                let page = try await page(scene, "?since=\(at)&limit=7")
+                #expect(page.lines.count <= 7)
+                all += seqs(page)
+                at = page.next
+                if !page.hasMore { break }
+            } while true
+            #expect(all == Array(1...100) && at == 100)
+            let shop = try await page(scene, "?prefix=delivery%2Fshop%2F")
+            #expect(seqs(shop) == Array(stride(from: 1, through: 100, by: 2)))
+            let none = try await page(scene, "?prefix=delivery/shop/rejected&since=50")
+            #expect(none.lines.isEmpty && none.next == 100 && !none.hasMore)
+            #expect(seqs(try await page(scene, "?prefix=delivery/news/rejected&since=95")) == [96, 98, 100])
+        }
+    }
+
+    @Test func `the last ones are found from the end`() async throws {
+        try await withPipeline { scene in
+            #expect(try await page(scene, "?last=5").lines.isEmpty)
+            fill(scene.events, segments: 1200)
+            let last = try await page(scene, "?last=25")
+            #expect(seqs(last) == Array(11_976...12_000) && last.next == 12_000 && last.newest == 12_000)
+            #expect(seqs(try await page(scene, "?last=3&prefix=delivery/news/")) == [11_996, 11_998, 12_000])
+            // Past the first stretch, to the very beginning.
+            #expect(seqs(try await page(scene, "?last=7000")) == Array(5001...12_000))
+            scene.events.forget(1100)
+            #expect(seqs(try await page(scene, "?last=9999")) == Array(11_001...12_000))
+            let nothing = try await page(scene, "?last=0")
+            #expect(nothing.lines.isEmpty && nothing.newest == 12_000)
+        }
+    }
+
+    @Test func `who asks for what is gone is told what there is`() async throws {
+        try await withPipeline { scene in
+            fill(scene.events)
+            scene.events.forget(3)
+            let rest = try await page(scene, "?since=4")
+            #expect(rest.oldest == 31 && seqs(rest).first == 31 && rest.lines.count == 70)
+        }
+    }
+
+    @Test func `a damaged segment is passed over and told`() async throws {
+        try await withPipeline { scene in
+            fill(scene.events)
+            scene.events.damage(4)
+            let all = try await page(scene, "?since=0")
+            #expect(all.damaged == [41] && all.next == 100)
+            #expect(seqs(all).filter { $0 > 50 } == Array(51...100))
+            let waited = try await page(scene, "?since=40&prefix=message/&wait=10")
+            #expect(waited.damaged == [41])
+        }
+    }
+
+    @Test func `a long poll is answered when something comes, and not by what it does not want`() async throws {
+        try await withPipeline { scene in
+            fill(scene.events, segments: 1)
+            let isAnswered = Locked(false)
+            let answer = Task {
+                defer { isAnswered.withLock { $0 = true } }
+                return try await page(scene, "?since=10&prefix=message/shop/&wait=10")
+            }
+            while scene.events.waiting.waiting == 0, !isAnswered.withLock({ $0 }) { await Task.yield() }
+            let reads = scene.events.state.withLock { $0.reads }
+            // It looks at these, wants none of them, and waits on.
+            fill(scene.events, segments: 1)
+            while scene.events.state.withLock({ $0.reads }) < reads + 2, !isAnswered.withLock({ $0 }) {
+                await Task.yield()
+            }
+            scene.events.commit { writer, now in writer.add(accepted: LogWriter.message("m"), named: 1, at: now) }
+            let found = try await answer.value
+            #expect(seqs(found) == [21] && found.next == 21)
+            // The time being over, it says how far it looked.
+            let nothing = try await page(scene, "?since=0&prefix=device/&wait=1")
+            #expect(nothing.lines.isEmpty && nothing.next == 21)
+        }
+    }
+
+    @Test func `no more than so many wait, and others are still served`() async throws {
+        try await withPipeline { scene in
+            // By hand: the client has two threads.
+            var waiters: [RawClient] = []
+            for _ in 0..<EventRoutes.mostWaiting {
+                let raw = try scene.control.raw()
+                try raw.send("GET /v1/events?since=0&wait=10 HTTP/1.1\r\nHost: x\r\n\r\n")
+                waiters.append(raw)
+            }
+            while scene.events.waiting.waiting < EventRoutes.mostWaiting { await Task.yield() }
+            let answer = try await scene.control.client.send("GET", "/v1/events?since=0&wait=10")
+            #expect(answer.status == 429)
+            let now = try await page(scene, "?since=0")
+            #expect(now.lines.isEmpty)
+            fill(scene.events, segments: 1)
+            for raw in waiters { #expect(try raw.answer().status == 200) }
+        }
+    }
+
+    static let refused: [(String, String)] = [
+        ("?since=x", "since is a whole number"), ("?wait=11", "wait is a whole number from 0 to 10"),
+        ("?limit=0", "limit is a whole number"), ("?last=5&since=1", "last goes without since"),
+        ("?prefix=\(String(repeating: "a", count: 129))", "prefix is longer"), ("?sinc=1", "did you mean \"since\""),
+        ("?since=99999999999999999999", "since is a whole number"),
+    ]
+
+    @Test func `what cannot be asked is said`() async throws {
+        try await withPipeline { scene in
+            for (query, message) in Self.refused {
+                let answer = try await scene.control.client.send("GET", "/v1/events" + query)
+                #expect(
+                    answer.status == 400
+                        && String(decoding: answer.body, as: UTF8.self).contains(message.replacing("\"", with: "\\\"")))
+            }
+            for query in ["", "?message=a&device=b", "?device=xyz", "?device=\(PipelineScene.id(1))&app=shop"] {
+                #expect(try await scene.control.client.send("GET", "/v1/trace" + query).status == 400)
+            }
+        }
+    }
+}
+
+@Suite(.timeLimit(.minutes(10))) struct CommittedEventsTests {
+    @Test func `who waits is woken by what is newer, and by nothing else`() async {
+        let events = CommittedEvents()
+        async let waiting: Void = events.waitForEvents(after: 5, for: .seconds(1000))
+        while events.waiting == 0 { await Task.yield() }
+        events.committed(upTo: 5)
+        #expect(events.waiting == 1)
+        events.committed(upTo: 6)
+        await waiting
+        #expect(events.waiting == 0)
+        // It has come already.
+        await events.waitForEvents(after: 3, for: .seconds(1000))
+    }
+
+    @Test func `it ends with its time and with its task`() async {
+        let events = CommittedEvents()
+        await events.waitForEvents(after: 0, for: .milliseconds(1))
+        let task = Task { await events.waitForEvents(after: 0, for: .seconds(1000)) }
+        while events.waiting == 0 { await Task.yield() }
+        task.cancel()
+        await task.value
+        let late = Task {
+            while !Task.isCancelled { await Task.yield() }
+            await events.waitForEvents(after: 0, for: .seconds(1000))
+        }
+        late.cancel()
+        await late.value
+        #expect(events.waiting == 0)
+    }
+
+    @Test func `many wait and are all woken`() async {
+        let events = CommittedEvents()
+        await withTaskGroup { group in
+            for number in 0..<200 {
+                group.addTask { await events.waitForEvents(after: UInt64(number % 50), for: .seconds(1000)) }
+            }
+            for seq in 1...50 {
+                events.committed(upTo: UInt64(seq))
+                await Task.yield()
+            }
+        }
+        #expect(events.waiting == 0)
+    }
+}

@@ -1,0 +1,251 @@
+import Glibc
+import PushModel
+import PushWire
+import TestSupport
+import Testing
+
+@testable import carillon
+
+/// `carillon events` as a process, against a control server in this one.
+@Suite(.timeLimit(.minutes(10))) struct EventsVerbTests {
+    private func accept(_ events: FakeEvents, _ ids: String...) {
+        for id in ids {
+            events.commit { writer, now in writer.add(accepted: LogWriter.message(id), named: 2, at: now) }
+        }
+    }
+
+    @Test func `the last ones, those since a number, and those of a topic`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "a", "b", "c")
+            let last = try await scene.run("events", "--limit", "2")
+            #expect(
+                last.output == """
+                    2026-01-01T00:00:00.000Z  2  shop: message b: accepted from a producer for 2 devices
+                    2026-01-01T00:00:00.000Z  3  shop: message c: accepted from a producer for 2 devices
+
+                    """)
+            #expect(last.errors == "" && last.status == 0)
+            let since = try await scene.run("events", "--since", "1", "--json")
+            #expect(since.output.split(separator: "\n").count == 2)
+            #expect(since.output.hasPrefix("{\"v\":1,\"seq\":2,\"prev\":1,\"ts\":1767225600000,\"family\":\"message\""))
+            let none = try await scene.run("events", "--prefix", "device/")
+            #expect(none.output == "" && none.errors == "no such events are kept\n" && none.status == 0)
+            #expect(try await scene.run("events", "--since", "0", "--limit", "1").output.contains("message a"))
+        }
+    }
+
+    @Test func `a replay of many goes over pages`() async throws {
+        try await withPipeline { scene in
+            for segment in 0..<30 {
+                scene.events.commit { writer, now in
+                    for index in 0..<100 {
+                        writer.add(accepted: LogWriter.message("m\(segment)-\(index)"), named: 1, at: now)
+                    }
+                }
+            }
+            let all = try await scene.run("events", "--since", "0", "--json")
+            let lines = all.output.split(separator: "\n")
+            #expect(lines.count == 3000 && Set(lines).count == 3000)
+        }
+    }
+
+    @Test func `it follows until Ctrl-C`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "before")
+            let child = try ChildProcess(
+                ChildProcess.carillon, ["events", "--follow", "--data", scene.control.data])
+            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            accept(scene.events, "first")
+            #expect(try await child.line()?.contains("message first: accepted") == true)
+            accept(scene.events, "second")
+            #expect(try await child.line()?.contains("message second: accepted") == true)
+            child.send(SIGINT)
+            let ended = try await child.end()
+            #expect(ended.status == 0 && ended.output == "" && ended.errors == "")
+        }
+    }
+
+    @Test func `it follows from a number, and ends after so many`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "a", "b")
+            let child = try ChildProcess(
+                ChildProcess.carillon,
+                ["events", "--follow", "--since", "1", "--limit", "2", "--json", "--data", scene.control.data])
+            #expect(try await child.line()?.contains("\"message_id\":\"b\"") == true)
+            accept(scene.events, "c")
+            let ended = try await child.end()
+            #expect(ended.output.contains("\"message_id\":\"c\"") && ended.status == 0)
+        }
+    }
+
+    @Test func `it ends when nobody reads it any more`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "a", "b")
+            let ended = try await ChildProcess.run(
+                "sh",
+                [
+                    "-c", "\"$0\" events --follow --since 0 --data \"$1\" | true; echo over", ChildProcess.carillon,
+                    scene.control.data,
+                ])
+            #expect(ended.output == "over\n")
+        }
+    }
+
+    @Test func `what the retention removed is told`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "a", "b", "c")
+            scene.events.forget(2)
+            let ended = try await scene.run("events", "--since", "0")
+            #expect(
+                ended.errors == "carillon events: events 1 to 2 are not kept any more: the retention removed them\n")
+            #expect(ended.output.contains("message c"))
+            #expect(try await scene.run("events").errors == "")
+        }
+    }
+
+    @Test func `when Carillon goes, it says where to go on`() async throws {
+        try await withPipeline { scene in
+            accept(scene.events, "a")
+            let child = try ChildProcess(
+                ChildProcess.carillon, ["events", "--follow", "--since", "0", "--data", scene.control.data])
+            #expect(try await child.line() != nil)
+            while scene.events.waiting.waiting == 0 { await Task.yield() }
+            await scene.control.server.stop(within: .zero)
+            let ended = try await child.end()
+            #expect(ended.status != 0)
+            #expect(ended.errors.hasSuffix("; go on later with --since 1\n"), "\(ended.errors)")
+        }
+    }
+
+    static let wrong: [([String], String)] = [
+        (["events", "--since", "x"], "'--since' wants the number of an event"),
+        (["events", "--limit", "0"], "'--limit' wants a whole number"),
+        (["events", "--folow"], "did you mean '--follow'?"),
+        (["events", "now"], "'now' is not an option"),
+        (["trace"], "it wants WHAT"), (["trace", "x", "--message", "--device"], "exclude each other"),
+        (["trace", "x", "--device"], "that is no device id"),
+        (["trace", String(repeating: "a", count: 32), "--app", "shop"], "goes with a message"),
+        (["messages", "--state", "done"], "'--state' is one of"),
+        (["messages", "--state", "sendin"], "did you mean 'sending'?"),
+        (["messages", "m", "--limit", "2"], "'--limit' goes without a message"),
+        (["stats", "--interval", "1"], "'--interval' wants a time"),
+        (["stats", "--interval", "1ms"], "from 100ms to 1h"),
+    ]
+
+    @Test func `what is wrong is said, with an exit code`() async throws {
+        try await withPipeline { scene in
+            for (arguments, message) in Self.wrong {
+                let ended = try await scene.run(arguments)
+                #expect(ended.status == 64 && ended.output == "", "\(arguments): \(ended)")
+                #expect(ended.errors.contains(message), "\(arguments): \(ended.errors)")
+            }
+        }
+    }
+
+    @Test(arguments: ["devices", "messages", "trace", "events", "stats"]) func `help has examples`(_ verb: String)
+        async throws
+    {
+        let ended = try await ChildProcess.run(ChildProcess.carillon, [verb, "--help"])
+        #expect(ended.status == 0 && ended.output.contains("Examples:\n  carillon \(verb)"))
+        #expect(try await ChildProcess.run(ChildProcess.carillon, ["help"]).output.contains("\n  \(verb)"))
+    }
+
+    // MARK: Words
+
+    /// What is known of it already, what happened, and the sentence.
+    static let sentences: [(EventWords.Subject, String, String)] = [
+        (.message, #""family":"message","kind":"accepted","devices":1"#, "accepted from a producer for 1 device"),
+        (
+            .message, #""family":"message","kind":"accepted""#,
+            "accepted from a producer for those whom the registry says"
+        ),
+        (
+            .none, #""family":"message","kind":"duplicate","message_id":"m""#,
+            "message m: handed in again: it was known, nothing is sent for it"
+        ),
+        (
+            .none, #""family":"message","kind":"rejected","message_id":"m","reason":"bad_token","detail":"the 3rd""#,
+            "message m: not taken: bad_token: a token is no token (the 3rd)"
+        ),
+        (
+            .message, #""family":"message","kind":"completed","counts":{"sent":2,"rejected":1,"expired":0}"#,
+            "completed: 2 sent, 1 rejected"
+        ),
+        (
+            .message, #""family":"message","kind":"completed","counts":{"sent":0}"#,
+            "completed: there was nobody to send it to"
+        ),
+        (
+            .message, #""family":"delivery","kind":"sent","device":"4f","attempt":1,"status":200,"latency_ms":38"#,
+            "sent to device 4f: the push service accepted it (attempt 1, 38ms after it was accepted)"
+        ),
+        (
+            .device, #""family":"delivery","kind":"rejected","message_id":"m","status":410,"reason":"Unregistered""#,
+            "message m: refused by the push service: 410 Unregistered: the device no longer takes notifications of this app"
+        ),
+        (
+            .message,
+            #""family":"delivery","kind":"retry","device":"4f","status":429,"reason":"TooManyRequests","retry_after_ms":1500,"attempt":2"#,
+            "put off by the push service for device 4f: 429 TooManyRequests: too many notifications went to one device in a short time, again in 1500ms (attempt 2)"
+        ),
+        (
+            .message, #""family":"delivery","kind":"unknown","device":"4f","reason":"connection_lost","resend":true"#,
+            "sent to device 4f, and the connection was lost before the answer: it is sent again"
+        ),
+        (
+            .message, #""family":"delivery","kind":"unknown","device":"4f","reason":"timeout","resend":false"#,
+            "sent to device 4f, and no answer came in time: it is not sent again, as its message asks"
+        ),
+        (.message, #""family":"delivery","kind":"expired","device":"4f""#, "not sent to device 4f: its time was over"),
+        (
+            .message, #""family":"delivery","kind":"suppressed","device":"4f","reason":"duplicate""#,
+            "not sent to device 4f: the device had this message id already"
+        ),
+        (
+            .device, #""family":"device","kind":"deactivated","reason":"ExpiredToken""#,
+            "device deactivated because the push service answered ExpiredToken: the token has expired"
+        ),
+        (
+            .none, #""family":"device","kind":"reactivated","device":"4f""#,
+            "device 4f registered again: it was inactive and is active now"
+        ),
+        (
+            .none, #""family":"device","kind":"brake","state":"on","candidates":900,"answers":1000"#,
+            "too many devices would be deactivated at once: none is until this is over; check the app's environment and topic (state on, candidates 900, answers 1000)"
+        ),
+        (
+            .none, #""family":"connection","kind":"down","reason":"lost","connection":3"#,
+            "a connection ended: lost (connection 3)"
+        ),
+        (
+            .none, #""family":"credential","kind":"failed","reason":"InvalidProviderToken""#,
+            "the credential was refused: nothing is sent until a person acts: InvalidProviderToken"
+        ),
+        (.none, #""family":"comet","kind":"seen","reason":"x\u001b[31m""#, "comet seen: x?[31m"),
+    ]
+
+    @Test(arguments: sentences) func `events in words`(
+        _ subject: EventWords.Subject, _ members: String, _ sentence: String
+    ) throws {
+        let event = try #require(EventRecord(Array("{\(members)}".utf8)))
+        #expect(EventWords(subject).sentence(event) == sentence)
+    }
+
+    @Test(arguments: KnownReason.all.map(\.names[0])) func `every reason of the tables has its words`(_ reason: String)
+    {
+        let known = KnownReason.named(reason)!
+        let words = ReasonWords.answer(status: Int64(known.status), reason: reason)
+        #expect(words == "\(known.status) \(reason): \(known.meaning)")
+        #expect(ReasonWords.advice(reason: reason) == known.advice)
+        #expect(ReasonWords.deactivation(reason).hasSuffix(known.meaning))
+    }
+
+    @Test func `every closed word has a sentence, and open ones stay as they are`() {
+        for reason in RejectionReason.allCases { #expect(ReasonWords.rejection(reason.rawValue) != reason.rawValue) }
+        for word in ["inactive", "duplicate", "unknown_device"] { #expect(ReasonWords.suppression(word) != word) }
+        for word in ["timeout", "connection_lost", "reset"] { #expect(ReasonWords.unknown(word) != word) }
+        #expect(ReasonWords.answer(status: 418, reason: "Teapot") == "418 Teapot")
+        #expect(ReasonWords.answer(status: nil, reason: nil) == "without saying why")
+        #expect(ReasonWords.deactivation("lost\nphone") == "of: lost?phone")
+    }
+}
