@@ -33,9 +33,9 @@ struct AcceptedKey: Equatable {
     static let size = 24
 
     let fingerprint: UInt64
-    /// A hash of payload and options. The lowest bit says whether it was for one named device, whose delivery's
-    /// fingerprint is then `audience`.
-    let content: UInt64
+    /// A hash of payload and options. The lowest bit says whether it was the first of its id and for one named device:
+    /// that delivery, whose fingerprint is `audience`, is not claimed until there is a second message of that id.
+    private(set) var content: UInt64
     let audience: UInt64
 
     init(fingerprint: UInt64, content: UInt64, audience: UInt64, isSingle: Bool) {
@@ -54,7 +54,10 @@ struct AcceptedKey: Equatable {
         audience = word(16)
     }
 
-    var isSingle: Bool { content & 1 == 1 }
+    var isSingle: Bool {
+        get { content & 1 == 1 }
+        set { content = content & ~1 | (newValue ? 1 : 0) }
+    }
 
     func hasContent(of other: AcceptedKey) -> Bool { content | 1 == other.content | 1 }
 }
