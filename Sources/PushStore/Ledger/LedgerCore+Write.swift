@@ -2,6 +2,10 @@ import PushModel
 import PushWire
 
 /// A group on its way to the disk: one transaction, one sync, and then everybody is told.
+///
+/// When the disk refuses it, nothing of it has happened: requests are answered `failed`, numbers and keys are taken back,
+/// outcomes and notes are retained in their order and written first when there is room again. Until then each try begins
+/// with a small transaction of its own, so that a disk that is full costs little.
 extension LedgerCore {
     /// Events in one segment at most: a reader of the log takes them in whole.
     private static let segmentLimit = 8192
@@ -19,11 +23,11 @@ extension LedgerCore {
         var segments: [LogSegment] = []
         unscheduled = 0
         do {
-            try statements.begin.run()
             // An empty group would fit on any disk, and say that all is well.
-            if fault != nil { try statements.probe.run() }
+            if fault != nil { try probe() }
+            try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
-            intake = try decide(written.requests, at: now)
+            try decide(written.requests, at: now, &intake)
             cut(&segments, at: now)
             let (numbers, ended, completed) = try add(written, intake, &segments, &closing, at: now)
             try store(intake, at: now)
@@ -32,6 +36,7 @@ extension LedgerCore {
             try store(segments)
             try statements.commit.run()
             retained = LedgerGroup()
+            retainedCount = 0
             done(written, intake, numbers, closing, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
@@ -40,6 +45,12 @@ extension LedgerCore {
             for seq in closing { pending.reopen(seq) }
             refused(group, written, LedgerFault("\(error)"))
         }
+    }
+
+    private func probe() throws(StoreError) {
+        try statements.begin.run()
+        try statements.probe.run()
+        try statements.commit.run()
     }
 
     /// Outcomes and notes into the segment. The numbers of the first event of each note; what is kept of deliveries that
@@ -183,9 +194,15 @@ extension LedgerCore {
 
     private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
         retained.outcomes = written.outcomes
-        var notes = written.notes
-        while notes.count > LedgerGroup.notesKept { notes.removeFirst().1?(nil) }
-        retained.notes = notes
+        retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+        var count = written.notes.reduce(0) { $0 + $1.0.count }
+        let kept = written.notes.drop { events, done in
+            guard count > LedgerGroup.notesKept else { return false }
+            count -= events.count
+            done?(nil)
+            return true
+        }
+        retained.notes = Array(kept)
         for (requests, reply) in group.requests {
             reply(Array(repeating: .failed(fault.description), count: requests.count))
         }

@@ -36,7 +36,7 @@ final class LedgerReader {
         var events = 0
         while events < limit, try read.step() {
             let segment = LogSegment(
-                first: read.word(0), count: Int(read.number(1)), time: read.number(2), bytes: read.blob(3))
+                first: read.word(0), count: max(0, Int(read.number(1))), time: read.number(2), bytes: read.blob(3))
             if segment.last <= since { continue }
             segments.append(segment)
             events += Int(segment.last - max(since, segment.first - 1))
