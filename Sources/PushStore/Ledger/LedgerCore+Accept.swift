@@ -115,26 +115,27 @@ extension LedgerCore {
     }
 
     func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
+        if let key = try storedKey(of: seq) { return key }
+        // Older than the window, and still waiting for its time.
+        let find = statements.findScheduled
+        defer { find.reset() }
+        find.bind(1, seq)
+        guard try find.step() else { return nil }
+        return AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
+    }
+
+    /// As long as the window remembers it.
+    func storedKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if keyRow.map({ seq < $0.number || seq - $0.number >= UInt64($0.accepted.count / AcceptedKey.size) }) ?? true {
             let find = statements.findKeys
             defer { find.reset() }
             find.bind(1, seq)
             keyRow = try find.step() ? (find.word(0), find.blob(1)) : nil
         }
-        if let keyRow, seq >= keyRow.number {
-            let index = Int(seq - keyRow.number)
-            if index < keyRow.accepted.count / AcceptedKey.size {
-                return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
-            }
-        }
-        // Older than the window, and still waiting for its time.
-        let find = statements.findScheduled
-        defer { find.reset() }
-        find.bind(1, seq)
-        guard try find.step() else { return nil }
-        let content = find.word(4)
-        return AcceptedKey(
-            fingerprint: find.word(3), content: content, audience: find.word(5), isSingle: content & 1 == 1)
+        guard let keyRow, seq >= keyRow.number else { return nil }
+        let index = Int(clamping: seq - keyRow.number)
+        guard index < keyRow.accepted.count / AcceptedKey.size else { return nil }
+        return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
     }
 
     /// The disk has refused: what was decided has not happened.

@@ -21,7 +21,7 @@ extension LedgerCore {
         var intake = Intake(first: first)
         var closing: [UInt64] = []
         var segments: [LogSegment] = []
-        unscheduled = 0
+        unscheduled = []
         do {
             // An empty group would fit on any disk, and say that all is well.
             if fault != nil { try probe() }
@@ -85,9 +85,7 @@ extension LedgerCore {
                     statements.removeMessages.bind(1, first)
                     try statements.removeMessages.run()
                 case .unknown:
-                    statements.removeScheduled.bind(1, message.seq)
-                    try statements.removeScheduled.run()
-                    if connection.changes > 0 { unscheduled += 1 }
+                    if scheduledCount > 0 { try unschedule(message.seq) }
                 }
             }
         }
@@ -104,6 +102,19 @@ extension LedgerCore {
             writer.add(draft, at: now)
         }
         return (numbers, ended, completed)
+    }
+
+    /// What came so late that its id is older than the window is forgotten with it. Its deliveries are not.
+    private func unschedule(_ seq: UInt64) throws(StoreError) {
+        let find = statements.findScheduled
+        find.bind(1, seq)
+        let isThere = try find.step()
+        let key = AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
+        find.reset()
+        guard isThere else { return }
+        statements.removeScheduled.bind(1, seq)
+        try statements.removeScheduled.run()
+        unscheduled.append((seq, try storedKey(of: seq) == nil ? key : nil))
     }
 
     private func cut(_ segments: inout [LogSegment], at now: Int64) {
@@ -179,7 +190,12 @@ extension LedgerCore {
         _ group: LedgerGroup, _ intake: Intake, _ numbers: [UInt64], _ closing: [UInt64], _ segments: [LogSegment]
     ) {
         for row in intake.rows { pending.append(row.finished()) }
-        scheduledCount += intake.scheduled.count - unscheduled
+        scheduledCount += intake.scheduled.count - unscheduled.count
+        for case (let seq, let key?) in unscheduled {
+            forget(key, seq)
+            // It was claimed by being sent.
+            if key.isSingle { deliveries.insert(key.audience) }
+        }
         if !closing.isEmpty { pending.compact() }
         if !recovered.isEmpty {
             for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }

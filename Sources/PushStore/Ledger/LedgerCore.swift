@@ -21,8 +21,8 @@ final class LedgerCore {
     /// What had become of messages that were not done when the ledger was opened.
     var recovered: [UInt64: Recovered] = [:]
     var scheduledCount = 0
-    /// Scheduled messages that the group under way removes.
-    var unscheduled = 0
+    /// Scheduled messages that the group under way removes, with the key of those that are older than the window.
+    var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
     /// Scheduled messages up to here were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
     var logBytes: Int64 = 0

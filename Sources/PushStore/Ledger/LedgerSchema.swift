@@ -44,6 +44,13 @@ struct AcceptedKey: Equatable {
         self.audience = audience
     }
 
+    /// As it is kept.
+    init(fingerprint: UInt64, content: UInt64, audience: UInt64) {
+        self.fingerprint = fingerprint
+        self.content = content
+        self.audience = audience
+    }
+
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
         func word(_ place: Int) -> UInt64 {
             unsafe UInt64(
