@@ -19,6 +19,7 @@ extension LedgerCore {
         let core = LedgerCore(
             connection, statements, identities, try numbering(connection), clock: clock)
         try core.readLog()
+        try core.readTraces()
         let lanes = try core.readMessages()
         try core.readScheduled()
         try core.readKeys()

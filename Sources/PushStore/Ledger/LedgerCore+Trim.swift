@@ -48,6 +48,7 @@ extension LedgerCore {
             removed += 1
             first = number &+ UInt64(clamping: count)
         }
+        if removed > 0 { try trimTraces(before: first) }
         try statements.commit.run()
         logBytes -= bytes
         oldest = first

@@ -34,7 +34,9 @@ extension LedgerCore {
             try store(first, intake.keyBytes, ended, completed, at: now)
             segments.append(writer.finish())
             try store(segments)
+            let tracing = try storeTrace()
             try statements.commit.run()
+            committed(tracing)
             retained = LedgerGroup()
             retainedCount = 0
             done(written, intake, numbers, closing, segments)

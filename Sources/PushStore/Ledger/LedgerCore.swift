@@ -39,6 +39,9 @@ final class LedgerCore {
     var messageRow: MessageRow?
     var keyRow: (number: UInt64, accepted: [UInt8])?
     var written = 0
+    /// Up to here events are in runs of traces; and the run that is being stored.
+    var traced: UInt64 = 0
+    var tracing: Tracing?
     /// Keys up to here were looked at in the round of trimming under way.
     var trimmedUpTo: UInt64 = 0
 

@@ -10,6 +10,8 @@ enum LedgerSchema {
     /// - `keys`: what is deduped by, a group a row, whose number is that of the group's first event: `accepted` 24 bytes
     ///   a message in the order of their numbers (fingerprint, content, audience), `ended` 16 bytes a delivery
     ///   (fingerprint, message and how), `completed` 8 bytes a message.
+    /// - `trace_runs`: parts of the log sorted by what is told of (`TraceRun`), and `trace_blocks`: their entries, block by
+    ///   block, from the number of the run's first event on.
     static let tables = """
         CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE log (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
@@ -25,6 +27,9 @@ enum LedgerSchema {
         CREATE TABLE keys (
             number INTEGER PRIMARY KEY, time INTEGER NOT NULL, accepted BLOB NOT NULL, ended BLOB NOT NULL,
             completed BLOB NOT NULL);
+        CREATE TABLE trace_runs (
+            first INTEGER PRIMARY KEY, last INTEGER NOT NULL, lows BLOB NOT NULL, rows BLOB NOT NULL);
+        CREATE TABLE trace_blocks (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 }
 

@@ -53,6 +53,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         var commitTime: Int64 = 0
         var isCheckpointing = false
         var writtenAtCheckpoint = 0
+        var isTracing = false
     }
 
     // MARK: Open and close
@@ -222,6 +223,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             if core.fault != nil, rest.isEmpty { break }
             checkpointIfDue(core, progress)
         }
+        traceIfDue(core, progress)
         progress.lastWeight = weight
         if core.fault != nil { tryAgain(core) }
     }
@@ -244,6 +246,22 @@ package final class SQLiteLedger: Ledger, Sendable {
         BlockingExecutor.sleep(microseconds: Self.retryPause)
         let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
         if isFirst { writing.execute { self.drain() } }
+    }
+
+    /// What was logged since the last run becomes the next one: read and sorted on the reading thread.
+    private func traceIfDue(_ core: LedgerCore, _ progress: Progress) {
+        guard !progress.isTracing, core.tracing == nil,
+            core.writer.next > max(core.traced, core.oldest - 1) + TraceRun.length
+        else { return }
+        progress.isTracing = true
+        let last = max(core.traced, core.oldest - 1)
+        reading.execute { [self] in
+            let run = try? reader.value.traces.build(after: last)
+            writing.execute { [self] in
+                self.progress.value.isTracing = false
+                if let run { self.core.valueUnlessClosed?.tracing = LedgerCore.Tracing(run: run) }
+            }
+        }
     }
 
     private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
