@@ -1,19 +1,26 @@
-/// Millions of 64-bit fingerprints, each with or without a word of its own: 8 bytes a slot or 16, at most four fifths of
-/// the slots in use.
+/// Millions of 64-bit fingerprints, each with or without a number of its own: 8 bytes a slot or 12, at most four fifths
+/// of the slots in use.
 ///
-/// Fingerprints are keyed hashes, so their bits are as good as random: the highest choose a shard, the others a slot.
+/// Fingerprints are keyed hashes, so their bits are as good as random: the highest 13 choose a shard, the others a slot.
+/// Those 13 need not stand in the slot: the highest bits of the number stand there instead.
 /// Each shard grows by itself and by a quarter, so that growing never holds two tables of everything at once, which a
 /// table of one piece does. Removal moves later entries back: there are no graves.
 package final class FingerprintTable {
     private struct Shard {
+        /// 51 bits of a fingerprint, and 13 of its number. Never 0 where there is one.
         var keys: UnsafeMutablePointer<UInt64>?
-        var values: UnsafeMutablePointer<UInt64>?
+        /// 32 bits more of the number.
+        var values: UnsafeMutablePointer<UInt32>?
         var capacity = 0
         var count = 0
     }
 
-    private static let shardBits: UInt64 = 10
-    private static let firstCapacity = 16
+    private static let shardBits: UInt64 = 13
+    private static let low: UInt64 = 1 << shardBits - 1
+    /// Larger numbers have no room.
+    package static let maximumValue: UInt64 = 1 << 45 - 1
+
+    private static let firstCapacity = 8
 
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
@@ -35,29 +42,30 @@ package final class FingerprintTable {
 
     /// What the slots take.
     package var byteCount: Int {
-        (0..<(1 << Self.shardBits)).reduce(0) { $0 + shards[$1].capacity * (hasValues ? 16 : 8) }
+        (0..<(1 << Self.shardBits)).reduce(0) { $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
     }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(key)
+        let shard = shards + Self.shard(fingerprint)
         return shard.pointee.count > 0 && slot(of: key, in: shard).isFound
     }
 
-    /// The word that belongs to a fingerprint.
+    /// The number that belongs to a fingerprint.
     package func value(of fingerprint: UInt64) -> UInt64? {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(key)
+        let shard = shards + Self.shard(fingerprint)
         guard shard.pointee.count > 0 else { return nil }
         let (slot, isFound) = slot(of: key, in: shard)
-        return isFound ? shard.pointee.values?[slot] : nil
+        guard isFound, let keys = shard.pointee.keys, let values = shard.pointee.values else { return nil }
+        return (keys[slot] & Self.low) << 32 | UInt64(values[slot])
     }
 
     /// Whether it was not there before.
     @discardableResult
     package func insert(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(key)
+        let shard = shards + Self.shard(fingerprint)
         makeRoom(in: shard)
         let (slot, isFound) = slot(of: key, in: shard)
         if isFound { return false }
@@ -65,20 +73,26 @@ package final class FingerprintTable {
         return true
     }
 
-    /// Adds it, or replaces its word.
+    /// Adds it, or replaces its number.
     package func set(_ value: UInt64, for fingerprint: UInt64) {
+        precondition(value <= Self.maximumValue, "the number \(value) has no room")
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(key)
+        let shard = shards + Self.shard(fingerprint)
         makeRoom(in: shard)
         let (slot, isFound) = slot(of: key, in: shard)
-        if isFound { shard.pointee.values?[slot] = value } else { add(key, value, at: slot, in: shard) }
+        if isFound {
+            shard.pointee.keys?[slot] = key | value >> 32
+            shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+        } else {
+            add(key, value, at: slot, in: shard)
+        }
     }
 
     /// Whether it was there.
     @discardableResult
     package func remove(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(key)
+        let shard = shards + Self.shard(fingerprint)
         guard shard.pointee.count > 0, let keys = shard.pointee.keys else { return false }
         let found = slot(of: key, in: shard)
         guard found.isFound else { return false }
@@ -105,13 +119,16 @@ package final class FingerprintTable {
 
     // MARK: Slots
 
-    /// Zero marks an empty slot.
-    private static func key(_ fingerprint: UInt64) -> UInt64 { fingerprint == 0 ? 1 : fingerprint }
+    /// As it stands in a slot, its number's bits zero. All zero marks an empty slot.
+    private static func key(_ fingerprint: UInt64) -> UInt64 {
+        let key = fingerprint << shardBits
+        return key == 0 ? 1 << shardBits : key
+    }
 
-    private static func shard(_ key: UInt64) -> Int { Int(key >> (64 - shardBits)) }
+    private static func shard(_ fingerprint: UInt64) -> Int { Int(fingerprint >> (64 - shardBits)) }
 
     static func home(_ key: UInt64, _ capacity: Int) -> Int {
-        Int((((key >> 10) & 0xffff_ffff) &* UInt64(capacity)) >> 32)
+        Int((((key >> (shardBits + 10)) & 0xffff_ffff) &* UInt64(capacity)) >> 32)
     }
 
     @inline(__always)
@@ -120,15 +137,15 @@ package final class FingerprintTable {
         let capacity = shard.pointee.capacity
         var slot = Self.home(key, capacity)
         while keys[slot] != 0 {
-            if keys[slot] == key { return (slot, true) }
+            if keys[slot] & ~Self.low == key { return (slot, true) }
             slot = slot + 1 == capacity ? 0 : slot + 1
         }
         return (slot, false)
     }
 
     private func add(_ key: UInt64, _ value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
-        shard.pointee.keys?[slot] = key
-        shard.pointee.values?[slot] = value
+        shard.pointee.keys?[slot] = key | value >> 32
+        shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
         shard.pointee.count += 1
         count += 1
     }
@@ -144,7 +161,7 @@ package final class FingerprintTable {
         shard.pointee.capacity = capacity
         for index in 0..<old.capacity {
             guard let key = old.keys?[index], key != 0 else { continue }
-            let slot = slot(of: key, in: shard).slot
+            let slot = slot(of: key & ~Self.low, in: shard).slot
             keys[slot] = key
             if let values = old.values { shard.pointee.values?[slot] = values[index] }
         }

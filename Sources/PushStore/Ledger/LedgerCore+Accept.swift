@@ -23,9 +23,11 @@ extension LedgerCore {
         }
     }
 
-    /// Decides on each request, numbers those that are accepted and writes them into the segment under way.
-    func decide(_ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64) throws -> Intake {
-        var intake = Intake(first: writer.next)
+    /// Decides on each request, numbers those that are accepted and writes them into the segment under way. When it
+    /// throws, `intake` holds what is to be forgotten.
+    func decide(
+        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, _ intake: inout Intake
+    ) throws(StoreError) {
         let count = groups.reduce(0) { $0 + $1.0.count }
         intake.keys.reserveCapacity(count)
         intake.keyBytes.reserveCapacity(count * AcceptedKey.size)
@@ -36,18 +38,19 @@ extension LedgerCore {
             for request in requests { replies.append(try decide(request, at: now, &intake)) }
             intake.replies.append(replies)
         }
-        return intake
     }
 
-    private func decide(_ request: PushRequest, at now: Int64, _ intake: inout Intake) throws -> Acceptance {
+    private func decide(_ request: PushRequest, at now: Int64, _ intake: inout Intake) throws(StoreError) -> Acceptance
+    {
         let message = request.message
         let fingerprint = identities.message(message.app, message.id)
-        let isSingle = request.audience.named == 1
-        let key = AcceptedKey(
+        var key = AcceptedKey(
             fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: isSingle)
+            audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: false)
         guard let known = messages.value(of: key.fingerprint) else {
-            let seq = accept(request, key, needsClaim: !isSingle, at: now, &intake)
+            // A delivery may be remembered for longer than the id, by which it was late: then it is claimed as others.
+            key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
+            let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
             messages.set(seq, for: key.fingerprint)
             intake.newIDs.append(key.fingerprint)
             return .accepted(seq: seq)
@@ -85,12 +88,12 @@ extension LedgerCore {
         // What is due by now, or was overtaken by what is, does not wait.
         if let due = message.notBefore, due > max(now / 1000, released.due) {
             var body: [UInt8] = []
-            MessageRecord.append(message, to: request.audience, needsClaim: true, &body)
+            MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &body)
             intake.scheduled.append((seq, due, key, message.app, body))
             intake.accepted.append(
                 AcceptedMessage(
                     seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
-                    audience: request.audience, needsClaim: true, isScheduled: true))
+                    audience: request.audience, needsClaim: needsClaim, isScheduled: true))
             return seq
         }
         if intake.rows.last?.isFull ?? true { intake.rows.append(MessageRowBuilder(first: seq)) }
@@ -103,7 +106,7 @@ extension LedgerCore {
     }
 
     /// What is kept of an accepted message: from this group, or from the disk.
-    private func key(of seq: UInt64, _ intake: Intake) throws -> AcceptedKey? {
+    private func key(of seq: UInt64, _ intake: Intake) throws(StoreError) -> AcceptedKey? {
         if seq >= intake.first {
             let index = Int(seq - intake.first)
             return index < intake.keys.count ? intake.keys[index] : nil
@@ -112,26 +115,27 @@ extension LedgerCore {
     }
 
     func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
+        if let key = try storedKey(of: seq) { return key }
+        // Older than the window, and still waiting for its time.
+        let find = statements.findScheduled
+        defer { find.reset() }
+        find.bind(1, seq)
+        guard try find.step() else { return nil }
+        return AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
+    }
+
+    /// As long as the window remembers it.
+    func storedKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if keyRow.map({ seq < $0.number || seq - $0.number >= UInt64($0.accepted.count / AcceptedKey.size) }) ?? true {
             let find = statements.findKeys
             defer { find.reset() }
             find.bind(1, seq)
             keyRow = try find.step() ? (find.word(0), find.blob(1)) : nil
         }
-        if let keyRow, seq >= keyRow.number {
-            let index = Int(seq - keyRow.number)
-            if index < keyRow.accepted.count / AcceptedKey.size {
-                return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
-            }
-        }
-        // Older than the window, and still waiting for its time.
-        let find = statements.findScheduled
-        defer { find.reset() }
-        find.bind(1, seq)
-        guard try find.step() else { return nil }
-        let content = find.word(4)
-        return AcceptedKey(
-            fingerprint: find.word(3), content: content, audience: find.word(5), isSingle: content & 1 == 1)
+        guard let keyRow, seq >= keyRow.number else { return nil }
+        let index = Int(clamping: seq - keyRow.number)
+        guard index < keyRow.accepted.count / AcceptedKey.size else { return nil }
+        return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
     }
 
     /// The disk has refused: what was decided has not happened.

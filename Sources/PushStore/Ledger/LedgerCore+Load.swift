@@ -3,26 +3,33 @@ import PushWire
 
 /// Messages read back.
 extension LedgerCore {
+    /// A damaged message fails the call, which names it; from then on it is left out, so that the others can be had by
+    /// asking again. It stays on disk, and after a restart it is named again.
     func load(_ seqs: [UInt64]) -> Result<[AcceptedMessage], LedgerFault> {
         var messages: [AcceptedMessage] = []
         messages.reserveCapacity(seqs.count)
-        do {
-            for seq in seqs {
+        for seq in seqs where unreadable.isEmpty || !unreadable.contains(seq) {
+            do {
                 if let message = try load(seq) { messages.append(message) }
+            } catch {
+                if error.code == .damaged { unreadable.insert(seq) }
+                return .failure(LedgerFault("\(error)"))
             }
-            return .success(messages)
-        } catch {
-            return .failure(LedgerFault("\(error)"))
         }
+        return .success(messages)
+    }
+
+    private func damaged(_ seq: UInt64) -> StoreError {
+        StoreError(
+            .damaged,
+            "\(connection.path): message \(seq) is damaged and is not sent; restore the ledger from a backup, or hand "
+                + "the message in again under another id")
     }
 
     private func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
         guard pending.contains(seq) else { return try scheduled(seq) }
         if !(messageRow?.covers(seq) ?? false) { messageRow = try row(of: seq) }
-        guard let row = messageRow, row.covers(seq), let (app, read) = row.message(seq) else {
-            throw StoreError(
-                .damaged, "\(connection.path): message \(seq) cannot be read; restore the ledger from a backup")
-        }
+        guard let row = messageRow, row.covers(seq), let (app, read) = row.message(seq) else { throw damaged(seq) }
         return accepted(seq, row.time, app, read)
     }
 
@@ -32,7 +39,8 @@ extension LedgerCore {
         find.bind(1, seq)
         guard try find.step() else { return nil }
         return MessageRow(
-            first: find.word(0), count: Int(find.number(1)), time: find.number(2), apps: MessageRow.apps(find.text(3)),
+            first: find.word(0), count: max(0, Int(find.number(1))), time: find.number(2),
+            apps: MessageRow.apps(find.text(3)),
             heads: find.blob(4), bodies: find.blob(5))
     }
 
@@ -42,7 +50,8 @@ extension LedgerCore {
         defer { find.reset() }
         find.bind(1, seq)
         guard try find.step() else { return nil }
-        return scheduled(find, seq, time: 2, app: 6, body: 7)
+        guard let message = scheduled(find, seq, time: 2, app: 6, body: 7) else { throw damaged(seq) }
+        return message
     }
 
     private func scheduled(
@@ -65,14 +74,16 @@ extension LedgerCore {
 
     // MARK: The schedule
 
+    /// Past a damaged message once it was named: the call after that gives those that follow.
     func due(at time: Int64, limit: Int) -> Result<DueMessages, LedgerFault> {
+        var messages: [AcceptedMessage] = []
+        var last = released
         do {
-            var messages: [AcceptedMessage] = []
-            var last = released
             try collect(at: time, limit, &messages, &last)
             released = last
             return .success(DueMessages(messages: messages, next: try nextDue()))
         } catch {
+            if messages.isEmpty { released = last }
             return .failure(LedgerFault("\(error)"))
         }
     }
@@ -88,8 +99,16 @@ extension LedgerCore {
         due.bind(4, Int64(limit))
         while try due.step() {
             let seq = due.word(0)
+            let message = scheduled(due, seq, time: 2, app: 3, body: 4)
+            if message == nil, !unreadable.contains(seq) {
+                // Those before it go first.
+                if !messages.isEmpty { return }
+                unreadable.insert(seq)
+                last = (due.number(1), seq)
+                throw damaged(seq)
+            }
             last = (due.number(1), seq)
-            if let message = scheduled(due, seq, time: 2, app: 3, body: 4) { messages.append(message) }
+            if let message { messages.append(message) }
         }
     }
 

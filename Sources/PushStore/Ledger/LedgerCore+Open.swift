@@ -9,6 +9,8 @@ extension LedgerCore {
     ) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
         let connection = try SQLiteConnection(path, .readWrite)
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
+        // Some builds wipe what is freed, which is one more write of every page.
+        try connection.run("PRAGMA secure_delete = OFF")
         // Pages are taken over from the log on another thread.
         try connection.run("PRAGMA wal_autocheckpoint = 0")
         try prepare(connection)
@@ -17,6 +19,7 @@ extension LedgerCore {
         let core = LedgerCore(
             connection, statements, identities, try numbering(connection), clock: clock)
         try core.readLog()
+        try core.readTraces()
         let lanes = try core.readMessages()
         try core.readScheduled()
         try core.readKeys()
@@ -85,7 +88,7 @@ extension LedgerCore {
             let first = rows.word(0)
             let apps = MessageRow.apps(rows.text(2))
             let size = unsafe rows.withBlob(3) { $0.count / MessageRowBuilder.headSize }
-            var segment = PendingMessages.Segment(first: first, count: min(Int(rows.number(1)), size))
+            var segment = PendingMessages.Segment(first: first, count: min(max(0, Int(rows.number(1))), size))
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<segment.count {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
@@ -108,11 +111,15 @@ extension LedgerCore {
         }
     }
 
+    /// The first of an id is the one with the lowest number, whatever the order in which they are read.
     private func remember(_ fingerprint: UInt64, _ seq: UInt64) {
         guard let known = messages.value(of: fingerprint) else { return messages.set(seq, for: fingerprint) }
-        if known != seq, !(siblings[fingerprint]?.contains(seq) ?? false) {
-            siblings[fingerprint, default: []].append(seq)
-        }
+        if known == seq || siblings[fingerprint]?.contains(seq) ?? false { return }
+        if seq < known { messages.set(seq, for: fingerprint) }
+        let later = max(seq, known)
+        var others = siblings[fingerprint] ?? []
+        others.insert(later, at: others.lastIndex { $0 < later }.map { $0 + 1 } ?? 0)
+        siblings[fingerprint] = others
     }
 
     private func readKeys() throws(StoreError) {

@@ -2,6 +2,10 @@ import PushModel
 import PushWire
 
 /// A group on its way to the disk: one transaction, one sync, and then everybody is told.
+///
+/// When the disk refuses it, nothing of it has happened: requests are answered `failed`, numbers and keys are taken back,
+/// outcomes and notes are retained in their order and written first when there is room again. Until then each try begins
+/// with a small transaction of its own, so that a disk that is full costs little.
 extension LedgerCore {
     /// Events in one segment at most: a reader of the log takes them in whole.
     private static let segmentLimit = 8192
@@ -17,21 +21,24 @@ extension LedgerCore {
         var intake = Intake(first: first)
         var closing: [UInt64] = []
         var segments: [LogSegment] = []
-        unscheduled = 0
+        unscheduled = []
         do {
-            try statements.begin.run()
             // An empty group would fit on any disk, and say that all is well.
-            if fault != nil { try statements.probe.run() }
+            if fault != nil { try probe() }
+            try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
-            intake = try decide(written.requests, at: now)
+            try decide(written.requests, at: now, &intake)
             cut(&segments, at: now)
             let (numbers, ended, completed) = try add(written, intake, &segments, &closing, at: now)
             try store(intake, at: now)
             try store(first, intake.keyBytes, ended, completed, at: now)
             segments.append(writer.finish())
             try store(segments)
+            let tracing = try storeTrace()
             try statements.commit.run()
+            committed(tracing)
             retained = LedgerGroup()
+            retainedCount = 0
             done(written, intake, numbers, closing, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
@@ -40,6 +47,12 @@ extension LedgerCore {
             for seq in closing { pending.reopen(seq) }
             refused(group, written, LedgerFault("\(error)"))
         }
+    }
+
+    private func probe() throws(StoreError) {
+        try statements.begin.run()
+        try statements.probe.run()
+        try statements.commit.run()
     }
 
     /// Outcomes and notes into the segment. The numbers of the first event of each note; what is kept of deliveries that
@@ -74,9 +87,7 @@ extension LedgerCore {
                     statements.removeMessages.bind(1, first)
                     try statements.removeMessages.run()
                 case .unknown:
-                    statements.removeScheduled.bind(1, message.seq)
-                    try statements.removeScheduled.run()
-                    if connection.changes > 0 { unscheduled += 1 }
+                    if scheduledCount > 0 { try unschedule(message.seq) }
                 }
             }
         }
@@ -93,6 +104,19 @@ extension LedgerCore {
             writer.add(draft, at: now)
         }
         return (numbers, ended, completed)
+    }
+
+    /// What came so late that its id is older than the window is forgotten with it. Its deliveries are not.
+    private func unschedule(_ seq: UInt64) throws(StoreError) {
+        let find = statements.findScheduled
+        find.bind(1, seq)
+        let isThere = try find.step()
+        let key = AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
+        find.reset()
+        guard isThere else { return }
+        statements.removeScheduled.bind(1, seq)
+        try statements.removeScheduled.run()
+        unscheduled.append((seq, try storedKey(of: seq) == nil ? key : nil))
     }
 
     private func cut(_ segments: inout [LogSegment], at now: Int64) {
@@ -168,7 +192,12 @@ extension LedgerCore {
         _ group: LedgerGroup, _ intake: Intake, _ numbers: [UInt64], _ closing: [UInt64], _ segments: [LogSegment]
     ) {
         for row in intake.rows { pending.append(row.finished()) }
-        scheduledCount += intake.scheduled.count - unscheduled
+        scheduledCount += intake.scheduled.count - unscheduled.count
+        for case (let seq, let key?) in unscheduled {
+            forget(key, seq)
+            // It was claimed by being sent.
+            if key.isSingle { deliveries.insert(key.audience) }
+        }
         if !closing.isEmpty { pending.compact() }
         if !recovered.isEmpty {
             for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }
@@ -183,9 +212,15 @@ extension LedgerCore {
 
     private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
         retained.outcomes = written.outcomes
-        var notes = written.notes
-        while notes.count > LedgerGroup.notesKept { notes.removeFirst().1?(nil) }
-        retained.notes = notes
+        retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+        var count = written.notes.reduce(0) { $0 + $1.0.count }
+        let kept = written.notes.drop { events, done in
+            guard count > LedgerGroup.notesKept else { return false }
+            count -= events.count
+            done?(nil)
+            return true
+        }
+        retained.notes = Array(kept)
         for (requests, reply) in group.requests {
             reply(Array(repeating: .failed(fault.description), count: requests.count))
         }

@@ -21,19 +21,29 @@ final class LedgerCore {
     /// What had become of messages that were not done when the ledger was opened.
     var recovered: [UInt64: Recovered] = [:]
     var scheduledCount = 0
-    /// Scheduled messages that the group under way removes.
-    var unscheduled = 0
+    /// Scheduled messages that the group under way removes, with the key of those that are older than the window.
+    var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
     /// Scheduled messages up to here were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
     var logBytes: Int64 = 0
     var oldest: UInt64 = 1
     /// What the disk has refused, in order; it goes first when the disk takes something again.
     var retained = LedgerGroup()
+    var retainedCount = 0
+    /// Claims that are answered when the disk takes something again.
+    private var held: [([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)] = []
+    /// Messages that were found damaged, and reported.
+    var unreadable: Set<UInt64> = []
     private(set) var fault: LedgerFault?
     /// The row of messages that was read last, and of keys.
     var messageRow: MessageRow?
     var keyRow: (number: UInt64, accepted: [UInt8])?
     var written = 0
+    /// Up to here events are in runs of traces; and the run that is being stored.
+    var traced: UInt64 = 0
+    var tracing: Tracing?
+    /// Keys up to here were looked at in the round of trimming under way.
+    var trimmedUpTo: UInt64 = 0
 
     struct Recovered {
         var deliveries: Set<UInt64> = []
@@ -51,24 +61,39 @@ final class LedgerCore {
         self.clock = clock
     }
 
-    /// Does what was asked, in order. Whatever is to be written goes to the disk in one group.
-    func process(_ work: [LedgerWork]) {
+    /// Outcomes that are retained before nothing more is handed out that would bring others: messages are not read back
+    /// and devices not claimed until the disk takes what there is. What was handed out by then still comes in.
+    static let retainedLimit = 65_536
+
+    private var isOverfull: Bool { retainedCount > Self.retainedLimit }
+
+    /// Does what was asked, in order. Whatever is to be written goes to the disk in one group. Whether there is more to
+    /// trim.
+    @discardableResult
+    func process(_ work: ArraySlice<LedgerWork>) -> Bool {
         var group = LedgerGroup()
-        var trim: LedgerRetention?
+        var retention: LedgerRetention?
         for item in work {
             switch item {
             case .accept(let requests, let reply): group.requests.append((requests, reply))
             case .record(let deliveries, let completed): group.outcomes.append((deliveries, completed))
             case .note(let events, let done): group.notes.append((events, done))
-            case .claim(let pages, let reply): reply(claim(pages))
-            case .load(let seqs, let reply): reply(load(seqs))
-            case .due(let time, let limit, let reply): reply(due(at: time, limit: limit))
-            case .trim(let retention): trim = retention
+            case .claim(let pages, let reply):
+                if isOverfull || !held.isEmpty { held.append((pages, reply)) } else { reply(claim(pages)) }
+            case .load(let seqs, let reply): reply(isOverfull ? .failure(refusal) : load(seqs))
+            case .due(let time, let limit, let reply):
+                reply(isOverfull ? .failure(refusal) : due(at: time, limit: limit))
+            case .trim(let asked): retention = asked
             }
         }
         if !group.isEmpty || !retained.isEmpty || fault != nil { write(group) }
-        if let trim { self.trim(trim) }
+        if !held.isEmpty, !isOverfull {
+            for (pages, reply) in exchange(&held, with: []) { reply(claim(pages)) }
+        }
+        return retention.map { trim($0) } ?? false
     }
+
+    private var refusal: LedgerFault { fault ?? LedgerFault("\(connection.path) takes nothing more for now") }
 
     func healthIs(_ fault: LedgerFault?) {
         guard fault != self.fault else { return }

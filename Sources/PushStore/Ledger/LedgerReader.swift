@@ -5,6 +5,7 @@ final class LedgerReader {
     private let connection: SQLiteConnection
     private let read: SQLiteStatement
     private let bounds: SQLiteStatement
+    let traces: LedgerTraces
 
     init(_ path: String) throws(StoreError) {
         // It may write, because it takes pages over from the write-ahead log.
@@ -16,6 +17,7 @@ final class LedgerReader {
             WHERE first >= coalesce((SELECT first FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1), 0)
             ORDER BY first
             """)
+        traces = try LedgerTraces(connection)
         bounds = try connection.prepare(
             """
             SELECT (SELECT first FROM log ORDER BY first LIMIT 1),
@@ -36,7 +38,7 @@ final class LedgerReader {
         var events = 0
         while events < limit, try read.step() {
             let segment = LogSegment(
-                first: read.word(0), count: Int(read.number(1)), time: read.number(2), bytes: read.blob(3))
+                first: read.word(0), count: max(0, Int(read.number(1))), time: read.number(2), bytes: read.blob(3))
             if segment.last <= since { continue }
             segments.append(segment)
             events += Int(segment.last - max(since, segment.first - 1))
@@ -57,6 +59,6 @@ extension SQLiteLedger: EventLog {
     }
 
     package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
-        try await reading.run { [reader] in try reader.value.page(since: 0, limit: limit).segments }
+        try await reading.run { [reader] in try reader.value.traces.find(subject, limit: limit) }
     }
 }

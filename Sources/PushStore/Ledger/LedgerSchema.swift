@@ -10,6 +10,8 @@ enum LedgerSchema {
     /// - `keys`: what is deduped by, a group a row, whose number is that of the group's first event: `accepted` 24 bytes
     ///   a message in the order of their numbers (fingerprint, content, audience), `ended` 16 bytes a delivery
     ///   (fingerprint, message and how), `completed` 8 bytes a message.
+    /// - `trace_runs`: parts of the log sorted by what is told of (`TraceRun`), and `trace_blocks`: their entries, block by
+    ///   block, from the number of the run's first event on.
     static let tables = """
         CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE log (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
@@ -25,6 +27,9 @@ enum LedgerSchema {
         CREATE TABLE keys (
             number INTEGER PRIMARY KEY, time INTEGER NOT NULL, accepted BLOB NOT NULL, ended BLOB NOT NULL,
             completed BLOB NOT NULL);
+        CREATE TABLE trace_runs (
+            first INTEGER PRIMARY KEY, last INTEGER NOT NULL, lows BLOB NOT NULL, rows BLOB NOT NULL);
+        CREATE TABLE trace_blocks (id INTEGER PRIMARY KEY, body BLOB NOT NULL);
         """
 }
 
@@ -33,14 +38,21 @@ struct AcceptedKey: Equatable {
     static let size = 24
 
     let fingerprint: UInt64
-    /// A hash of payload and options. The lowest bit says whether it was for one named device, whose delivery's
-    /// fingerprint is then `audience`.
-    let content: UInt64
+    /// A hash of payload and options. The lowest bit says whether it was the first of its id and for one named device:
+    /// that delivery, whose fingerprint is `audience`, is not claimed until there is a second message of that id.
+    private(set) var content: UInt64
     let audience: UInt64
 
     init(fingerprint: UInt64, content: UInt64, audience: UInt64, isSingle: Bool) {
         self.fingerprint = fingerprint
         self.content = content & ~1 | (isSingle ? 1 : 0)
+        self.audience = audience
+    }
+
+    /// As it is kept.
+    init(fingerprint: UInt64, content: UInt64, audience: UInt64) {
+        self.fingerprint = fingerprint
+        self.content = content
         self.audience = audience
     }
 
@@ -54,7 +66,10 @@ struct AcceptedKey: Equatable {
         audience = word(16)
     }
 
-    var isSingle: Bool { content & 1 == 1 }
+    var isSingle: Bool {
+        get { content & 1 == 1 }
+        set { content = content & ~1 | (newValue ? 1 : 0) }
+    }
 
     func hasContent(of other: AcceptedKey) -> Bool { content | 1 == other.content | 1 }
 }

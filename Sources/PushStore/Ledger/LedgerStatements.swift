@@ -20,6 +20,13 @@ struct LedgerStatements {
     let removeKeys: SQLiteStatement
     let oldestLog: SQLiteStatement
     let removeLog: SQLiteStatement
+    let dateKeys: SQLiteStatement
+    let dateLog: SQLiteStatement
+    let addTraceRun: SQLiteStatement
+    let addTraceBlock: SQLiteStatement
+    let oldestTrace: SQLiteStatement
+    let removeTraceRun: SQLiteStatement
+    let removeTraceBlocks: SQLiteStatement
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
         begin = try connection.prepare("BEGIN IMMEDIATE")
@@ -56,10 +63,18 @@ struct LedgerStatements {
         findKeys = try connection.prepare(
             "SELECT number, accepted FROM keys WHERE number <= ? ORDER BY number DESC LIMIT 1")
         oldestKeys = try connection.prepare(
-            "SELECT number, time, accepted, ended FROM keys WHERE number > ? ORDER BY number LIMIT 1")
+            "SELECT number, time, accepted, ended, completed FROM keys WHERE number > ? ORDER BY number LIMIT 1")
         removeKeys = try connection.prepare("DELETE FROM keys WHERE number = ?")
         oldestLog = try connection.prepare(
             "SELECT first, count, time, length(body) FROM log ORDER BY first LIMIT 1")
         removeLog = try connection.prepare("DELETE FROM log WHERE first = ?")
+        dateKeys = try connection.prepare("UPDATE keys SET time = ? WHERE time > ?")
+        addTraceRun = try connection.prepare(
+            "INSERT OR REPLACE INTO trace_runs (first, last, lows, rows) VALUES (?, ?, ?, ?)")
+        addTraceBlock = try connection.prepare("INSERT OR REPLACE INTO trace_blocks (id, body) VALUES (?, ?)")
+        oldestTrace = try connection.prepare("SELECT first, last FROM trace_runs ORDER BY first LIMIT 1")
+        removeTraceRun = try connection.prepare("DELETE FROM trace_runs WHERE first = ?")
+        removeTraceBlocks = try connection.prepare("DELETE FROM trace_blocks WHERE id <= ?")
+        dateLog = try connection.prepare("UPDATE log SET time = ? WHERE time > ?")
     }
 }

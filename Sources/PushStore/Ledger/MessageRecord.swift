@@ -155,7 +155,7 @@ enum MessageRecord {
             guard let count = count(&reader) else { return nil }
             var parts: [TagExpression] = []
             for _ in 0..<count {
-                guard let part = tags(&reader, depth: depth + 1) else { return nil }
+                guard let part = tags(&reader, depth: depth + 1), !reader.isBroken else { return nil }
                 parts.append(part)
             }
             return kind == 1 ? .all(parts) : .any(parts)

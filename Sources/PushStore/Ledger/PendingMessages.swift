@@ -1,35 +1,58 @@
 /// Which messages of the ledger's rows are not done yet. A row of messages goes when its last one is done.
 struct PendingMessages {
+    /// A bit for each message of a row. Most rows of a calm ledger hold one message: those take no memory elsewhere.
+    struct Bits {
+        private var first: UInt64 = 0
+        private var others: [UInt64] = []
+
+        subscript(index: Int) -> Bool {
+            get {
+                let word = index < 64 ? first : index / 64 <= others.count ? others[index / 64 - 1] : 0
+                return word >> UInt64(index & 63) & 1 == 1
+            }
+            set {
+                let bit: UInt64 = 1 << UInt64(index & 63)
+                if index < 64 {
+                    first = newValue ? first | bit : first & ~bit
+                    return
+                }
+                while others.count < index / 64 { others.append(0) }
+                others[index / 64 - 1] = newValue ? others[index / 64 - 1] | bit : others[index / 64 - 1] & ~bit
+            }
+        }
+    }
+
     struct Segment {
         let first: UInt64
         let count: Int
-        var open: Int
-        /// A bit for each message: set while it is not done.
-        var isOpen: [UInt64]
-        /// A bit for each: set if its devices are claimed one by one.
-        var claims: [UInt64]
+        var open = 0
+        /// Set while it is not done.
+        var isOpen = Bits()
+        /// Set if its devices are claimed one by one.
+        var claims = Bits()
 
         init(first: UInt64, count: Int) {
             self.first = first
             self.count = count
-            open = 0
-            isOpen = Array(repeating: 0, count: (count + 63) / 64)
-            claims = isOpen
         }
 
         mutating func add(_ index: Int, claims needsClaim: Bool) {
-            isOpen[index >> 6] |= 1 << UInt64(index & 63)
-            if needsClaim { claims[index >> 6] |= 1 << UInt64(index & 63) }
+            isOpen[index] = true
+            if needsClaim { claims[index] = true }
             open += 1
         }
     }
 
-    /// In the order of their numbers. The first `gone` of them are done, and wait to be removed together.
+    /// In the order of their numbers.
     private var segments: [Segment] = []
+    /// How many of them are done, and wait to be removed together.
+    private var gone = 0
     private var last = 0
     private(set) var count = 0
 
     mutating func append(_ segment: Segment) {
+        // A row in which there is nothing to be done is as good as none.
+        if segment.open == 0 { return }
         segments.append(segment)
         count += segment.open
     }
@@ -37,14 +60,17 @@ struct PendingMessages {
     func contains(_ seq: UInt64) -> Bool {
         guard let index = index(of: seq) else { return false }
         let place = Int(seq - segments[index].first)
-        return segments[index].isOpen[place >> 6] >> UInt64(place & 63) & 1 == 1
+        return segments[index].isOpen[place]
     }
+
+    /// Whether the row that it belongs to is still there.
+    func hasRow(of seq: UInt64) -> Bool { index(of: seq).map { segments[$0].open > 0 } ?? false }
 
     /// Whether its devices are claimed one by one; true for what is not in the rows, as scheduled messages are not.
     mutating func needsClaim(_ seq: UInt64) -> Bool {
         guard let index = find(seq) else { return true }
         let place = Int(seq - segments[index].first)
-        return segments[index].claims[place >> 6] >> UInt64(place & 63) & 1 == 1
+        return segments[index].claims[place]
     }
 
     enum Completion: Equatable {
@@ -58,27 +84,31 @@ struct PendingMessages {
     mutating func complete(_ seq: UInt64) -> Completion {
         guard let index = find(seq) else { return .unknown }
         let place = Int(seq - segments[index].first)
-        let bit: UInt64 = 1 << UInt64(place & 63)
-        guard segments[index].isOpen[place >> 6] & bit != 0 else { return .unknown }
-        segments[index].isOpen[place >> 6] &= ~bit
+        guard segments[index].isOpen[place] else { return .unknown }
+        segments[index].isOpen[place] = false
         segments[index].open -= 1
         count -= 1
-        return segments[index].open == 0 ? .rowDone(segments[index].first) : .done
+        if segments[index].open > 0 { return .done }
+        gone += 1
+        return .rowDone(segments[index].first)
     }
 
     /// Takes a completion back.
     mutating func reopen(_ seq: UInt64) {
         guard let index = find(seq) else { return }
         let place = Int(seq - segments[index].first)
-        segments[index].isOpen[place >> 6] |= 1 << UInt64(place & 63)
+        guard !segments[index].isOpen[place] else { return }
+        segments[index].isOpen[place] = true
+        if segments[index].open == 0 { gone -= 1 }
         segments[index].open += 1
         count += 1
     }
 
-    /// Forgets rows that are done.
+    /// Forgets rows that are done, once they are many among the others. What completed them cannot be taken back then.
     mutating func compact() {
-        guard segments.contains(where: { $0.open == 0 }) else { return }
+        guard gone > 0, gone == segments.count || gone > 16 && 2 * gone > segments.count else { return }
         segments.removeAll { $0.open == 0 }
+        gone = 0
         last = 0
     }
 
@@ -97,9 +127,7 @@ struct PendingMessages {
 
     func forEachOpen(_ body: (UInt64) -> Void) {
         for segment in segments {
-            for place in 0..<segment.count where segment.isOpen[place >> 6] >> UInt64(place & 63) & 1 == 1 {
-                body(segment.first + UInt64(place))
-            }
+            for place in 0..<segment.count where segment.isOpen[place] { body(segment.first + UInt64(place)) }
         }
     }
 

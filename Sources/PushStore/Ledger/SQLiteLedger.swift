@@ -55,6 +55,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         var commitTime: Int64 = 0
         var isCheckpointing = false
         var writtenAtCheckpoint = 0
+        var isTracing = false
     }
 
     // MARK: Open and close
@@ -127,15 +128,19 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     /// Writes what it was given, and closes the files. Nothing may be handed in any more.
+    ///
+    /// If the disk refuses to the end, outcomes that were retained are lost: their deliveries count as not done when the
+    /// ledger is opened again. Nobody was told that a request was accepted that is not there.
     package func close() async {
-        await writing.run { [core, progress] in
-            // What is in the inbox has been taken: it was scheduled before this.
+        await writing.run { [self] in
+            let work = inbox.withLock { exchange(&$0.work, with: []) }
+            core.value.process(work[...])
             _ = try? core.value.connection.checkpoint()
             core.value.witness = nil
             for (_, done) in core.value.retained.notes { done?(nil) }
             core.clear()
-            progress.clear()
         }
+        // It may be taking over pages; what it then hands to the writing thread finds the files closed.
         await reading.run { [reader] in reader.clear() }
         await writing.shutDown()
         await reading.shutDown()
@@ -209,9 +214,13 @@ package final class SQLiteLedger: Ledger, Sendable {
     /// Bytes in the write-ahead log after which its pages are taken over.
     private static let checkpointBytes = 16 << 20
 
+    /// Of what waits, so much goes into one group: those who wait for its sync do not wait for a minute's backlog.
+    private static let groupLimit = 8192
+
     private func drain() {
+        // Closed meanwhile.
+        guard let core = core.valueUnlessClosed else { return }
         let progress = progress.value
-        let core = core.value
         // Under load a moment's patience saves a sync for every few; an idle ledger is not patient.
         if progress.lastWeight >= 32, MonotonicTime.current() - progress.lastEnd < .milliseconds(1),
             inbox.withLock({ $0.weight }) < Self.worthwhile
@@ -224,23 +233,56 @@ package final class SQLiteLedger: Ledger, Sendable {
             inbox.weight = 0
             return (exchange(&inbox.work, with: []), weight)
         }
-        let start = MonotonicTime.current()
-        core.process(work)
-        progress.lastEnd = .current()
-        progress.lastWeight = weight
-        if weight > 0 {
+        var rest = work[...]
+        while !rest.isEmpty || core.fault != nil {
+            let start = MonotonicTime.current()
+            let group = Self.group(of: &rest)
+            if core.process(group) { trim() }
+            progress.lastEnd = .current()
             progress.commits += 1
             progress.commitTime += progress.lastEnd.nanoseconds - start.nanoseconds
+            if core.fault != nil, rest.isEmpty { break }
+            checkpointIfDue(core, progress)
         }
-        if core.fault != nil { tryAgain() }
-        checkpointIfDue(core, progress)
+        traceIfDue(core, progress)
+        progress.lastWeight = weight
+        if core.fault != nil { tryAgain(core) }
+    }
+
+    private static func group(of rest: inout ArraySlice<LedgerWork>) -> ArraySlice<LedgerWork> {
+        var weight = 0
+        let group = rest.prefix { item in
+            if weight >= groupLimit { return false }
+            weight += item.weight
+            return true
+        }
+        rest = rest[group.endIndex...]
+        return group
     }
 
     /// The disk refuses: again after a pause, until it takes what there is.
-    private func tryAgain() {
+    private func tryAgain(_ core: LedgerCore) {
+        // A log that begins anew may be room enough.
+        _ = try? core.connection.checkpoint()
         BlockingExecutor.sleep(microseconds: Self.retryPause)
         let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
         if isFirst { writing.execute { self.drain() } }
+    }
+
+    /// What was logged since the last run becomes the next one: read and sorted on the reading thread.
+    private func traceIfDue(_ core: LedgerCore, _ progress: Progress) {
+        guard !progress.isTracing, core.tracing == nil,
+            core.writer.next > max(core.traced, core.oldest - 1) + TraceRun.length
+        else { return }
+        progress.isTracing = true
+        let last = max(core.traced, core.oldest - 1)
+        reading.execute { [self] in
+            let run = try? reader.value.traces.build(after: last)
+            writing.execute { [self] in
+                self.progress.value.isTracing = false
+                if let run { self.core.valueUnlessClosed?.tracing = LedgerCore.Tracing(run: run) }
+            }
+        }
     }
 
     private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
@@ -253,7 +295,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             reader.value.checkpoint()
             writing.execute { [self] in
                 // What was written meanwhile is little; with it the log begins anew.
-                _ = try? self.core.value.connection.checkpoint()
+                _ = try? self.core.valueUnlessClosed?.connection.checkpoint()
                 self.progress.value.isCheckpointing = false
             }
         }
@@ -273,6 +315,8 @@ final class Confined<Value: AnyObject>: @unchecked Sendable {
         guard let held else { preconditionFailure("the ledger is closed") }
         return held
     }
+
+    var valueUnlessClosed: Value? { held }
 
     func clear() { held = nil }
 }

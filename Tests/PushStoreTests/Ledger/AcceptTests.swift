@@ -1,0 +1,155 @@
+import PushModel
+import Testing
+
+@testable import PushStore
+
+@Suite struct AcceptTests {
+    @Test func `A message is accepted once, and the same envelope again is a duplicate`() async throws {
+        try await withLedger { scene in
+            #expect(await scene.accept(push("a")) == .accepted(seq: 1))
+            #expect(await scene.accept(push("a")) == .duplicate(seq: 1))
+            #expect(
+                await scene.accept([push("b"), push("b"), push("b", to: [2])]) == [
+                    .accepted(seq: 3), .duplicate(seq: 3), .accepted(seq: 4),
+                ])
+            try await scene.reopen()
+            #expect(
+                await scene.accept([push("a"), push("b"), push("b", to: [2])]) == [
+                    .duplicate(seq: 1), .duplicate(seq: 3), .duplicate(seq: 4),
+                ])
+        }
+    }
+
+    @Test(arguments: [false, true]) func `Another payload or option is a conflict`(reopens: Bool) async throws {
+        try await withLedger { scene in
+            #expect(await scene.accept(push("a", expiresAt: 10)) == .accepted(seq: 1))
+            if reopens { try await scene.reopen() }
+            #expect(await scene.accept(push("a", expiresAt: 11)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a")) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: 10, payload: [1])) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: 10, notBefore: 5)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", priority: .five, expiresAt: 10)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", to: [2], expiresAt: 11)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: 10)) == .duplicate(seq: 1))
+            // Another app is another message.
+            let other = await scene.accept(push("a", app: AppID("other")!, expiresAt: 11))
+            #expect(other.seq != nil)
+        }
+    }
+
+    @Test func `The order of the names does not matter, and a traceparent does not either`() async throws {
+        try await withLedger { scene in
+            #expect(await scene.accept(push("a", to: [1, 2, 3])) == .accepted(seq: 1))
+            #expect(await scene.accept(push("a", to: [3, 1, 2])) == .duplicate(seq: 1))
+            let traced = push("a", to: .tokens([2, 3, 1].map { token($0) }), traceparent: "00-1-2-01")
+            #expect(await scene.accept(traced) == .duplicate(seq: 1))
+            #expect(await scene.accept(push("b", to: .users(["u", "v"]))).seq != nil)
+            #expect(await scene.accept(push("b", to: .users(["v", "u"]))).seq == nil)
+        }
+    }
+
+    @Test func `Again looks anew who a dynamic audience is, and nothing else`() async throws {
+        try await withLedger { scene in
+            let first = await scene.accept(push("a", to: .everyone))
+            #expect(first == .accepted(seq: 1))
+            #expect(await scene.accept(push("a", to: .everyone)) == .duplicate(seq: 1))
+            let again = await scene.accept(push("a", to: .everyone, again: true))
+            #expect(again.seq != nil)
+            #expect(scene.listener.messages.last?.needsClaim == true)
+            #expect(await scene.accept(push("b", to: .tokens([token(1)]), again: true)).seq != nil)
+            #expect(await scene.accept(push("b", to: .tokens([token(1)]), again: true)).seq == nil)
+            try await scene.reopen()
+            #expect(await scene.accept(push("a", to: .everyone)) == .duplicate(seq: 1))
+        }
+    }
+
+    /// The first message is for one device, which stands in no table until somebody else asks for it.
+    @Test(arguments: ["same group", "later", "reopened", "done and reopened"])
+    func `Whom the first message was for has it, for every later message of that id`(when: String) async throws {
+        try await withLedger { scene in
+            var seq: UInt64?
+            if when == "same group" {
+                let replies = await scene.accept([push("a"), push("a", to: [1, 2])])
+                #expect(replies[0] == .accepted(seq: 1))
+                seq = replies[1].seq
+            } else {
+                #expect(await scene.accept(push("a")) == .accepted(seq: 1))
+                if when == "done and reopened" {
+                    scene.carryOut(scene.listener.messages[0])
+                    await scene.settled()
+                }
+                if when.hasSuffix("reopened") { try await scene.reopen() }
+                seq = await scene.accept(push("a", to: [1, 2])).seq
+            }
+            let second = try #require(seq)
+            let told = scene.listener.messages
+            if !when.hasSuffix("reopened") { #expect(told[0].needsClaim == false) }
+            #expect(told.last?.needsClaim == true)
+            // And once more after it was opened: the file knows that there are two.
+            if when.hasSuffix("reopened") { try await scene.reopen() }
+            #expect(await scene.claim(second, "a", [token(1), token(2)]) == [.had, .new])
+            #expect(await scene.claim(second, "a", [token(1), token(2)]) == [.had, .had])
+        }
+    }
+
+    /// A message that waits for its time has not been sent: if another one's claim took its device from it, while
+    /// that one is told that the device had it, nobody would send.
+    @Test(arguments: [false, true])
+    func `Of a scheduled message and one for another audience exactly one sends`(reopens: Bool) async throws {
+        try await withLedger { scene in
+            let due = scene.now + 60
+            let first = try #require(await scene.accept(push("a", notBefore: due)).seq)
+            let second = try #require(await scene.accept(push("a", to: [1, 2], notBefore: due)).seq)
+            if reopens { try await scene.reopen() }
+            let messages = try await scene.due(at: due).messages
+            #expect(messages.map(\.seq) == [first, second])
+            var senders = messages[0].needsClaim ? 0 : 1
+            // The later one asks first.
+            for message in messages.reversed() where message.needsClaim {
+                let verdicts = await scene.claim(message.seq, "a", [token(1)])
+                senders += verdicts == [.new] ? 1 : 0
+            }
+            #expect(senders == 1)
+        }
+    }
+
+    @Test func `Many audiences of one id: each device once`() async throws {
+        try await withLedger { scene in
+            var had = Set<Int>()
+            for round in 0..<30 {
+                let tokens = [round, round + 1, round + 2]
+                let seq = try #require(await scene.accept(push("a", to: tokens)).seq)
+                let verdicts = await scene.claim(seq, "a", tokens.map { token($0) })
+                #expect(verdicts == tokens.map { had.contains($0) ? .had : .new })
+                had.formUnion(tokens)
+            }
+        }
+    }
+
+    @Test func `Lanes tell what waits when it is opened`() async throws {
+        try await withLedger { scene in
+            let many = (0..<17).map { $0 }
+            let replies = await scene.accept([
+                push("a"), push("b", priority: .five), push("c", to: many), push("d", to: .everyone),
+                push("e", app: AppID("other")!), push("f", notBefore: scene.now + 100), push("g"), push("h"),
+            ])
+            #expect(replies.compactMap(\.seq) == Array(1...8))
+            scene.carryOut(scene.listener.messages[6])
+            try await scene.reopen()
+            let shop = LedgerScene.shop
+            let lanes = Dictionary(uniqueKeysWithValues: scene.backlog.lanes.map { ($0.lane, $0.seqs) })
+            let high = PushPriority.ten
+            #expect(
+                lanes == [
+                    Lane(app: shop, priority: high, isBroad: false): [1, 8],
+                    Lane(app: shop, priority: .five, isBroad: false): [2],
+                    Lane(app: shop, priority: high, isBroad: true): [3, 4],
+                    Lane(app: AppID("other")!, priority: high, isBroad: false): [5],
+                ])
+            #expect(scene.backlog.nextDue == scene.now + 100)
+            let loaded = try await scene.load(Array(1...8))
+            #expect(loaded.map(\.message.id.text) == ["a", "b", "c", "d", "e", "f", "h"])
+            #expect(loaded.map(\.needsClaim) == [false, false, true, true, false, false, false])
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+import PushLoop
+import PushModel
+import PushWire
+import Testing
+
+@testable import PushStore
+
+/// What the ledger told, in order.
+final class LedgerListener: LedgerWitness {
+    private struct Heard: Sendable {
+        var messages: [AcceptedMessage] = []
+        var segments: [LogSegment] = []
+        var health: [LedgerFault?] = []
+    }
+
+    private let heard = Locked(Heard())
+
+    func accepted(_ messages: [AcceptedMessage]) { heard.withLock { $0.messages += messages } }
+    func committed(_ segment: LogSegment) { heard.withLock { $0.segments.append(segment) } }
+    func healthChanged(_ fault: LedgerFault?) { heard.withLock { $0.health.append(fault) } }
+
+    var messages: [AcceptedMessage] { heard.withLock { $0.messages } }
+    var segments: [LogSegment] { heard.withLock { $0.segments } }
+    var health: [LedgerFault?] { heard.withLock { $0.health } }
+}
+
+/// An event with its texts taken out.
+struct SeenEvent: Equatable {
+    var seq: UInt64
+    var prev: UInt64
+    var time: Int64
+    var topic: String
+    var message: String?
+    var device: DeviceID?
+    var reason: String?
+    var details: String?
+}
+
+extension LogSegment {
+    func events() throws -> [SeenEvent] {
+        var events: [SeenEvent] = []
+        try walk { event, apps, bytes in
+            func text(_ range: Range<Int>?) -> String? { range.map { String(decoding: bytes[$0], as: UTF8.self) } }
+            events.append(
+                SeenEvent(
+                    seq: event.seq, prev: event.prev, time: event.time,
+                    topic: event.kind.topic(of: event.app.map { apps[$0] }), message: text(event.messageID),
+                    device: event.device, reason: text(event.reason), details: text(event.details)))
+            return true
+        }
+        return events
+    }
+}
+
+/// A ledger on a folder of its own, with a clock that stands still.
+final class LedgerScene {
+    let folder: String
+    let clock = Locked<Int64>(1_700_000_000_000)
+    var retention = LedgerRetention()
+    private(set) var ledger: SQLiteLedger
+    private(set) var backlog: LedgerBacklog
+    private(set) var listener = LedgerListener()
+
+    static let shop = AppID("shop")!
+    static let payload = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
+
+    init(_ folder: String, at time: Int64 = 1_700_000_000_000) async throws {
+        self.folder = folder
+        clock.withLock { $0 = time }
+        (ledger, backlog) = try await Self.open(folder, clock)
+        await ledger.start(listener)
+    }
+
+    private static func open(_ folder: String, _ clock: Locked<Int64>) async throws -> (SQLiteLedger, LedgerBacklog) {
+        var settings = SQLiteLedger.Settings(directory: folder)
+        settings.clock = { WallTime(milliseconds: clock.withLock { $0 }) }
+        return try await SQLiteLedger.open(settings)
+    }
+
+    func reopen() async throws {
+        await ledger.close()
+        (ledger, backlog) = try await Self.open(folder, clock)
+        listener = LedgerListener()
+        await ledger.start(listener)
+    }
+
+    var path: String { folder + "/ledger.db" }
+    var identities: Identities { ledger.identities }
+    func advance(_ duration: Duration) { clock.withLock { $0 += duration.milliseconds } }
+    var now: Int64 { clock.withLock { $0 } / 1000 }
+
+    // MARK: Asking
+
+    /// Returns when the listener was told, too.
+    func accept(_ requests: [PushRequest]) async -> [Acceptance] {
+        let replies = await withCheckedContinuation { continuation in
+            ledger.accept(requests) { continuation.resume(returning: $0) }
+        }
+        await settled()
+        return replies
+    }
+
+    func accept(_ request: PushRequest) async -> Acceptance { await accept([request])[0] }
+
+    func claim(_ pages: [ClaimPage]) async -> [[ClaimVerdict]] {
+        await withCheckedContinuation { continuation in
+            ledger.claim(pages) { continuation.resume(returning: $0) }
+        }
+    }
+
+    func claim(_ seq: UInt64, _ id: String, _ tokens: [DeviceToken]) async -> [ClaimVerdict] {
+        let page = ClaimPage(seq: seq, fingerprint: fingerprint(id), devices: tokens.map { device($0) })
+        return await claim([page])[0]
+    }
+
+    func load(_ seqs: [UInt64]) async throws -> [AcceptedMessage] {
+        try await withCheckedContinuation { continuation in
+            ledger.load(seqs) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    func due(at time: Int64, limit: Int = 100) async throws -> DueMessages {
+        try await withCheckedContinuation { continuation in
+            ledger.due(at: time, limit: limit) { continuation.resume(returning: $0) }
+        }.get()
+    }
+
+    func note(_ events: [EventDraft]) async -> UInt64? {
+        await withCheckedContinuation { continuation in
+            ledger.note(events) { continuation.resume(returning: $0) }
+        }
+    }
+
+    /// All that was handed in is written.
+    @discardableResult
+    func settled() async -> SQLiteLedger.Status { await ledger.status() }
+
+    /// Lets go of what is too old, all of it.
+    @discardableResult
+    func trim() async -> SQLiteLedger.Status {
+        ledger.keep(retention)
+        ledger.trim()
+        // Each status is answered after one more step of it.
+        for _ in 0..<100 { _ = await ledger.status() }
+        return await ledger.status()
+    }
+
+    // MARK: Making
+
+    func fingerprint(_ id: String) -> MessageFingerprint { identities.message(Self.shop, MessageID(id)!) }
+    func device(_ token: DeviceToken) -> DeviceID { identities.device(Self.shop, token) }
+
+    func sent(_ message: AcceptedMessage, _ tokens: [DeviceToken]) -> [DeliveryRecord] {
+        records(message, tokens, .sent(uniqueID: nil))
+    }
+
+    func records(
+        _ message: AcceptedMessage, _ tokens: [DeviceToken], _ what: DeliveryRecord.What
+    ) -> [DeliveryRecord] {
+        tokens.map { token in
+            DeliveryRecord(
+                seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
+                message: message.message, device: device(token),
+                apnsID: APNSID.derived(app: message.message.app, message: message.message.id, token: token),
+                attempt: 1, what: what)
+        }
+    }
+
+    func completed(_ message: AcceptedMessage, sent: Int = 0) -> CompletedMessage {
+        var counts = message.counts
+        counts.sent += UInt32(sent)
+        return CompletedMessage(seq: message.seq, message: message.message, counts: counts)
+    }
+
+    /// Sends it to all its tokens.
+    func carryOut(_ message: AcceptedMessage) {
+        guard case .tokens(let tokens) = message.audience else { return }
+        ledger.record(sent(message, tokens), completed: [completed(message, sent: tokens.count)])
+    }
+}
+
+func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 1, 2, 3)) }
+
+func push(
+    _ id: String, to tokens: [Int] = [1], app: AppID = LedgerScene.shop, priority: PushPriority? = nil,
+    expiresAt: Int64? = nil, notBefore: Int64? = nil, payload: [UInt8] = LedgerScene.payload
+) -> PushRequest {
+    push(
+        id, to: .tokens(tokens.map { token($0) }), app: app, priority: priority, expiresAt: expiresAt,
+        notBefore: notBefore, payload: payload)
+}
+
+func push(
+    _ id: String, to audience: Audience, app: AppID = LedgerScene.shop, priority: PushPriority? = nil,
+    expiresAt: Int64? = nil, notBefore: Int64? = nil, payload: [UInt8] = LedgerScene.payload, again: Bool = false,
+    traceparent: String? = nil
+) -> PushRequest {
+    PushRequest(
+        Message(
+            id: MessageID(id)!, app: app, priority: priority, expiresAt: expiresAt, payload: payload,
+            notBefore: notBefore, traceparent: traceparent), to: audience, again: again)
+}
+
+extension Acceptance {
+    /// The number of an accepted one.
+    var seq: UInt64? { if case .accepted(let seq) = self { seq } else { nil } }
+}
+
+func withLedger<Result>(_ body: (LedgerScene) async throws -> Result) async throws -> Result {
+    try await withLedgerFolder { folder in
+        let scene = try await LedgerScene(folder)
+        do {
+            let result = try await body(scene)
+            await scene.ledger.close()
+            return result
+        } catch {
+            await scene.ledger.close()
+            throw error
+        }
+    }
+}
+
+/// The path of an empty folder, without a slash at its end.
+func withLedgerFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
+    let folder = FileManager.default.temporaryDirectory.path() + "/ledger-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    return try await body(folder)
+}

@@ -1,0 +1,125 @@
+import PushModel
+import PushWire
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+@Suite struct MessageRecordTests {
+    @Test(arguments: 1...200 as ClosedRange<UInt64>)
+    func `A request is read back as it was written`(seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let request = random.request()
+        var bytes: [UInt8] = []
+        let claims = Bool.random(using: &random)
+        MessageRecord.append(request.message, to: request.audience, needsClaim: claims, &bytes)
+        let read = try #require(Self.read(bytes))
+        let message = request.message
+        #expect(read.message.id == message.id)
+        #expect(read.message.pushType == message.pushType)
+        #expect(read.message.priority == message.priority)
+        #expect(read.message.expiresAt == message.expiresAt)
+        #expect(read.message.notBefore == message.notBefore)
+        #expect(read.message.collapseID == message.collapseID)
+        #expect(read.message.traceparent == message.traceparent)
+        #expect(read.message.onUnknown == message.onUnknown)
+        #expect(read.message.payload == message.payload)
+        #expect(read.audience == request.audience)
+        #expect(read.needsClaim == claims)
+        // Cut anywhere it is nothing, or at least nothing that ends the process.
+        for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil) }
+    }
+
+    /// Bits that rotted on a disk: whatever comes of it, the process goes on.
+    @Test(arguments: 1...40 as ClosedRange<UInt64>) func `Damaged bytes never trap`(seed: UInt64) {
+        var random = SeededRandom(seed: seed &* 77)
+        for _ in 0..<50 {
+            let request = random.request()
+            var bytes: [UInt8] = []
+            MessageRecord.append(request.message, to: request.audience, needsClaim: true, &bytes)
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                bytes[Int.random(in: 0..<min(bytes.count, 200), using: &random)] = UInt8.random(
+                    in: 0...255, using: &random)
+            }
+            _ = Self.read(bytes)
+            var heads = random.bytes(8 * Int.random(in: 0...4, using: &random))
+            if Bool.random(using: &random), heads.count >= 8 { heads[4] = 10 }
+            let row = MessageRow(
+                first: 5, count: 4, time: 0, apps: [LedgerScene.shop], heads: heads, bodies: bytes)
+            for seq in 5...8 as ClosedRange<UInt64> { _ = row.message(seq) }
+        }
+    }
+
+    private static func read(_ bytes: [UInt8]) -> MessageRecord.Read? {
+        bytes.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return MessageRecord.read(&reader, app: LedgerScene.shop)
+        }
+    }
+
+    /// The bytes are on people's disks.
+    @Test func `The form of a record does not change`() {
+        let message = Message(
+            id: MessageID("m-1")!, app: LedgerScene.shop, pushType: .background, priority: .five, expiresAt: 100,
+            collapseID: CollapseID("c")!, payload: [0x7b, 0x7d], onUnknown: .drop, notBefore: -1, traceparent: "t")
+        var bytes: [UInt8] = []
+        MessageRecord.append(message, to: .users(["ann"]), needsClaim: true, &bytes)
+        #expect(
+            bytes == [
+                0b11_1111, 1, 5, 3, 0x6d, 0x2d, 0x31, 0xc8, 1, 1, 1, 0x63, 1, 0x74, 2, 1, 3, 0x61, 0x6e, 0x6e, 2, 0x7b,
+                0x7d,
+            ])
+        var other: [UInt8] = []
+        MessageRecord.append(
+            Message(id: MessageID("x")!, app: LedgerScene.shop, payload: []),
+            to: .tokens([DeviceToken(bytes: [1, 2, 3])!, DeviceToken(words: (1, 2, 3, 4))]), needsClaim: false, &other)
+        #expect(
+            other == [
+                0, 0, 10, 1, 0x78, 0, 2, 3, 1, 2, 3, 32,
+            ] + [1, 2, 3, 4].flatMap { [0, 0, 0, 0, 0, 0, 0, $0] } + [0])
+    }
+}
+
+extension SeededRandom {
+    mutating func request() -> PushRequest {
+        func text(_ count: Int, _ random: inout SeededRandom) -> String {
+            String((0..<count).map { _ in "abcxyz019-_.".randomElement(using: &random)! })
+        }
+        let type = PushType.allCases.randomElement(using: &self)!
+        let audience: Audience
+        switch Int.random(in: 0..<6, using: &self) {
+        case 0:
+            audience = .tokens(
+                (0..<Int.random(in: 1...5, using: &self)).map { _ in
+                    DeviceToken(bytes: bytes([32, 32, 8, 33, 64, 100].randomElement(using: &self)!))!
+                })
+        case 1:
+            audience = .devices(
+                (0..<Int.random(in: 1...5, using: &self)).map { _ in DeviceID(high: next(), low: next()) })
+        case 2: audience = .users((0..<Int.random(in: 1...5, using: &self)).map { _ in "ü" + text(7, &self) })
+        case 3, 4: audience = .tags(tags(depth: 0))
+        default: audience = .everyone
+        }
+        func time(_ random: inout SeededRandom) -> Int64? {
+            [nil, 0, -5, 1_700_000_000, .max, .min].randomElement(using: &random)!
+        }
+        return PushRequest(
+            Message(
+                id: MessageID(text(Int.random(in: 1...40, using: &self), &self))!, app: LedgerScene.shop,
+                pushType: type, priority: PushPriority.allCases.randomElement(using: &self),
+                expiresAt: time(&self),
+                collapseID: Bool.random(using: &self) ? CollapseID(text(9, &self)) : nil,
+                payload: bytes(Int.random(in: 0...300, using: &self)),
+                onUnknown: Bool.random(using: &self) ? .drop : .resend, notBefore: time(&self),
+                traceparent: Bool.random(using: &self) ? text(55, &self) : nil), to: audience)
+    }
+
+    private mutating func tags(depth: Int) -> TagExpression {
+        switch depth >= 5 ? 0 : Int.random(in: 0..<5, using: &self) {
+        case 0, 1: .tag("tag-\(next() % 100)")
+        case 2: .all((0..<Int.random(in: 1...3, using: &self)).map { _ in tags(depth: depth + 1) })
+        case 3: .any((0..<Int.random(in: 1...3, using: &self)).map { _ in tags(depth: depth + 1) })
+        default: .not(tags(depth: depth + 1))
+        }
+    }
+}

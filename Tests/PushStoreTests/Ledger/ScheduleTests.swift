@@ -1,0 +1,110 @@
+import PushModel
+import Testing
+
+@testable import PushStore
+
+@Suite struct ScheduleTests {
+    @Test func `Messages come due in the order of their times, page by page, each once`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let replies = await scene.accept([
+                push("c", notBefore: now + 30), push("a", notBefore: now + 10), push("b", notBefore: now + 20),
+                push("a2", notBefore: now + 10), push("year", notBefore: now + 31_536_000),
+                push("at once", notBefore: now - 1), push("now", notBefore: now),
+            ])
+            #expect(replies.compactMap(\.seq) == Array(1...7))
+            #expect(scene.listener.messages.map(\.seq) == Array(1...7))
+            #expect(await scene.settled().scheduled == 5)
+            let early = try await scene.due(at: now + 9)
+            #expect(early.messages.isEmpty)
+            #expect(early.next == now + 10)
+            let first = try await scene.due(at: now + 25, limit: 2)
+            #expect(first.messages.map(\.message.id.text) == ["a", "a2"])
+            #expect(first.next == now + 20)
+            let second = try await scene.due(at: now + 25, limit: 2)
+            #expect(second.messages.map(\.message.id.text) == ["b"])
+            #expect(second.next == now + 30)
+            let third = try await scene.due(at: now + 40, limit: 10)
+            #expect(third.messages.map(\.message.id.text) == ["c"])
+            #expect(third.next == now + 31_536_000)
+            #expect(third.messages[0].message.payload == LedgerScene.payload)
+            #expect(third.messages[0].acceptedAt == scene.clock.withLock { $0 })
+        }
+    }
+
+    @Test func `What was overtaken by what is due does not wait`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            _ = await scene.accept(push("a", notBefore: now + 100))
+            let first = try await scene.due(at: now + 100)
+            #expect(first.messages.count == 1)
+            // The clock of the ledger lags behind the caller's.
+            _ = await scene.accept([push("b", notBefore: now + 100), push("c", notBefore: now + 101)])
+            #expect(await scene.settled().scheduled == 2)
+            #expect(try await scene.load([2, 3]).map(\.message.id.text) == ["b", "c"])
+            #expect(try await scene.due(at: now + 200).messages.map(\.message.id.text) == ["c"])
+        }
+    }
+
+    @Test func `After a restart those that are not done come due again, with what was done of them`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let tokens = [1, 2, 3].map { token($0) }
+            _ = await scene.accept([push("a", to: [1, 2, 3], notBefore: now + 10), push("b", notBefore: now + 10)])
+            let messages = try await scene.due(at: now + 10).messages
+            #expect(messages.map(\.needsClaim) == [true, false])
+            #expect(await scene.claim(1, "a", tokens) == [.new, .new, .new])
+            scene.ledger.record(
+                scene.sent(messages[0], [tokens[0]]) + scene.records(messages[0], [tokens[1]], .expired)
+                    + scene.sent(messages[1], [tokens[0]]), completed: [scene.completed(messages[1], sent: 1)])
+            try await scene.reopen()
+            #expect(scene.backlog.nextDue == now + 10)
+            #expect(await scene.settled().scheduled == 1)
+            let again = try await scene.due(at: now + 10).messages
+            #expect(again.map(\.seq) == [1])
+            #expect(again[0].counts.sent == 1)
+            #expect(again[0].counts.expired == 1)
+            #expect(await scene.claim(1, "a", tokens) == [.done, .done, .new])
+            scene.ledger.record(scene.sent(again[0], [tokens[2]]), completed: [scene.completed(again[0], sent: 1)])
+            try await scene.reopen()
+            #expect(scene.backlog.nextDue == nil)
+            let status = await scene.settled()
+            #expect(status.scheduled == 0)
+            #expect(try await scene.load([1, 2]).isEmpty)
+            #expect(await scene.accept(push("a", to: [1, 2, 3], notBefore: now + 10)) == .duplicate(seq: 1))
+        }
+    }
+
+    @Test func `Scheduled messages between others are found where they lie`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let requests = (0..<100).map { push("m\($0)", notBefore: $0 % 3 == 1 ? now + 50 : nil) }
+            #expect(await scene.accept(requests).compactMap(\.seq) == Array(1...100))
+            let order = Array((1...100 as ClosedRange<UInt64>).reversed())
+            #expect(try await scene.load(order).map(\.seq) == order)
+            try await scene.reopen()
+            #expect(scene.backlog.lanes.map(\.seqs) == [order.reversed().filter { $0 % 3 != 2 }])
+            #expect(try await scene.load(order).map(\.message.id.text) == order.map { "m\($0 - 1)" })
+            #expect(try await scene.due(at: now + 50).messages.map(\.seq) == order.reversed().filter { $0 % 3 == 2 })
+        }
+    }
+
+    @Test func `A clock that goes back an hour changes nothing but the times`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            _ = await scene.accept([push("a"), push("b", notBefore: now + 10)])
+            #expect(try await scene.due(at: now + 10).messages.count == 1)
+            scene.advance(.seconds(-3600))
+            #expect(await scene.accept(push("a")) == .duplicate(seq: 1))
+            #expect(await scene.accept(push("c", notBefore: now + 5)).seq == 4)
+            // Overtaken: it is carried out at once.
+            #expect(await scene.settled().scheduled == 1)
+            #expect(try await scene.due(at: now - 3600).messages.isEmpty)
+            let kept = await scene.trim()
+            #expect(kept.messageKeys == 3)
+            try await scene.reopen()
+            #expect(await scene.accept(push("a")) == .duplicate(seq: 1))
+            #expect(await scene.accept(push("d")).seq == 6)
+        }
+    }
+}
