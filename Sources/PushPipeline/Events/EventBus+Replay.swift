@@ -20,16 +20,14 @@ struct ReplayQuestion: Sendable {
         frames = count == start + 2 ? (message.copied(start), message.copied(start + 1)) : nil
     }
 
-    func request() throws(ReplayRequest.Fault) -> ReplayRequest {
+    func request() throws(Rejection) -> ReplayRequest {
         guard let frames else {
-            throw ReplayRequest.Fault(
-                code: .badFrame, detail: "two frames are wanted, \(ReplayRequest.version) and JSON")
+            throw Rejection(.badFrame, "two frames are wanted, \(ReplayRequest.version) and JSON")
         }
         guard frames.version.elementsEqual("\(ReplayRequest.version)".utf8) else {
-            throw ReplayRequest.Fault(
-                code: .badFrame, detail: "the first frame is not \(ReplayRequest.version), which is all that is known")
+            throw Rejection(.badFrame, "the first frame is not \(ReplayRequest.version), which is all that is known")
         }
-        return try ReplayRequest(frames.request)
+        return try ReplayRequest.read(frames.request)
     }
 }
 
@@ -56,11 +54,11 @@ extension EventBus {
         guard settings.observers.include(question.userID) else {
             return refuse(question.peer, question.hasDelimiter, error: "forbidden")
         }
-        do throws(ReplayRequest.Fault) {
+        do throws(Rejection) {
             let request = try question.request()
             begin(Replay(peer: question.peer, hasDelimiter: question.hasDelimiter, request: request))
         } catch {
-            refuse(question.peer, question.hasDelimiter, error: error.code.rawValue, detail: error.detail)
+            refuse(question.peer, question.hasDelimiter, error: error.reason.rawValue, detail: error.detail)
         }
     }
 
@@ -98,7 +96,7 @@ extension EventBus {
     /// Reads page after page and sends what is asked for of it. False if the requester does not take it.
     private func answer(_ replay: Replay) async -> Bool {
         let limits = settings.replays
-        var selection = ReplaySelection(prefix: replay.request.prefix, limit: min(replay.request.limit, limits.limit))
+        var selection = ReplaySelection(prefix: Array(replay.request.prefix.utf8), limit: min(replay.request.limit, limits.limit))
         var at = replay.request.since
         var lookedAt = 0
         var oldest: UInt64?

@@ -2,7 +2,9 @@ package import PushModel
 
 /// What somebody asks for who missed events (DESIGN §5).
 package struct ReplayRequest: Sendable, Equatable {
-    package static let mostEvents = 10_000
+    package static let version: StaticString = "replay/1"
+    /// What is asked for where nothing is said; more than the answerer gives may be asked for.
+    package static let usualLimit = 10_000
     /// No topic is as long.
     private static let longestPrefix = 255
     private static let longestText = 4096
@@ -13,17 +15,17 @@ package struct ReplayRequest: Sendable, Equatable {
     package let prefix: String
     package let limit: Int
 
-    package init(since: UInt64 = 0, prefix: String = "", limit: Int = mostEvents) {
+    package init(since: UInt64 = 0, prefix: String = "", limit: Int = usualLimit) {
         self.since = since
         self.prefix = prefix
         self.limit = limit
     }
 
     /// `{"since":…,"prefix":"…","limit":…}`, each of which may be left out.
-    package static func read(_ bytes: UnsafeRawBufferPointer) throws(Rejection) -> ReplayRequest {
+    package static func read(_ bytes: [UInt8]) throws(Rejection) -> ReplayRequest {
         let json: JSONDocument
         do throws(JSONError) {
-            json = try JSONDocument(Array(bytes), lengthLimit: longestText)
+            json = try JSONDocument(bytes, lengthLimit: longestText)
         } catch {
             throw Rejection(.badJSON, "\(error)")
         }
@@ -35,12 +37,12 @@ package struct ReplayRequest: Sendable, Equatable {
         }
         var since: Int64 = 0
         var prefix = ""
-        var limit = Int64(mostEvents)
+        var limit = Int64(usualLimit)
         for member in json.members(json.root) {
             if json.isString(member.key, "since") {
                 since = try number("since", member.value, 0 ... .max, json)
             } else if json.isString(member.key, "limit") {
-                limit = try number("limit", member.value, 1...Int64(mostEvents), json)
+                limit = try number("limit", member.value, 1 ... .max, json)
             } else if json.isString(member.key, "prefix") {
                 guard let text = json.string(member.value) else {
                     throw Rejection(.badField, "prefix is \(json.kind(member.value).name), not a string")

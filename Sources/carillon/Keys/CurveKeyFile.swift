@@ -23,12 +23,12 @@ enum CurveKeyFile {
         do {
             bytes = try BoundedFile.read(path, limit: 64 * 1024)
         } catch {
-            throw Failure(.configuration, "cannot read the CURVE keys in \(path): \(error)")
+            throw Failure(.badInput, "cannot read the CURVE keys in \(path): \(error)")
         }
         let text = String(decoding: bytes, as: UTF8.self)
         guard let secret = value(of: "secret-key", in: text) else {
             throw Failure(
-                .configuration,
+                .badInput,
                 "\(path) holds no CURVE secret key: a line such as secret-key = \"40 characters of Z85\"; "
                     + "'carillon keys curve' makes such a file")
         }
@@ -36,10 +36,10 @@ enum CurveKeyFile {
             let keys = try CurveKeyPair(secretKey: try CurveSecretKey(z85: secret))
             guard let said = value(of: "public-key", in: text), said != keys.publicKey.z85 else { return keys }
         } catch {
-            throw Failure(.configuration, "\(path): \(error)")
+            throw Failure(.badInput, "\(path): \(error)")
         }
         throw Failure(
-            .configuration, "\(path): its public key is not that of its secret key; make a new pair, or leave it out")
+            .badInput, "\(path): its public key is not that of its secret key; make a new pair, or leave it out")
     }
 
     private static func value(of key: String, in text: String) -> String? {

@@ -176,33 +176,12 @@ struct SendVia {
         case (nil, _?): throw Failure(.usage, "'--key-file' goes with '--server-key': whose intake it is")
         case (_?, nil): throw Failure(.usage, "'--server-key' goes with '--key-file': it wants to know who asks")
         case (let key?, let file?):
+            let keys = try CurveKeyFile.read(file)
             do throws(ZMQError) {
-                return .curveClient(
-                    keys: try CurveKeyPair(secretKey: try secretKey(in: file)), serverKey: try CurvePublicKey(z85: key))
+                return .curveClient(keys: keys, serverKey: try CurvePublicKey(z85: key))
             } catch {
-                throw Failure(.badInput, "'--server-key' or '--key-file': \(error)")
+                throw Failure(.badInput, "'--server-key': \(error)")
             }
         }
-    }
-
-    /// In a file of keys the one that is called secret; or the only word there is.
-    private static func secretKey(in file: String) throws(ZMQError) -> CurveSecretKey {
-        let text: String
-        do throws(CryptoError) {
-            text = String(decoding: try BoundedFile.read(file, limit: 4096), as: UTF8.self)
-        } catch {
-            throw ZMQError(.invalidKey, "\(error)")
-        }
-        let lines = text.split(separator: "\n").map { $0.drop(while: \.isWhitespace) }.filter { !$0.hasPrefix("#") }
-        for line in lines where line.lowercased().contains("secret") {
-            for part in line.split(whereSeparator: { " \t\"'".contains($0) }) where part.utf8.count == 40 {
-                return try CurveSecretKey(z85: String(part))
-            }
-        }
-        let words = lines.flatMap { $0.split(whereSeparator: \.isWhitespace) }
-        guard words.count == 1 else {
-            throw ZMQError(.invalidKey, "there is no secret key in \(file): 40 characters of Z85 after the word secret")
-        }
-        return try CurveSecretKey(z85: String(words[0]))
     }
 }

@@ -19,7 +19,12 @@ struct PipelineSecurity: Sendable {
             (intake, events, isSecured) = (.none, .none, false)
             return
         }
-        let keys = try CurveKeyFile.read(curve.secretKeyFile)
+        let keys: CurveKeyPair
+        do {
+            keys = try CurveKeyFile.read(curve.secretKeyFile)
+        } catch {
+            throw Failure(.configuration, "security.curve: \(error.description)")
+        }
         intake = .curveServer(secretKey: keys.secretKey, domain: "intake")
         events = .curveServer(secretKey: keys.secretKey, domain: "events")
         isSecured = true
@@ -27,24 +32,15 @@ struct PipelineSecurity: Sendable {
 }
 
 extension Configuration.Security {
-    private func clients(_ isIn: (Client) -> Bool) -> ClientDirectory {
-        ClientDirectory(
-            Dictionary(
-                clients.filter(isIn).map { client in
-                    (
-                        client.publicKey,
-                        Rights.Client(name: client.name, push: Set(client.push), observe: client.observe)
-                    )
-                }, uniquingKeysWith: { first, _ in first }))
-    }
+    /// For the sockets of intake: all of them. Who may push where is said in the answer, which is kinder than a
+    /// connection that fails.
+    var intakeClients: ClientDirectory { directory }
 
-    /// All of them: who may push where is said in the answer, which is kinder than a connection that fails.
-    var intakeClients: ClientDirectory { clients { _ in true } }
-
-    var eventClients: ClientDirectory { clients(\.observe) }
+    /// For the sockets of events.
+    var eventClients: ClientDirectory { ClientDirectory(directory.clients.filter(\.value.observe)) }
 
     /// Without keys whoever can connect may observe.
     var observers: EventBusSettings.Observers {
-        curve == nil ? .everybody : .named(Set(clients.filter(\.observe).map(\.name)))
+        curve == nil ? .everybody : .named(Set(eventClients.users.values))
     }
 }

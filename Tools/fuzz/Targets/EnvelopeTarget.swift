@@ -33,8 +33,8 @@ extension FuzzTarget {
             case 3:
                 unsafe bytes.withUnsafeBytes { bytes in
                     do throws(Rejection) {
-                        let request = unsafe try ReplayRequest.read(bytes)
-                        require((1...ReplayRequest.mostEvents).contains(request.limit), "a limit of \(request.limit)")
+                        let request = try ReplayRequest.read(Array(bytes))
+                        require(request.limit >= 1, "a limit of \(request.limit)")
                     } catch {
                         require(!error.detail.isEmpty, "a rejection without words")
                     }
