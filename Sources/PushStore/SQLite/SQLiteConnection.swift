@@ -76,7 +76,9 @@ final class SQLiteConnection {
             return StoreError(.full, "cannot write \(path): the disk is full; make room, nothing acknowledged is lost")
         case SQLITE_IOERR:
             let number = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
-            if number == 28 || number == 122 || number == 27 {
+            // A limit on a file's size comes as a write that fails; its number is not always kept.
+            let isWrite = result == SQLITE_IOERR | 3 << 8 || result == SQLITE_IOERR | 19 << 8
+            if number == 28 || number == 122 || number == 27 || isWrite && number == 0 {
                 return StoreError(
                     .full,
                     "cannot write \(path): the disk is full, or a quota or limit is reached; make room, nothing "
