@@ -39,6 +39,12 @@ enum Benchmarks {
             name: "router", about: "what the router costs a delivery, between idle neighbours [rounds]",
             run: routerBenchmark),
         Case(
+            name: "ledger", about: "messages through the ledger [messages [devices of each [directory]]]",
+            run: ledgerBenchmark),
+        Case(
+            name: "ledger-crash", about: "a busy ledger to be killed: --directory DIRECTORY --from NUMBER",
+            run: ledgerCrash),
+        Case(
             name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),
     ]

@@ -25,6 +25,8 @@ package final class FingerprintTable {
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
     package private(set) var count = 0
+    /// Or the compiler would see that nobody wants to know.
+    private var warmed: UInt64 = 0
 
     package init(hasValues: Bool) {
         self.hasValues = hasValues
@@ -59,6 +61,17 @@ package final class FingerprintTable {
         let (slot, isFound) = slot(of: key, in: shard)
         guard isFound, let keys = shard.pointee.keys, let values = shard.pointee.values else { return nil }
         return (keys[slot] & Self.low) << 32 | UInt64(values[slot])
+    }
+
+    /// Looks at where these belong, so that the memory is near when they are asked for one by one.
+    package func warm(_ fingerprints: [UInt64]) {
+        var sum: UInt64 = 0
+        for fingerprint in fingerprints {
+            let shard = shards[Self.shard(fingerprint)]
+            guard let keys = shard.keys else { continue }
+            sum |= keys[Self.home(Self.key(fingerprint), shard.capacity)]
+        }
+        warmed = sum
     }
 
     /// Whether it was not there before.

@@ -29,6 +29,7 @@ package struct SipHash: Sendable {
         v2 = v2 << 32 | v2 >> 32
     }
 
+    @inline(__always)
     package mutating func add(_ word: UInt64) {
         v3 ^= word
         round()

@@ -8,7 +8,8 @@ extension LedgerCore {
         /// The number of the first of the group.
         let first: UInt64
         var keys: [AcceptedKey] = []
-        var keyBytes: [UInt8] = []
+        /// The same, as they are written.
+        var keyWords: [UInt64] = []
         var accepted: [AcceptedMessage] = []
         var replies: [[Acceptance]] = []
         var rows: [MessageRowBuilder] = []
@@ -30,7 +31,7 @@ extension LedgerCore {
     ) throws(StoreError) {
         let count = groups.reduce(0) { $0 + $1.0.count }
         intake.keys.reserveCapacity(count)
-        intake.keyBytes.reserveCapacity(count * AcceptedKey.size)
+        intake.keyWords.reserveCapacity(3 * count)
         intake.accepted.reserveCapacity(count)
         for (requests, _) in groups {
             var replies: [Acceptance] = []
@@ -78,13 +79,14 @@ extension LedgerCore {
     private func accept(
         _ request: PushRequest, _ key: AcceptedKey, needsClaim: Bool, at now: Int64, _ intake: inout Intake
     ) -> UInt64 {
-        let seq = writer.next
+        // The group's first events are these. To ask the writer for it would copy the whole of it each time.
+        let seq = intake.first + UInt64(intake.keys.count)
         let message = request.message
         writer.add(accepted: message, named: request.audience.named, at: now)
         intake.keys.append(key)
-        intake.keyBytes.appendWord(key.fingerprint)
-        intake.keyBytes.appendWord(key.content)
-        intake.keyBytes.appendWord(key.audience)
+        intake.keyWords.append(key.fingerprint)
+        intake.keyWords.append(key.content)
+        intake.keyWords.append(key.audience)
         // What is due by now, or was overtaken by what is, does not wait.
         if let due = message.notBefore, due > max(now / 1000, released.due) {
             var body: [UInt8] = []

@@ -31,7 +31,7 @@ extension LedgerCore {
             cut(&segments, at: now)
             let (numbers, ended, completed) = try add(written, intake, &segments, &closing, at: now)
             try store(intake, at: now)
-            try store(first, intake.keyBytes, ended, completed, at: now)
+            try store(first, intake.keyWords, ended, completed, at: now)
             segments.append(writer.finish())
             try store(segments)
             let tracing = try storeTrace()
@@ -60,25 +60,34 @@ extension LedgerCore {
     private func add(
         _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ closing: inout [UInt64],
         at now: Int64
-    ) throws(StoreError) -> (numbers: [UInt64], ended: [UInt8], completed: [UInt8]) {
-        var ended: [UInt8] = []
-        var completed: [UInt8] = []
+    ) throws(StoreError) -> (numbers: [UInt64], ended: [UInt64], completed: [UInt64]) {
+        var ended: [UInt64] = []
+        var completed: [UInt64] = []
+        // To ask the writer for it would copy the whole of it each time.
+        var count = writer.count
+        func counted(_ events: Int) {
+            count += events
+            if count >= Self.segmentLimit {
+                cut(&segments, at: now)
+                count = 0
+            }
+        }
         for (deliveries, messages) in group.outcomes {
             for record in deliveries {
                 writer.add(record, at: now)
-                if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
+                counted(1)
                 // The end of the one delivery of a message is the end of the message, which comes with it.
                 guard let end = record.end, pending.needsClaim(record.seq) else { continue }
                 let key = EndedKey(
                     fingerprint: identities.delivery(record.fingerprint, record.device).value, seq: record.seq,
                     end: end.rawValue, isClaimed: end != .suppressed)
-                ended.appendWord(key.fingerprint)
-                ended.appendWord(key.word)
+                ended.append(key.fingerprint)
+                ended.append(key.word)
             }
             for message in messages {
                 writer.add(message, at: now)
-                if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
-                completed.appendWord(message.seq)
+                counted(message.isExpired ? 2 : 1)
+                completed.append(message.seq)
                 switch pending.complete(message.seq) {
                 case .done:
                     closing.append(message.seq)
@@ -95,7 +104,7 @@ extension LedgerCore {
         for (events, _) in group.notes {
             numbers.append(writer.next)
             for event in events { writer.add(event, at: now) }
-            if writer.count >= Self.segmentLimit { cut(&segments, at: now) }
+            counted(events.count)
         }
         for (message, seq) in intake.duplicates {
             var draft = EventDraft(.messageDuplicate, app: message.app)
@@ -154,7 +163,7 @@ extension LedgerCore {
     }
 
     private func store(
-        _ number: UInt64, _ accepted: [UInt8], _ ended: [UInt8], _ completed: [UInt8], at now: Int64
+        _ number: UInt64, _ accepted: [UInt64], _ ended: [UInt64], _ completed: [UInt64], at now: Int64
     ) throws(StoreError) {
         if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
         let add = statements.addKeys
@@ -163,7 +172,7 @@ extension LedgerCore {
         add.bind(3, accepted)
         add.bind(4, ended)
         add.bind(5, completed)
-        written += accepted.count + ended.count + completed.count
+        written += 8 * (accepted.count + ended.count + completed.count)
         try add.run()
     }
 

@@ -106,8 +106,10 @@ final class LedgerCore {
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
         pages.map { page in
             let known = recovered.isEmpty ? nil : recovered[page.seq]
-            return page.devices.map { device in
-                let fingerprint = identities.delivery(page.fingerprint, device).value
+            let fingerprints = page.devices.map { identities.delivery(page.fingerprint, $0).value }
+            // Where they belong lies anywhere in memory: looked at all at once, they are fetched together.
+            deliveries.warm(fingerprints)
+            return fingerprints.map { fingerprint in
                 if let known, known.deliveries.contains(fingerprint) { return .done }
                 return deliveries.insert(fingerprint) ? .new : .had
             }

@@ -4,6 +4,17 @@ package import PushWire
 
 /// The ledger on one SQLite database. A thread of its own writes in groups: while one group is synced the next one
 /// gathers, so that a busy ledger syncs for hundreds at once and an idle one at once.
+///
+/// What it does when things go wrong:
+/// - The disk is full or fails: requests are answered `failed`, what happened to deliveries is kept in memory and written
+///   when there is room again, the witness is told of both. Past `LedgerCore.retainedLimit` nothing more is handed out.
+/// - The process is killed or the power fails: all that was replied to is there; of the last group, which was not,
+///   all or nothing is. Deliveries whose outcome was not synced, a group or two of them, are carried out again.
+/// - A directory that is missing or may not be written to, a file that is damaged or of a newer version: `open` throws
+///   and says which.
+/// - A damaged message or segment is named when it is read; the others go on.
+/// - The clock is set back: numbers go on, nothing is sent again, times in events go back with it. What was written while
+///   it was ahead is kept for as long as if it had been written when that is noticed.
 package final class SQLiteLedger: Ledger, Sendable {
     package struct Settings: Sendable {
         package var directory: String

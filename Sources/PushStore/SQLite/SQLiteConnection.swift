@@ -76,7 +76,9 @@ final class SQLiteConnection {
             return StoreError(.full, "cannot write \(path): the disk is full; make room, nothing acknowledged is lost")
         case SQLITE_IOERR:
             let number = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
-            if number == 28 || number == 122 || number == 27 {
+            // A limit on a file's size comes as a write that fails; its number is not always kept.
+            let isWrite = result == SQLITE_IOERR | 3 << 8 || result == SQLITE_IOERR | 19 << 8
+            if number == 28 || number == 122 || number == 27 || isWrite && number == 0 {
                 return StoreError(
                     .full,
                     "cannot write \(path): the disk is full, or a quota or limit is reached; make room, nothing "
@@ -106,6 +108,7 @@ final class SQLiteStatement {
     private let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
     private var kept: [[UInt8]] = []
+    private var keptWords: [[UInt64]] = []
 
     fileprivate init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
         unsafe self.handle = handle
@@ -132,6 +135,17 @@ final class SQLiteStatement {
         }
     }
 
+    /// As a blob of little-endian words. Not copied either.
+    func bind(_ index: CInt, _ words: [UInt64]) {
+        #if _endian(big)
+        let words = words.map(\.littleEndian)
+        #endif
+        keptWords.append(words)
+        unsafe words.withUnsafeBytes {
+            unsafe _ = CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count))
+        }
+    }
+
     func bind(_ index: CInt, _ text: String) {
         var text = text
         text.withUTF8 { unsafe _ = CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count)) }
@@ -154,9 +168,10 @@ final class SQLiteStatement {
 
     func reset() {
         unsafe sqlite3_reset(handle)
-        if !kept.isEmpty {
+        if !kept.isEmpty || !keptWords.isEmpty {
             unsafe sqlite3_clear_bindings(handle)
             kept.removeAll(keepingCapacity: true)
+            keptWords.removeAll(keepingCapacity: true)
         }
     }
 

@@ -100,10 +100,18 @@ struct ServeScene {
 
     /// Writes the configuration, in place of the one there is.
     @discardableResult
+    /// Tests run beside each other.
+    static let anyPorts =
+        "intake: { router: 'tcp://127.0.0.1:0', pull: 'tcp://127.0.0.1:0' }, "
+        + "events: { publish: 'tcp://127.0.0.1:0', replay: 'tcp://127.0.0.1:0' },"
+
     func configure(_ apps: String..., http: String = "127.0.0.1:0", more: String = "") throws -> String {
         try directory.write(
             "carillon.json5",
-            "{ data: 'data', http: { listen: '\(http)' }, \(more) apps: { \(apps.joined(separator: "\n")) } }")
+            """
+            { data: 'data', http: { listen: '\(http)' }, \(Self.anyPorts) \(more)
+              apps: { \(apps.joined(separator: "\n")) } }
+            """)
     }
 
     /// The one that the simulator trusts.

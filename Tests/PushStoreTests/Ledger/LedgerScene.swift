@@ -80,6 +80,11 @@ final class LedgerScene {
 
     func reopen() async throws {
         await ledger.close()
+        try await reopenOnly()
+    }
+
+    /// It was closed.
+    func reopenOnly() async throws {
         (ledger, backlog) = try await Self.open(folder, clock)
         listener = LedgerListener()
         await ledger.start(listener)

@@ -1,0 +1,221 @@
+import Foundation
+import PushLoop
+import PushModel
+import TestSupport
+import Testing
+
+@testable import PushStore
+
+@Suite struct LedgerFaultTests {
+    /// In a process of its own, since the limit is that of a process.
+    @Test func `A full disk refuses what is new and keeps what was acknowledged and what happened`() async throws {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            try await withLedger { try await fillUp($0) }
+        }
+    }
+
+    @Test func `A ledger closes while its disk refuses`() async throws {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            try await withLedgerFolder { try await closeWhileFull($0) }
+        }
+    }
+
+    @Test func `A directory that is not there is said`() async throws {
+        let error = await #expect(throws: StoreError.self) {
+            _ = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: "/nonexistent/carillon"))
+        }
+        #expect(error?.code == .cannotOpen)
+        #expect(error?.description.contains("/nonexistent/carillon/ledger.db") == true)
+    }
+
+    @Test func `A file that is no database is said`() async throws {
+        try await withLedgerFolder { folder in
+            try Data((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 7) }).write(
+                to: URL(filePath: folder + "/ledger.db"))
+            let error = await #expect(throws: StoreError.self) { _ = try await LedgerScene(folder) }
+            #expect(error?.code == .damaged)
+        }
+    }
+
+    @Test func `A file of a newer Carillon is left alone`() async throws {
+        try await withLedger { scene in
+            await scene.ledger.close()
+            let connection = try SQLiteConnection(scene.path, .readWrite)
+            try connection.run("PRAGMA user_version = 99")
+            let error = await #expect(throws: StoreError.self) { try await scene.reopenOnly() }
+            #expect(error?.code == .newerVersion)
+            try connection.run("PRAGMA user_version = 1")
+            try await scene.reopenOnly()
+        }
+    }
+
+    /// What a power failure leaves behind: the log as it was when the last reply came, with more that is torn.
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `A torn end of the write-ahead log loses nothing that was acknowledged`(seed: UInt64) async throws {
+        try await withLedger { scene in
+            var random = SeededRandom(seed: seed)
+            for index in 0..<20 { _ = await scene.accept(push("m\(index)", to: [index])) }
+            let files = FileManager.default
+            let acknowledged = try files.attributesOfItem(atPath: scene.path + "-wal")[.size] as? Int ?? 0
+            #expect(acknowledged > 0)
+            for index in 20..<40 { _ = await scene.accept(push("m\(index)", to: [index])) }
+            let whole = try Data(contentsOf: URL(filePath: scene.path + "-wal"))
+            let base = try Data(contentsOf: URL(filePath: scene.path))
+            for round in 0..<12 {
+                let folder = scene.folder + "/torn\(round)"
+                try files.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                var log = whole
+                let cut = Int.random(in: acknowledged...log.count, using: &random)
+                if round % 2 == 0 {
+                    log = log.prefix(cut)
+                } else {
+                    for _ in 0..<8 where cut < log.count {
+                        log[Int.random(in: cut..<log.count, using: &random)] ^= UInt8.random(
+                            in: 1...255, using: &random)
+                    }
+                }
+                try base.write(to: URL(filePath: folder + "/ledger.db"))
+                try log.write(to: URL(filePath: folder + "/ledger.db-wal"))
+                let torn = try await LedgerScene(folder)
+                let newest = await torn.settled().newest
+                #expect((20...40).contains(newest))
+                let replies = await torn.accept((0..<40).map { push("m\($0)", to: [$0]) })
+                #expect(replies.prefix(Int(newest)) == (1...newest).map { .duplicate(seq: $0) }[...])
+                #expect(replies.dropFirst(Int(newest)).allSatisfy { $0.seq != nil })
+                await torn.ledger.close()
+            }
+        }
+    }
+
+    @Test func `A damaged message is named once, and the others go on`() async throws {
+        try await withLedger { scene in
+            let later = scene.now + 10
+            _ = await scene.accept(
+                [push("a"), push("b"), push("c")] + ["x", "y", "z"].map { push($0, notBefore: later) })
+            await scene.ledger.close()
+            do {
+                let connection = try SQLiteConnection(scene.path, .readWrite)
+                let find = try connection.prepare("SELECT bodies FROM messages")
+                #expect(try find.step())
+                var bodies = find.blob(0)
+                find.reset()
+                // What stands before the id is the priority, and before that a push type that there is not.
+                let id = try #require((3..<bodies.count).first { bodies[$0] == 1 && bodies[$0 + 1] == 0x62 })
+                bodies[id - 2] = 0xff
+                let change = try connection.prepare("UPDATE messages SET bodies = ?")
+                change.bind(1, bodies)
+                try change.run()
+                try connection.run("UPDATE scheduled SET body = x'00ff' WHERE seq = 5")
+            }
+            try await scene.reopenOnly()
+            let error = await #expect(throws: LedgerFault.self) { _ = try await scene.load([1, 2, 3]) }
+            #expect(error?.description.contains("message 2") == true)
+            let others = try await scene.load([1, 2, 3])
+            #expect(others.map(\.seq) == [1, 3])
+            #expect(try await scene.due(at: later).messages.map(\.seq) == [4])
+            let second = await #expect(throws: LedgerFault.self) { _ = try await scene.due(at: later) }
+            #expect(second?.description.contains("message 5") == true)
+            #expect(try await scene.due(at: later).messages.map(\.seq) == [6])
+        }
+    }
+
+    @Test func `A damaged segment is named, and the ledger goes on`() async throws {
+        try await withLedger { scene in
+            for index in 0..<3 { _ = await scene.accept(push("m\(index)")) }
+            await scene.ledger.close()
+            do {
+                let connection = try SQLiteConnection(scene.path, .readWrite)
+                try connection.run("UPDATE log SET body = x'ffffff', count = 1 WHERE first = 2")
+            }
+            try await scene.reopenOnly()
+            let segments = try await scene.ledger.read(since: 0, limit: 100).segments
+            #expect(segments.map(\.first) == [1, 2, 3])
+            #expect(throws: (any Error).self) { try segments[1].events() }
+            #expect(try segments[2].events().count == 1)
+            #expect(try await scene.ledger.trace(.message(MessageID("m2")!), limit: 5).map(\.first) == [3])
+            #expect(await scene.accept(push("m1")) == .duplicate(seq: 2))
+            #expect(await scene.accept(push("next")).seq == 5)
+        }
+    }
+}
+
+/// Writes until there is no room, and on when there is some.
+private func fillUp(_ scene: LedgerScene) async throws {
+    _ = await scene.accept((0..<100).map { push("before\($0)", to: [$0, 1000]) })
+    let messages = scene.listener.messages
+    limitFiles(to: 600_000)
+    var accepted = 0
+    var refused = 0
+    // A log that begins anew makes room for a while; then there is none.
+    while refused < 20, accepted < 10_000 {
+        let large = [UInt8](repeating: 0x20, count: 4000)
+        switch await scene.accept(push("filling\(accepted)", payload: large)) {
+        case .accepted:
+            accepted += 1
+            refused = 0
+        case .failed(let words):
+            refused += 1
+            #expect(words.contains("disk is full"))
+        case let other: Issue.record("\(other)")
+        }
+    }
+    #expect(refused == 20)
+    let changes = scene.listener.health.count
+    #expect(changes % 2 == 1)
+    #expect(scene.listener.health.last.flatMap { $0 } != nil)
+    let newest = await scene.settled().newest
+    // What happens to those that were accepted is kept, and what is claimed still counts.
+    for message in messages { scene.carryOut(message) }
+    #expect(await scene.claim(1, "before0", [token(0)]) == [.new])
+    let refusedAgain = await scene.accept(push("before0", to: [0, 1000]))
+    guard case .failed = refusedAgain else {
+        Issue.record("\(refusedAgain)")
+        return
+    }
+    #expect(await scene.settled().newest == newest)
+    // Enough that nothing more is handed out.
+    let many = scene.records(messages[0], Array(repeating: token(0), count: 70_000), .expired)
+    scene.ledger.record(many, completed: [])
+    await scene.settled()
+    await #expect(throws: LedgerFault.self) { _ = try await scene.load([1]) }
+    await #expect(throws: LedgerFault.self) { _ = try await scene.due(at: .max) }
+    let held = Locked<[[ClaimVerdict]]?>(nil)
+    let page = ClaimPage(seq: 1, fingerprint: scene.fingerprint("before0"), devices: [scene.device(token(0))])
+    scene.ledger.claim([page]) { verdicts in held.withLock { $0 = verdicts } }
+    await scene.settled()
+    #expect(held.withLock { $0 } == nil)
+    limitFiles(to: .max)
+    // Written when there is room: the ledger tries by itself.
+    while await scene.settled().fault != nil {}
+    #expect(held.withLock { $0 } == [[.had]])
+    #expect(scene.listener.health.count % 2 == 0)
+    #expect(scene.listener.health.last.flatMap { $0 } == nil)
+    #expect(await scene.accept(push("after")) == .accepted(seq: newest + 100 * 3 + 70_000 + 1))
+    try await scene.reopen()
+    let waiting = try await scene.load(Array(1...newest))
+    #expect(waiting.count == accepted)
+    #expect(await scene.accept(push("before7", to: [7, 1000])) == .duplicate(seq: 8))
+    #expect(await scene.accept(push("filling0", payload: [UInt8](repeating: 0x20, count: 4000))).seq == nil)
+}
+
+private func closeWhileFull(_ folder: String) async throws {
+    let scene = try await LedgerScene(folder)
+    _ = await scene.accept(push("a"))
+    limitFiles(to: 40_000)
+    for index in 0..<3 {
+        _ = await scene.accept(push("b\(index)", payload: [UInt8](repeating: 0x20, count: 60_000)))
+    }
+    scene.carryOut(scene.listener.messages[0])
+    #expect(await scene.settled().fault != nil)
+    await scene.ledger.close()
+}
+
+/// How large a file of this process may be.
+private func limitFiles(to bytes: UInt) {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(1), &limit)
+    limit.rlim_cur = min(bytes, limit.rlim_max)
+    setrlimit(__rlimit_resource_t(1), &limit)
+}
