@@ -39,16 +39,18 @@ extension LedgerCore {
         if tracing.isStored { traced = tracing.run.last }
     }
 
-    /// The oldest run goes with the last of its log rows.
+    /// A run goes with the last of its log rows.
     func trimTraces(before oldest: UInt64) throws(StoreError) {
-        let row = statements.oldestTrace
-        guard try row.step(), row.word(1) < oldest else { return row.reset() }
-        let (first, last) = (row.word(0), row.word(1))
-        row.reset()
-        statements.removeTraceBlocks.bind(1, last)
-        try statements.removeTraceBlocks.run()
-        statements.removeTraceRun.bind(1, first)
-        try statements.removeTraceRun.run()
+        while true {
+            let row = statements.oldestTrace
+            guard try row.step(), row.word(1) < oldest else { return row.reset() }
+            let (first, last) = (row.word(0), row.word(1))
+            row.reset()
+            statements.removeTraceBlocks.bind(1, last)
+            try statements.removeTraceBlocks.run()
+            statements.removeTraceRun.bind(1, first)
+            try statements.removeTraceRun.run()
+        }
     }
 
     func readTraces() throws(StoreError) {

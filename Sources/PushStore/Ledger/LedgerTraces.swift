@@ -85,7 +85,10 @@ final class LedgerTraces {
         case .message(let id):
             let text = Array(id.text.utf8)
             try? unsafe segment.walk { event, _, bytes in
-                isFound = event.messageID.map { unsafe bytes[$0].elementsEqual(text) } ?? false
+                guard let id = event.messageID, id.count == text.count else { return true }
+                // Most ids of a producer begin alike.
+                if let end = text.last, unsafe bytes[id.upperBound - 1] != end { return true }
+                isFound = unsafe bytes[id].elementsEqual(text)
                 return !isFound
             }
         }
