@@ -59,7 +59,11 @@ package final class FingerprintTable {
         let shard = shards + Self.shard(fingerprint)
         guard shard.pointee.count > 0 else { return nil }
         let (slot, isFound) = slot(of: key, in: shard)
-        guard isFound, let keys = shard.pointee.keys, let values = shard.pointee.values else { return nil }
+        return isFound ? number(at: slot, in: shard) : nil
+    }
+
+    private func number(at slot: Int, in shard: UnsafeMutablePointer<Shard>) -> UInt64? {
+        guard let keys = shard.pointee.keys, let values = shard.pointee.values else { return nil }
         return (keys[slot] & Self.low) << 32 | UInt64(values[slot])
     }
 
@@ -72,6 +76,28 @@ package final class FingerprintTable {
             sum |= keys[Self.home(Self.key(fingerprint), shard.capacity)]
         }
         warmed = sum
+    }
+
+    /// Makes room for so many in all, so that to fill it moves nothing.
+    package func reserve(_ total: Int) {
+        // Shards differ: one of a thousand fingerprints may have a tenth more than its share.
+        let share = Double(total) / Double(1 << Self.shardBits)
+        let capacity = Int(1.25 * (share + 4 * share.squareRoot())) + 2
+        for index in 0..<(1 << Self.shardBits) where shards[index].capacity < capacity {
+            grow(shards + index, to: capacity)
+        }
+    }
+
+    /// Adds it with its number, unless it is there: then its number is returned, and nothing changes.
+    package func add(_ value: UInt64, for fingerprint: UInt64) -> UInt64? {
+        precondition(value <= Self.maximumValue, "the number \(value) has no room")
+        let key = Self.key(fingerprint)
+        let shard = shards + Self.shard(fingerprint)
+        makeRoom(in: shard)
+        let (slot, isFound) = slot(of: key, in: shard)
+        if isFound { return number(at: slot, in: shard) }
+        add(key, value, at: slot, in: shard)
+        return nil
     }
 
     /// Whether it was not there before.
@@ -166,7 +192,11 @@ package final class FingerprintTable {
     private func makeRoom(in shard: UnsafeMutablePointer<Shard>) {
         let old = shard.pointee
         guard 5 * (old.count + 1) > 4 * old.capacity else { return }
-        let capacity = max(Self.firstCapacity, old.capacity + old.capacity / 4)
+        grow(shard, to: max(Self.firstCapacity, old.capacity + old.capacity / 4))
+    }
+
+    private func grow(_ shard: UnsafeMutablePointer<Shard>, to capacity: Int) {
+        let old = shard.pointee
         let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
         keys.initialize(repeating: 0, count: capacity)
         shard.pointee.keys = keys

@@ -113,7 +113,7 @@ extension LedgerCore {
 
     /// The first of an id is the one with the lowest number, whatever the order in which they are read.
     private func remember(_ fingerprint: UInt64, _ seq: UInt64) {
-        guard let known = messages.value(of: fingerprint) else { return messages.set(seq, for: fingerprint) }
+        guard let known = messages.add(seq, for: fingerprint) else { return }
         if known == seq || siblings[fingerprint]?.contains(seq) ?? false { return }
         if seq < known { messages.set(seq, for: fingerprint) }
         let later = max(seq, known)
@@ -123,6 +123,12 @@ extension LedgerCore {
     }
 
     private func readKeys() throws(StoreError) {
+        let sizes = try connection.prepare(
+            "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0) FROM keys")
+        _ = try sizes.step()
+        messages.reserve(messages.count + Int(sizes.number(0)) / AcceptedKey.size)
+        deliveries.reserve(Int(sizes.number(1)) / EndedKey.size)
+        sizes.reset()
         let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
         while try rows.step() {
             let number = rows.word(0)

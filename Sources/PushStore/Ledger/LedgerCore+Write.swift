@@ -211,7 +211,7 @@ extension LedgerCore {
         if !recovered.isEmpty {
             for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }
         }
-        for segment in segments { logBytes += Int64(segment.bytes.count) }
+        for segment in segments where segment.count > 0 { logBytes += Int64(segment.bytes.count) }
         for ((_, reply), replies) in zip(group.requests, intake.replies) { reply(replies) }
         if !intake.accepted.isEmpty { witness?.accepted(intake.accepted) }
         for segment in segments where segment.count > 0 { witness?.committed(segment) }

@@ -66,4 +66,23 @@ import Testing
         #expect(table.count == 1_000_000)
         #expect(table.byteCount <= 13_000_000)
     }
+
+    @Test func whatIsThereKeepsItsNumber() {
+        let table = FingerprintTable(hasValues: true)
+        #expect(table.add(3, for: 9 << 40) == nil)
+        #expect(table.add(4, for: 9 << 40) == 3)
+        #expect(table.value(of: 9 << 40) == 3)
+    }
+
+    @Test func whatWasReservedIsNotOutgrown() {
+        var random = SeededRandom(seed: 12)
+        let table = FingerprintTable(hasValues: true)
+        _ = table.add(1, for: 77)
+        table.reserve(300_000)
+        #expect(table.value(of: 77) == 1)
+        let size = table.byteCount
+        for number in 0..<UInt64(299_000) { _ = table.add(number, for: random.next()) }
+        #expect(table.byteCount == size)
+        #expect(table.count == 299_001)
+    }
 }
