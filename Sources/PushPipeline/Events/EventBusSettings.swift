@@ -94,4 +94,6 @@ package struct EventBusStatus: Sendable, Equatable {
     /// Requesters that went or did not read.
     package var replaysAbandoned: UInt64 = 0
     package var replaysRunning = 0
+
+    package init() {}
 }

@@ -38,6 +38,8 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var commits: UInt64 = 0
         package var commitNanoseconds: UInt64 = 0
         package var fault: LedgerFault?
+
+        package init() {}
     }
 
     private struct Inbox: Sendable {

@@ -13,6 +13,7 @@ struct HealthAnswers: Sendable {
 
     let gateways: ServedGateways
     let pipeline: Pipeline
+    let pipelineMetrics: PipelineMetrics
     let metrics: MetricsRegistry
 
     func answer(_ request: HTTP1Request) async -> Answer {
@@ -35,6 +36,8 @@ struct HealthAnswers: Sendable {
                 status: readiness.ready ? 200 : 503, body: ControlAnswer.json(readiness).body)
         default:
             await gateways.refreshMetrics()
+            let readiness = Readiness(await gateways.statuses(), obstacle: pipeline.obstacle)
+            await pipelineMetrics.refresh(pipeline, isReady: readiness.ready)
             return Answer(type: MetricsRegistry.contentType, body: Array(metrics.render().utf8))
         }
     }

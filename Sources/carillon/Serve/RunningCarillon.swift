@@ -103,7 +103,9 @@ final class RunningCarillon: Sendable {
                     if let listen = configuration.http.listen {
                         try await HTTPPort(
                             configuration.http, at: listen, on: home, files: files,
-                            answers: HealthAnswers(gateways: gateways, pipeline: pipeline, metrics: metrics))
+                            answers: HealthAnswers(
+                                gateways: gateways, pipeline: pipeline,
+                                pipelineMetrics: PipelineMetrics(in: metrics), metrics: metrics))
                     } else {
                         nil
                     }

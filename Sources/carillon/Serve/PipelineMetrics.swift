@@ -1,0 +1,101 @@
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+
+/// The series of the pipeline, read off when somebody asks.
+final class PipelineMetrics: Sendable {
+    private struct Current {
+        var intake = IntakeCounts()
+        var ledger = SQLiteLedger.Status()
+        var events = EventBusStatus()
+        var inactive = 0
+        var stopped = 0
+        var isReady = false
+    }
+
+    private let current = Locked(Current())
+
+    init(in registry: MetricsRegistry) {
+        for (status, read) in Self.statuses {
+            counter(
+                registry, "carillon_intake_requests_total", "Requests of producers, by what became of them.",
+                ["status": status]
+            ) { read($0.intake) }
+        }
+        for reason in RejectionReason.allCases {
+            counter(
+                registry, "carillon_intake_rejections_total", "Requests that were not taken, by reason.",
+                ["reason": reason.rawValue]
+            ) { $0.intake.rejected[reason] ?? 0 }
+        }
+        counter(registry, "carillon_intake_bytes_total", "Bytes of envelopes and payloads.") { $0.intake.bytes }
+        counter(registry, "carillon_intake_dropped_acks_total", "Acks whose producer went or did not read.") {
+            $0.intake.droppedAcks
+        }
+        gauge(registry, "carillon_intake_unanswered", "Requests that wait for the disk.") {
+            Double($0.intake.unanswered)
+        }
+        gauge(registry, "carillon_messages_waiting", "Messages that were accepted and are not done.") {
+            Double($0.ledger.waiting)
+        }
+        gauge(registry, "carillon_messages_scheduled", "Messages whose time has not come.") {
+            Double($0.ledger.scheduled)
+        }
+        counter(registry, "carillon_ledger_commits_total", "Groups that were written and synced.") { $0.ledger.commits }
+        counter(registry, "carillon_ledger_events_total", "Numbers given to events since there is this ledger.") {
+            $0.ledger.newest
+        }
+        registry.computedCounter("carillon_ledger_commit_seconds_total", help: "Time in those, from begin to synced.") {
+            [current] in current.withLock { Double($0.ledger.commitNanoseconds) / 1e9 }
+        }
+        gauge(registry, "carillon_ledger_log_bytes", "The event log on disk.") { Double($0.ledger.logBytes) }
+        gauge(registry, "carillon_ledger_keys_bytes", "Memory of what is deduped by.") { Double($0.ledger.keyBytes) }
+        gauge(registry, "carillon_ledger_failing", "1 while the disk refuses what is written.") {
+            $0.ledger.fault == nil ? 0 : 1
+        }
+        counter(registry, "carillon_events_published_total", "Events sent to subscribers.") { $0.events.published }
+        counter(registry, "carillon_events_dropped_total", "Events not published for want of room; replay has them.") {
+            $0.events.dropped
+        }
+        counter(registry, "carillon_replay_requests_total", "Questions for what was missed.") {
+            $0.events.replayRequests
+        }
+        gauge(registry, "carillon_devices_inactive", "Devices that are known to be gone.") { Double($0.inactive) }
+        gauge(registry, "carillon_brakes_on", "Apps whose devices are not deactivated for a flood of bad tokens.") {
+            Double($0.stopped)
+        }
+        gauge(registry, "carillon_ready", "1 if a push would go out now, for every app.") { $0.isReady ? 1 : 0 }
+    }
+
+    func refresh(_ pipeline: Pipeline, isReady: Bool) async {
+        var now = Current()
+        now.intake = await pipeline.intake.counts
+        now.ledger = await pipeline.ledger.status()
+        now.events = await pipeline.bus.status
+        now.inactive = pipeline.registry.status.inactive
+        now.stopped = await pipeline.feedback.status.stopped.count
+        now.isReady = isReady
+        let read = now
+        current.withLock { $0 = read }
+    }
+
+    private static let statuses: [(String, @Sendable (IntakeCounts) -> UInt64)] = [
+        ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),
+        ("rejected", { $0.rejections }),
+    ]
+
+    private func gauge(
+        _ registry: MetricsRegistry, _ name: String, _ help: String, _ read: @escaping @Sendable (Current) -> Double
+    ) {
+        registry.computedGauge(name, help: help) { [current] in current.withLock { read($0) } }
+    }
+
+    private func counter(
+        _ registry: MetricsRegistry, _ name: String, _ help: String, _ labels: MetricLabels = [:],
+        _ read: @escaping @Sendable (Current) -> UInt64
+    ) {
+        registry.computedCounter(name, help: help, labels: labels) { [current] in current.withLock { Double(read($0)) }
+        }
+    }
+}
