@@ -84,7 +84,7 @@ final class Pipeline: Sendable {
         (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
 
         var events = EventBusSettings(
-            publish: configuration.events.publish.description, replay: configuration.events.replay.description)
+            publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
         events.publishSecurity = configuration.events.publish.security(security.events)
         events.replaySecurity = configuration.events.replay.security(security.events)
         events.observers = configuration.security.observers
