@@ -89,7 +89,7 @@ private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws 
         options.receiveHighWaterMark = 0
         let socket = try ZMQSocket(.sub, in: context, on: reading, options: options)
         try socket.subscribe("delivery/")
-        try socket.connect(endpoints.publish)
+        try socket.connect(endpoints.publish ?? "")
         socket.onMessage = { message in
             let bytes = message.byteCount(ofFrame: 1)
             received.withLock { $0 += bytes }

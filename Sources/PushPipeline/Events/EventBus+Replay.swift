@@ -96,7 +96,8 @@ extension EventBus {
     /// Reads page after page and sends what is asked for of it. False if the requester does not take it.
     private func answer(_ replay: Replay) async -> Bool {
         let limits = settings.replays
-        var selection = ReplaySelection(prefix: Array(replay.request.prefix.utf8), limit: min(replay.request.limit, limits.limit))
+        var selection = ReplaySelection(
+            prefix: Array(replay.request.prefix.utf8), limit: min(replay.request.limit, limits.limit))
         var at = replay.request.since
         var lookedAt = 0
         var oldest: UInt64?

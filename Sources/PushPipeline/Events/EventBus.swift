@@ -96,7 +96,7 @@ package actor EventBus {
 
     // MARK: Life
 
-    /// Binds both sockets and begins to beat. Once.
+    /// Binds the sockets and begins to beat. Once. One that is bound nowhere is there, and hears and reaches nobody.
     package func open() throws(ZMQError) -> EventBusEndpoints {
         precondition(publisher == nil && !isStopped, "an event bus is opened once")
         let publisher = try ZMQSocket(.xpub, in: context, on: loop, options: publisherOptions)
@@ -109,7 +109,7 @@ package actor EventBus {
         }
         do {
             let endpoints = EventBusEndpoints(
-                publish: try publisher.bind(settings.publish), replay: try router.bind(settings.replay))
+                publish: try Self.bind(publisher, settings.publish), replay: try Self.bind(router, settings.replay))
             begin(publisher, router)
             return endpoints
         } catch {
@@ -117,6 +117,11 @@ package actor EventBus {
             router.close()
             throw error
         }
+    }
+
+    private static func bind(_ socket: ZMQSocket, _ endpoint: String?) throws(ZMQError) -> String? {
+        guard let endpoint else { return nil }
+        return try socket.bind(endpoint)
     }
 
     private var publisherOptions: ZMQSocketOptions {

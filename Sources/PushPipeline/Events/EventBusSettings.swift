@@ -34,8 +34,9 @@ package struct EventBusSettings: Sendable {
         package init() {}
     }
 
-    package var publish: String
-    package var replay: String
+    /// Where to bind; nil for not at all.
+    package var publish: String?
+    package var replay: String?
     /// The two have ZAP domains of their own: libzmq lets a subscriber in or keeps it out at the handshake and asks
     /// nobody again, so that the handler itself must refuse who may not observe; at the replay socket, whose messages
     /// carry a name, the bus sees to it.
@@ -58,7 +59,7 @@ package struct EventBusSettings: Sendable {
     package var prefixLimit = 16_384
     package var replays = Replay()
 
-    package init(publish: String, replay: String) {
+    package init(publish: String?, replay: String?) {
         self.publish = publish
         self.replay = replay
     }
@@ -68,10 +69,10 @@ package struct EventBusSettings: Sendable {
     static let topicMemory = Duration.seconds(60)
 }
 
-/// Where the bus can be reached, with the ports that the system chose.
+/// Where the bus can be reached, with the ports that the system chose; nil where it cannot.
 package struct EventBusEndpoints: Sendable, Equatable {
-    package let publish: String
-    package let replay: String
+    package let publish: String?
+    package let replay: String?
 }
 
 package struct EventBusStatus: Sendable, Equatable {

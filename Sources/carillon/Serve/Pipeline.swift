@@ -84,10 +84,10 @@ final class Pipeline: Sendable {
         (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
 
         var events = EventBusSettings(
-            publish: configuration.events.publish.description, replay: configuration.events.replay.description)
+            publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
         events.publishSecurity = configuration.events.publish.security(security.events)
         events.replaySecurity = configuration.events.replay.security(security.events)
-        events.observers = configuration.security.observers
+        events.observers = configuration.observers
         bus = EventBus(
             on: front, in: contexts[1], log: ledger, settings: events, last: ledger.newestAtOpen,
             heads: ledger.headsAtOpen)
@@ -201,7 +201,7 @@ final class Pipeline: Sendable {
         try intakeKeys?.replaceUsers(configuration.security.intakeClients.users)
         try eventKeys?.replaceUsers(configuration.security.eventClients.users)
         intake.update(apps: configuration.appTable, rights: configuration.security.intakeClients.rights)
-        let observers = configuration.security.observers
+        let observers = configuration.observers
         Task { await bus.setObservers(observers) }
     }
 

@@ -38,9 +38,12 @@ extension Configuration.Security {
 
     /// For the sockets of events.
     var eventClients: ClientDirectory { ClientDirectory(directory.clients.filter(\.value.observe)) }
+}
 
-    /// Without keys whoever can connect may observe.
+extension Configuration {
+    /// Who may ask for events again. Without keys, whoever can connect; and keys are asked for on TCP alone.
     var observers: EventBusSettings.Observers {
-        curve == nil ? .everybody : .named(Set(eventClients.users.values))
+        guard security.curve != nil, case .tcp = events.replay else { return .everybody }
+        return .named(Set(security.eventClients.users.values))
     }
 }

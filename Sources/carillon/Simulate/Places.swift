@@ -44,23 +44,4 @@ struct Places: Sendable {
             + output.table(["what", "where"], rows)
             + (files.made.isEmpty ? "" : "Made just now: \(files.made.joined(separator: ", ")).\n")
     }
-
-    /// What a newcomer may try against a simulator that stays up.
-    func next(_ files: SimulatorFiles) -> String {
-        """
-
-        It stays up until you press Ctrl-C. To try next, from another terminal:
-
-          curl http://\(control)/received            what it received, one line a notification
-          curl http://\(control)/counts              how many got which answer
-          curl http://\(control)/                    everything else that can be asked and told
-          curl -X PUT --data '{ rules: [{ match: { share: 0.5 }, answer: { status: 503, reason: "ServiceUnavailable" } }] }' \\
-               http://\(control)/faults              from now on every second one fails
-          curl --http2 --cacert \(files.authorityPath) --cert \(files.clientPath) \\
-               --header 'apns-topic: \(SimulatorFiles.clientTopic)' --data '{"aps":{"alert":"Hello"}}' \\
-               https://\(provider)/3/device/\(String(repeating: "ab", count: 32))
-
-
-        """
-    }
 }

@@ -23,14 +23,11 @@ struct SimulateVerb {
             ),
             Option("no-auth", "take requests without a provider token or a certificate"),
             Option("records", "N", "how many requests to remember (1000000)"),
-            Option("demo", "send a few notifications to it and show what becomes of them"),
-            Option("once", "with --demo: end when all have reached their outcome, with 0 if each was as it should be"),
             Option("json", "say the addresses as one line of JSON"),
         ],
         examples: [
             ("carillon simulate", "listen on the usual ports and stay until interrupted"),
             ("carillon simulate --port 0 --json", "on any free ports, for a script"),
-            ("carillon simulate --demo --once", "show it at work and end"),
             ("curl http://127.0.0.1:8474/received", "ask a running one what it received"),
         ]
     ) { arguments in
@@ -40,8 +37,6 @@ struct SimulateVerb {
     private let arguments: Arguments
 
     private func run() async throws -> ExitCode {
-        let isDemo = arguments.has("demo")
-        guard isDemo || !arguments.has("once") else { throw Failure(.usage, "'--once' goes with '--demo'") }
         let files = try SimulatorFiles(directory: arguments.text("data") ?? "simulator")
         let options = try Self.options(arguments, files)
         let script = try Self.script(arguments.text("faults"))
@@ -63,19 +58,11 @@ struct SimulateVerb {
         let places = await service.with { Places($0, host: options.host) }
         Terminal.output.write(arguments.has("json") ? places.json(files) : places.text(files))
 
-        var code = ExitCode.done
-        if isDemo {
-            let demonstration = Demonstration(service: service, places: places, files: files)
-            code = try await demonstration.run() ? .done : .failed
-        }
-        if !arguments.has("once") {
-            if isDemo { Terminal.output.write(places.next(files)) }
-            await stop.wait()
-        }
+        await stop.wait()
         await signals.with { $0.cancel() }
         await service.stop()
         await loop.shutDown()
-        return code
+        return .done
     }
 
     private static func options(_ arguments: Arguments, _ files: SimulatorFiles) throws -> SimulatorService.Options {

@@ -1,11 +1,28 @@
 import PushLoop
 import PushModel
+import PushPipeline
 import TestSupport
 import Testing
 
 @testable import carillon
 
 @Suite(.timeLimit(.minutes(10))) struct ServeUnitTests {
+    // MARK: Security
+
+    @Test(arguments: [
+        ("tcp://127.0.0.1:0", "", false), ("tcp://127.0.0.1:0", "curve: { secret_key_file: 's.curve' }", true),
+        // Keys are asked for on TCP alone, so that whoever comes by the other way has no name.
+        ("ipc://replay.sock", "curve: { secret_key_file: 's.curve' }", false),
+    ])
+    func `who may ask for events again has a name where there are keys`(
+        replay: String, curve: String, isNamed: Bool
+    ) throws {
+        let clients = "clients: { grafana: { public_key: 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7', observe: true } }"
+        let security = curve.isEmpty ? "" : "security: { \(curve), \(clients) },"
+        let parsed = try parseConfiguration("{ events: { replay: '\(replay)' }, \(security) \(minimalApp) }")
+        #expect(parsed.configuration.observers == (isNamed ? .named(["grafana"]) : .everybody))
+    }
+
     // MARK: Readiness
 
     private static func served(

@@ -142,7 +142,7 @@ final class BusScene: Sendable {
     private let places = Locked<EventBusEndpoints?>(nil)
     private let all = Locked<[BusPeer]>([])
 
-    var endpoints: EventBusEndpoints { places.withLock { $0! } }
+    var endpoints: (publish: String, replay: String) { places.withLock { ($0!.publish!, $0!.replay!) } }
 
     private init(
         clock: LoopClock, last: UInt64, heads: [LogWriter.Head],

@@ -1,0 +1,90 @@
+import FoundationEssentials
+import TestSupport
+import Testing
+
+/// `Tools/run` as it is, with the binary that was built for the tests.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct JourneyTests {
+    private static let promises = [
+        "A device that is gone is believed to be gone", "Accepted means carried out, also after SIGKILL",
+        "Once per device: asked twice, audiences that overlap, after a restart",
+        "A crash doubles at most what was on the wire", "The apns-id is what anybody can compute, at every attempt",
+        "A monitor misses nothing, also over a restart",
+    ]
+
+    private static var program: String {
+        var path = #filePath.split(separator: "/")
+        path.removeLast(4)
+        return "/" + path.joined(separator: "/") + "/Tools/run"
+    }
+
+    /// All that it writes and starts is below this directory.
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func start(_ arguments: [String]) throws -> ChildProcess {
+        try ChildProcess("env", ["TMPDIR=\(directory.path)", Self.program] + arguments)
+    }
+
+    /// Files and processes that it left behind.
+    private func remains() throws -> [String] {
+        let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
+            $0.hasPrefix("carillon-")
+        }
+        let processes = try FileManager.default.contentsOfDirectory(atPath: "/proc").filter { process in
+            let place = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/\(process)/cwd")
+            return place?.hasPrefix(directory.path) == true
+        }
+        return files + processes
+    }
+
+    @Test func `every promise holds, and nothing is left behind`() async throws {
+        let ended = try await start(["--once", "--binary", ChildProcess.carillon]).end()
+        #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+        for promise in Self.promises { #expect(ended.output.contains("  held: \(promise)")) }
+        #expect(ended.output.contains("Every promise held"))
+        #expect(!ended.output.contains("\u{1b}"), "no colours where nobody sees them")
+        #expect(try remains() == [])
+    }
+
+    @Test func `a delivery that Apple got twice is found in Apple's record`() async throws {
+        // The first request for this device is carried out and never answered, so that it is sent again.
+        let faults = try directory.write(
+            "faults.json5", "{ rules: [{ match: { request: 2 }, reset: 'INTERNAL_ERROR', times: 1 }] }")
+        let wrapped = try directory.write(
+            "carillon",
+            """
+            #!/bin/sh
+            if [ "$1" = simulate ]; then set -- "$@" --faults '\(faults)'; fi
+            exec '\(ChildProcess.carillon)' "$@"
+            """)
+        _ = try await ChildProcess.run("chmod", ["+x", wrapped])
+        let ended = try await start(["--once", "--binary", wrapped]).end()
+        #expect(ended.status == 1, "\(ended.output)\(ended.errors)")
+        #expect(ended.output.contains("BROKEN: \(Self.promises[2])"), "\(ended.output)")
+        #expect(ended.output.contains("NOT EVERY PROMISE HELD"))
+        #expect(try remains() == [])
+    }
+
+    @Test(arguments: [(15, 143), (2, 130)] as [(CInt, Int32)])
+    func `it takes everything down when it is told to end`(signal: CInt, status: Int32) async throws {
+        let running = try start(["--once", "--binary", ChildProcess.carillon])
+        while let line = try await running.line(), !line.hasPrefix("== 3.") {}
+        #expect(try remains().count > 3, "a directory, and at least three processes")
+        running.send(signal)
+        #expect(try await running.end().status == status)
+        #expect(try remains() == [])
+    }
+
+    @Test(arguments: [
+        (["--onec"], "--onec is not an option"), (["--binary"], "Usage:"),
+        (["--binary", "no-such-file"], "there is no program no-such-file"),
+    ])
+    func `mistakes are explained`(arguments: [String], text: String) async throws {
+        let ended = try await start(arguments).end()
+        #expect(ended.status == 64)
+        #expect(ended.errors.contains(text))
+    }
+}
