@@ -136,8 +136,9 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `help says what it cannot do`() async throws {
+    @Test func `help says how it is ended and reloaded`() async throws {
         let ended = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--help"])
-        #expect(ended.output.contains("notifications cannot be handed in yet; use carillon send"))
+        #expect(ended.output.contains("until SIGTERM; a second SIGTERM stops at once"))
+        #expect(ended.output.contains("kill -HUP"))
     }
 }
