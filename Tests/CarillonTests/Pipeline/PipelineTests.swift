@@ -68,6 +68,14 @@ import Testing
         try await PythonScene.run("breaking", "disk_stays_full")
     }
 
+    @Test func `a disk that is really full loses nothing that was acknowledged`() async throws {
+        try await PythonScene.run("breaking", "disk_small")
+    }
+
+    @Test func `killed again and again, it loses nothing and doubles what is allowed`() async throws {
+        try await PythonScene.run("breaking", "killed")
+    }
+
     @Test func `a data directory that is no use is named`() async throws {
         try await PythonScene.run("breaking", "unusable")
     }

@@ -278,7 +278,9 @@ class Monitor:
         return self.heartbeat
 
     def until(self, condition):
+        until = time.monotonic() + PATIENCE
         while not condition():
+            assert time.monotonic() < until, f"it does not come: {self.events[-10:]}, {self.serve.lines[-10:]}"
             self.step()
 
     def of(self, kind, message=None):

@@ -55,6 +55,8 @@ def gone_and_back():
     assert evidence == {
         "device": rejected["device"], "reason": "Unregistered", "message_id": "first", "time": since,
         "apns_id": apns_id("shop", "first", token(1))}, deactivated
+    # The registry hears of it when monitors do, not before.
+    until_inactive(serve, rejected["device"])
     producer.push(note("second", token(1)))
     assert monitor.completed("second")["second"]["suppressed"] == 1
     (suppressed,) = monitor.of("delivery/suppressed", "second")
@@ -80,6 +82,12 @@ def gone_and_back():
     serve.verb("devices", "deactivate", rejected["device"], "--reason", "lost")
     assert [e["reason"] for e in monitor.wait("device/deactivated")] == ["lost"]
     serve.stop()
+
+
+def until_inactive(serve, device):
+    until = time.monotonic() + PATIENCE
+    while json.loads(serve.verb("devices", "show", device, "--json"))["active"]:
+        assert time.monotonic() < until, "it stays active"
 
 
 def brake():

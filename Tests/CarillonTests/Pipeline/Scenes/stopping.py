@@ -77,10 +77,12 @@ def mended():
     status, answer = serve.ready()
     assert status == 503 and [a["ready"] for a in answer["apps"]] == [False, True], answer
     assert not monitor.of("delivery/sent", "m0")
+    assert replay(serve, prefix="credential/late/failed")[0][0]["reason"] == "unusable"
     late["credential"] = good
     serve.reload()
     done = monitor.completed(*pick(statuses, "id"))
     assert sum(e["sent"] for e in done.values()) == 51
+    assert monitor.wait("credential/rotated")[0]["app"] == "late"
     # An app that was not there at all is named before, and taken after.
     assert producer.push(note("new", token(1), app="new"))["reason"] == "unknown_app"
     scene.apps["new"] = scene.app("new")
@@ -88,10 +90,18 @@ def mended():
     status = producer.push(note("new", token(1), app="new"))
     assert status["status"] == "accepted", (status, serve.lines[-10:])
     assert monitor.completed("new")["new"]["sent"] == 1
-    # And one that goes keeps what it has until it comes back.
-    del scene.apps["new"]
+    # One that leaves keeps what it has not sent until it is back.
+    scene.simulator.faults({
+        "match": {"topic": "com.example.new"}, "times": 1,
+        "answer": {"status": 429, "reason": "TooManyRequests", "retry_after": 1}})
+    assert producer.push(note("kept", token(2), app="new"))["status"] == "accepted"
+    monitor.wait("delivery/retry", "kept")
+    app = scene.apps.pop("new")
     serve.reload()
     assert producer.push(note("gone", token(2), app="new"))["reason"] == "unknown_app"
+    scene.apps["new"] = app
+    serve.reload()
+    assert monitor.completed("kept")["kept"]["sent"] == 1
     serve.stop()
 
 
