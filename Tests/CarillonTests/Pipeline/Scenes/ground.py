@@ -159,6 +159,7 @@ class Carillon(Child):
         self.scene, self.file = scene, scene.configure()
         super().__init__(*wrap, CARILLON, "serve", "--config", self.file, "--json", *more)
         self.places = json.loads(self.line('{"apps"'))
+        self.place = 0  # what was logged before is of interest too
 
     def verb(self, *words, code=0):
         return verb(*words, "--config", self.file, code=code)
