@@ -34,6 +34,10 @@ import Testing
         try await PythonScene.run("timing", "unknown")
     }
 
+    @Test func `a service that shuts down for a moment is asked again soon`() async throws {
+        try await PythonScene.run("timing", "shutting_down")
+    }
+
     @Test func `with CURVE each client may do what it may, as of the last reload`() async throws {
         try await PythonScene.run("securing", "curve")
     }

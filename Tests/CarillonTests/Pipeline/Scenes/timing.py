@@ -56,5 +56,19 @@ def unknown():
     serve.stop()
 
 
+def shutting_down():
+    """A service of which every server says for a moment that it shuts down: asked again soon, not after a quarter of an hour."""
+    scene = Scene()
+    scene.simulator.faults({"match": {"token": "cc*"}, "answer": {"status": 503, "reason": "Shutdown"}, "times": 17})
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(note("moment", token(1, "cc")))
+    (retry,) = monitor.wait("delivery/retry", "moment")
+    assert retry["reason"] == "Shutdown" and 0 < retry["retry_after_ms"] <= 60_000, retry
+    producer.push(note("other", token(2)))
+    assert monitor.completed("other")["other"]["sent"] == 1
+    serve.stop()
+
+
 if __name__ == "__main__":
     main(globals())
