@@ -127,7 +127,7 @@ let package = Package(
                 "carillon", "TestSupport", "JSON5", "PushPipeline", "PushStore", "PushWire", "PushModel",
                 "PushSimulator", "PushTransport", "PushLoop",
             ],
-            swiftSettings: settings),
+            exclude: ["Pipeline/Scenes"], swiftSettings: settings),
     ],
     cxxLanguageStandard: .cxx17
 )

@@ -15,6 +15,8 @@ enum Carillon {
     static func main() async {
         // A peer that hangs up is an error to handle, not a signal to die of.
         Signal.pipe.ignore()
+        // And so is a file that may not grow any more.
+        Signal(number: SIGXFSZ).ignore()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 

@@ -138,7 +138,9 @@ extension Gateway {
         var mark = marks[delivery.ticket] ?? Mark()
         mark.requeues += 1
         guard mark.requeues <= settings.policy.requeueLimit else {
-            let delay = machine.retryDelay(attempt: mark.requeues, asked: refusal.retryAfter)
+            // So many quick attempts are one that failed: all of them may have come within a moment.
+            let failures = Int(delivery.attempt) / mark.requeues
+            let delay = machine.retryDelay(attempt: failures, asked: refusal.retryAfter)
             return report(delivery, .retry(after: delay, refusal), latency: latency)
         }
         marks[delivery.ticket] = mark

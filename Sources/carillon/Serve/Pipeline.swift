@@ -196,13 +196,14 @@ final class Pipeline: Sendable {
         state.withLock { $0.timer = timer }
     }
 
-    func reload(_ configuration: Configuration) throws {
+    /// Returns when it holds for whatever comes in next.
+    func reload(_ configuration: Configuration) async throws {
         ledger.keep(configuration.ledgerRetention)
         try intakeKeys?.replaceUsers(configuration.security.intakeClients.users)
         try eventKeys?.replaceUsers(configuration.security.eventClients.users)
         intake.update(apps: configuration.appTable, rights: configuration.security.intakeClients.rights)
-        let observers = configuration.observers
-        Task { await bus.setObservers(observers) }
+        await intake.loop.run {}
+        await bus.setObservers(configuration.observers)
     }
 
     // MARK: The end

@@ -196,7 +196,7 @@ final class RunningCarillon: Sendable {
         }
         await gateways.serve(new.apps)
         do {
-            try pipeline.reload(new)
+            try await pipeline.reload(new)
         } catch {
             log.error(
                 "the clients of security.clients cannot be used; the old ones stay in force",

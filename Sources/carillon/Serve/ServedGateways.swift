@@ -121,6 +121,7 @@ actor ServedGateways {
         if known != nil {
             ground.log.notice(
                 "its credential can be used now", [.app: app.id.name, .event: "credential.rotated"])
+            ground.pipeline.announce(EventDraft(.credentialRotated, app: app.id))
         }
         let own = ground.loops.next()
         var settings = loaded.gateway.settings(resolver: ground.resolver)
@@ -187,6 +188,10 @@ actor ServedGateways {
                 ? "its new credential cannot be used; the old one stays in force"
                 : "its credential cannot be used: nothing goes out for this app until it is mended; then send SIGHUP",
             [.app: app.id.name, .event: "credential.failed", .reason: fault.words])
+        var event = EventDraft(.credentialFailed, app: app.id)
+        event.reason = "unusable"
+        event.add("message", fault.words)
+        ground.pipeline.announce(event)
         guard let served = apps[app.id] else {
             let journal = GatewayJournal(app.id, ground.log, AppMetrics(app.id, in: ground.metrics))
             apps[app.id] = ServedApp(

@@ -107,8 +107,8 @@ import Testing
         let directory = try TemporaryDirectory()
         _ = try directory.write(
             "client.curve",
-            "# of orders\npublic_key = \"\(client.publicKey.z85)\"\nsecret_key = \"\(client.secretKey.z85)\"\n")
-        _ = try directory.write("stranger.curve", stranger.secretKey.z85 + "\n")
+            "# of orders\npublic-key = \"\(client.publicKey.z85)\"\nsecret-key = \"\(client.secretKey.z85)\"\n")
+        _ = try directory.write("stranger.curve", "secret-key = \"\(stranger.secretKey.z85)\"\n")
         let clients = ClientDirectory([client.publicKey: .init(name: "orders", push: [AppID("shop")!])])
         try await IntakeGround.run(users: clients.users) {
             $0.security = .curveServer(secretKey: server.secretKey, domain: "carillon")

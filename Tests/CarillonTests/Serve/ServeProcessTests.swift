@@ -151,4 +151,10 @@ import Testing
         #expect(serve.served.http == nil)
         #expect(try await serve.stop().status == 0)
     }
+
+    @Test func `help says how it is ended and reloaded`() async throws {
+        let ended = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--help"])
+        #expect(ended.output.contains("until SIGTERM; a second SIGTERM stops at once"))
+        #expect(ended.output.contains("kill -HUP"))
+    }
 }

@@ -166,7 +166,7 @@ import Testing
         try scene.issueServer("http.pem", commonName: "The first")
         let tls = "http: { listen: '127.0.0.1:0', tls: { certificate: 'http.pem' } },"
         let file = try scene.directory.write(
-            "carillon.json5", "{ data: 'data', \(tls) apps: { \(scene.app("shop")) } }")
+            "carillon.json5", "{ data: 'data', \(tls) \(ServeScene.anyPorts) apps: { \(scene.app("shop")) } }")
         let serve = try await RunningServe(file)
         func shown() async throws -> String {
             let url = try #require(serve.served.http)
@@ -189,17 +189,32 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `an app of the binary protocol connects, and its feedback is left where it is`() async throws {
+    @Test func `an app of the binary protocol connects, and its feedback service is asked`() async throws {
         let scene = try await ServeScene()
         try scene.issue()
-        let serve = try await RunningServe(
-            try scene.configure(
-                scene.app(
-                    "shop", credential: "certificate: 'push.pem'", gateway: "protocol: 'binary'",
-                    port: scene.simulator.field("binary"))))
-        try await serve.line("its feedback service is not read", "app=shop")
+        let gone = String(repeating: "ab", count: 32)
+        let told = try await ChildProcess.run(
+            "curl",
+            [
+                "--silent", "--show-error", "--fail", "--data", "{\"token\": \"\(gone)\", \"time\": 1767225600}",
+                "\(scene.simulator.control)/feedback",
+            ])
+        #expect(told.status == 0, "\(told.errors)")
+        let file = try scene.configure(
+            scene.app(
+                "shop", credential: "certificate: 'push.pem'",
+                gateway: "protocol: 'binary', feedback: { port: \(scene.simulator.field("feedback")) }",
+                port: scene.simulator.field("binary")))
+        let serve = try await RunningServe(file)
         try await serve.line("connection.up", "app=shop")
         #expect(try await serve.get("/readyz").status == "200")
+        let event = try await ChildProcess.run(
+            RunningServe.words[0],
+            Array(RunningServe.words.dropFirst()) + [
+                "events", "--config", file, "--follow", "--since", "0", "--limit", "1", "--prefix", "device/", "--json",
+            ])
+        #expect(event.output.contains(#""kind":"deactivated""#) && event.output.contains(#""reason":"feedback""#))
+        #expect(event.output.contains(#""time":1767225600000"#), "\(event)")
         #expect(try await serve.stop().status == 0)
     }
 }

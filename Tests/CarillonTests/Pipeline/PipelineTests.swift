@@ -1,0 +1,110 @@
+import Testing
+
+/// The whole pipeline as producers, devices and monitors meet it, with nothing in its way.
+@Suite(.timeLimit(.minutes(10))) struct PipelineTests {
+    @Test func `every door takes messages, and monitors are told what became of each`() async throws {
+        try await PythonScene.run("pushing", "every_door")
+    }
+
+    @Test func `an id stands for one message, also after a restart and after a kill`() async throws {
+        try await PythonScene.run("pushing", "one_id")
+    }
+
+    @Test func `what is published and what is replayed agree, and each event names the one before it`() async throws {
+        try await PythonScene.run("pushing", "chains")
+    }
+
+    @Test func `devices are reached by user, tag, id, and all of them`() async throws {
+        try await PythonScene.run("reaching", "audiences")
+    }
+
+    @Test func `a device that is gone is passed over until it comes again`() async throws {
+        try await PythonScene.run("reaching", "gone_and_back")
+    }
+
+    @Test func `a flood of bad tokens trips the brake`() async throws {
+        try await PythonScene.run("reaching", "brake")
+    }
+
+    @Test func `messages wait for their time, and expire at theirs`() async throws {
+        try await PythonScene.run("timing", "later")
+    }
+
+    @Test func `an answer that never came is told, and decided by the message`() async throws {
+        try await PythonScene.run("timing", "unknown")
+    }
+
+    @Test func `a service that shuts down for a moment is asked again soon`() async throws {
+        try await PythonScene.run("timing", "shutting_down")
+    }
+
+    @Test func `with CURVE each client may do what it may, as of the last reload`() async throws {
+        try await PythonScene.run("securing", "curve")
+    }
+
+    @Test func `the examples work together: a subscriber that was stopped misses nothing`() async throws {
+        try await PythonScene.run("examples", "together")
+    }
+}
+
+/// How it ends and begins again.
+@Suite(.timeLimit(.minutes(10))) struct PipelineRestartTests {
+    @Test func `SIGTERM under load loses nothing and doubles nothing`() async throws {
+        try await PythonScene.run("stopping", "drained")
+    }
+
+    @Test func `a second SIGTERM ends it at once`() async throws {
+        try await PythonScene.run("stopping", "insisted")
+    }
+
+    @Test func `messages of an app without a credential wait until it is mended`() async throws {
+        try await PythonScene.run("stopping", "mended")
+    }
+}
+
+/// What `Documentation/Pipeline.md` says of each fault.
+@Suite(.timeLimit(.minutes(10))) struct PipelineFaultTests {
+    @Test func `a full disk makes it busy, and nothing acknowledged is lost`() async throws {
+        try await PythonScene.run("breaking", "disk_full")
+    }
+
+    @Test func `it may be stopped while the disk is full`() async throws {
+        try await PythonScene.run("breaking", "disk_stays_full")
+    }
+
+    @Test func `a disk that is really full loses nothing that was acknowledged`() async throws {
+        try await PythonScene.run("breaking", "disk_small")
+    }
+
+    @Test func `killed again and again, it loses nothing and doubles what is allowed`() async throws {
+        try await PythonScene.run("breaking", "killed")
+    }
+
+    @Test func `a data directory that is no use is named`() async throws {
+        try await PythonScene.run("breaking", "unusable")
+    }
+
+    @Test func `a torn last write loses nothing that was acknowledged`() async throws {
+        try await PythonScene.run("breaking", "torn")
+    }
+
+    @Test func `what came while the push service was down is delivered when it is back, once`() async throws {
+        try await PythonScene.run("breaking", "service_down")
+    }
+
+    @Test func `a subscriber that never reads hurts nobody else`() async throws {
+        try await PythonScene.run("crowding", "deaf_subscriber")
+    }
+
+    @Test func `a producer that never reads hurts nobody else`() async throws {
+        try await PythonScene.run("crowding", "deaf_producer")
+    }
+
+    @Test func `garbage is answered, counted and survived`() async throws {
+        try await PythonScene.run("crowding", "garbage")
+    }
+
+    @Test func `an audience that is too large is refused`() async throws {
+        try await PythonScene.run("crowding", "too_many")
+    }
+}

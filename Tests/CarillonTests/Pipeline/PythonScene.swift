@@ -1,0 +1,30 @@
+import PushLoop
+import TestSupport
+import Testing
+
+/// Runs a scene of `Scenes/`: the real program, and peers that speak ZeroMQ with another library than ours.
+enum PythonScene {
+    private static let directory: String = {
+        var path = #filePath.split(separator: "/")
+        path.removeLast()
+        return "/" + path.joined(separator: "/") + "/Scenes"
+    }()
+
+    /// The first that can talk ZeroMQ.
+    static func interpreter() async throws -> String {
+        for candidate in ["python3", "/usr/bin/python3"] {
+            if try await ChildProcess.run(candidate, ["-c", "import zmq"]).status == 0 { return candidate }
+        }
+        throw ChildProcess.NotStarted(description: "no Python that can import zmq; Tools/setup installs one")
+    }
+
+    static func run(_ file: String, _ scene: String) async throws {
+        let ended = try await ChildProcess.run(
+            "env",
+            [
+                "CARILLON_PROGRAM=\(ChildProcess.carillon)", try await interpreter(), "-B", "\(directory)/\(file).py",
+                scene,
+            ])
+        #expect(ended.status == 0, "\(file) \(scene): \(ended.output)\(ended.errors)")
+    }
+}

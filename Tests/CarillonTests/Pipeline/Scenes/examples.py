@@ -1,0 +1,59 @@
+"""The examples for backend developers, against the real thing."""
+from ground import *
+
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "Tools", "examples")
+
+
+def together():
+    """The subscriber is stopped, misses events, and gets them by replay when it is back: each once."""
+    scene = Scene()
+    serve = scene.serve()
+
+    def produce(name, number, code=0):
+        child = Child(
+            sys.executable, os.path.join(TOOLS, "producer.py"), serve.places["router"], "shop", token(number), "Hello",
+            name)
+        assert child.end() == code, child.lines
+        return json.loads(child.lines[-1])
+
+    def subscriber(since):
+        return Child(
+            sys.executable, os.path.join(TOOLS, "subscriber.py"), serve.places["publish"], serve.places["replay"],
+            str(since))
+
+    def sent(child):
+        return json.loads(child.line('"sent"'))
+
+    assert produce("m1", 1)["status"] == "accepted"
+    first = subscriber(0)
+    seen = [sent(first)]
+    for number in range(2, 5):
+        produce(f"m{number}", number)
+        seen.append(sent(first))
+    first.kill()
+    for number in range(5, 9):
+        assert produce(f"m{number}", number)["status"] == "accepted"
+    monitor = Monitor(serve, since=0)
+    monitor.completed("m8")
+    second = subscriber(max(e["seq"] for e in seen))
+    seen += [sent(second) for _ in range(4)]
+    assert produce("m9", 9)["status"] == "accepted"
+    seen.append(sent(second))
+    assert [e["message_id"] for e in seen] == [f"m{n}" for n in range(1, 10)], seen
+    # Stopped and not ended: what was published meanwhile, and more than is kept for it, is filled in.
+    second.signal(signal.SIGSTOP)
+    Producer(serve).batch([note(f"x{n}", token(n)) for n in range(300)])
+    monitor.completed(*(f"x{n}" for n in range(300)))
+    second.signal(signal.SIGCONT)
+    later = [sent(second)["message_id"] for _ in range(300)]
+    assert sorted(later) == sorted(f"x{n}" for n in range(300))
+    assert produce("m9", 9)["status"] == "duplicate"
+    assert produce("m9", 10, code=0)["status"] == "accepted"
+    refused = Child(
+        sys.executable, os.path.join(TOOLS, "producer.py"), serve.places["router"], "nowhere", token(1), "Hello")
+    assert refused.end() == 65 and "unknown_app" in refused.lines[-1], refused.lines
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,364 @@
+"""What the scenes stand on: the real program as child processes, and ZeroMQ spoken by another implementation than ours.
+
+A scene is a function without arguments; `main` runs the one that is named. Nothing here sleeps to let something happen:
+everything waits for a line, an event, an answer or an exit code, with a patience that only a dead program exhausts."""
+import json, os, re, signal, subprocess, sys, tempfile, threading, time, traceback, urllib.error, urllib.request, uuid
+import zmq
+
+CARILLON = os.environ["CARILLON_PROGRAM"]
+PATIENCE = int(os.environ.get("CARILLON_SCENE_PATIENCE", "400"))
+context = zmq.Context()
+children = []
+
+
+class Child:
+    """A process whose lines are read as they come, output and errors together."""
+
+    def __init__(self, *words, **more):
+        surroundings = {k: v for k, v in os.environ.items() if not k.startswith("CARILLON_")}
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", env=surroundings, **more)
+        children.append(self)
+        self.lines, self.place, self.news, self.ended = [], 0, threading.Condition(), False
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.lines.append(line.rstrip("\n"))
+                self.news.notify_all()
+        with self.news:
+            self.ended = True
+            self.news.notify_all()
+
+    def line(self, *words):
+        """The next line with all of these words; what is before it is not looked at again."""
+        until = time.monotonic() + PATIENCE
+        with self.news:
+            while True:
+                while self.place < len(self.lines):
+                    self.place += 1
+                    if all(word in self.lines[self.place - 1] for word in words):
+                        return self.lines[self.place - 1]
+                assert not self.ended, f"it ended before {words}: {self.lines[-30:]}"
+                assert time.monotonic() < until, f"it never said {words}: {self.lines[-30:]}"
+                self.news.wait(1)
+
+    def said(self, *words):
+        return [line for line in self.lines if all(word in line for word in words)]
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def end(self):
+        """How it ended, when it has."""
+        code = self.process.wait(PATIENCE)
+        with self.news:
+            while not self.ended:
+                self.news.wait(1)
+        return code
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        assert self.end() == -signal.SIGKILL
+
+    @property
+    def resident(self):
+        """Bytes of memory that it has now."""
+        with open(f"/proc/{self.process.pid}/statm") as file:
+            return int(file.read().split()[1]) * 4096
+
+
+def verb(*words, code=0):
+    """A verb of the program, run to its end."""
+    child = Child(CARILLON, *words)
+    ended = child.end()
+    assert ended == code, (words, ended, child.lines)
+    return "\n".join(child.lines)
+
+
+def http(url, method="GET", body=None):
+    request = urllib.request.Request(url, method=method, data=body and body.encode())
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+class Simulator(Child):
+    def __init__(self, directory, *more, ports=None):
+        ports = ports or dict.fromkeys(("port", "binary-port", "feedback-port", "control-port"), 0)
+        named = [word for name, port in ports.items() for word in ("--" + name, str(port))]
+        super().__init__(CARILLON, "simulate", *named, "--data", directory, "--json", *more)
+        self.places = json.loads(self.line('{"'))
+        self.ports = dict(zip(ports, (self.places[n] for n in ("provider", "binary", "feedback", "control"))))
+
+    def ask(self, path, method="GET", body=None):
+        status, text = http(f"http://127.0.0.1:{self.places['control']}{path}", method, body)
+        assert status < 300, (path, status, text)
+        return text
+
+    def received(self, query=""):
+        return [json.loads(line) for line in self.ask("/received?limit=100000" + query).splitlines()]
+
+    def accepted(self):
+        """Tokens that took something, as often as they did."""
+        return [record["token"] for record in self.received("&status=200")]
+
+    def device(self, token, **state):
+        self.ask(f"/devices/{token}", "PUT", json.dumps(state))
+
+    def faults(self, *rules):
+        self.ask("/faults", "PUT", json.dumps({"rules": rules}))
+
+
+class Scene:
+    """A directory, a simulated Apple, and a configuration that knows it."""
+
+    def __init__(self, *more):
+        self.temporary = tempfile.TemporaryDirectory(prefix="carillon-scene-")
+        self.directory = self.temporary.name
+        self.simulator = Simulator(self.path("simulator"), *more)
+        self.apps = {"shop": self.app("shop")}
+        self.more = {}
+        self.data = self.path("data")
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def app(self, name, **more):
+        places = self.simulator.places
+        return {
+            "topic": f"com.example.{name}", "environment": "production",
+            "credential": {"key": places["key"], "key_id": places["key_id"], "team_id": places["team_id"]},
+            "gateway": {"connects_per_minute": 600},
+            "endpoint": {"host": "127.0.0.1", "port": int(places["provider"]), "trust": places["ca"]}, **more}
+
+    def configure(self):
+        with open(self.path("carillon.json5"), "w") as file:
+            json.dump(
+                {
+                    "data": self.data, "http": {"listen": "127.0.0.1:0"},
+                    "intake": {"router": "tcp://127.0.0.1:0", "pull": "tcp://127.0.0.1:0"},
+                    "events": {"publish": "tcp://127.0.0.1:0", "replay": "tcp://127.0.0.1:0"},
+                    "apps": self.apps, **self.more,
+                }, file)
+        return self.path("carillon.json5")
+
+    def serve(self, *more, wrap=(), up=True):
+        serve = Carillon(self, *more, wrap=wrap)
+        if up:
+            serve.line("a connection is up")
+        return serve
+
+
+class Carillon(Child):
+    def __init__(self, scene, *more, wrap=()):
+        self.scene, self.file = scene, scene.configure()
+        super().__init__(*wrap, CARILLON, "serve", "--config", self.file, "--json", *more)
+        self.places = json.loads(self.line('{"apps"'))
+        self.place = 0  # what was logged before is of interest too
+
+    def verb(self, *words, code=0):
+        return verb(*words, "--config", self.file, code=code)
+
+    def reload(self):
+        self.scene.configure()
+        self.signal(signal.SIGHUP)
+        self.line("configuration.reloaded")
+
+    def ready(self):
+        status, text = http(self.places["http"] + "/readyz")
+        return status, json.loads(text)
+
+    def become_ready(self, *reason):
+        """Until it is ready; or until it is not, for this reason."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            status, answer = self.ready()
+            if not reason and status == 200:
+                return answer
+            if reason and status == 503 and all(word in json.dumps(answer) for word in reason):
+                return answer
+        raise AssertionError(f"it did not become ready, or unready for {reason}: {answer}")
+
+    def stop(self, code=0):
+        self.signal(signal.SIGTERM)
+        ended = self.end()
+        assert ended == code, (ended, self.lines[-30:])
+
+
+def keyed(socket, keys):
+    if keys:
+        socket.curve_serverkey, socket.curve_publickey, socket.curve_secretkey = keys
+    socket.linger = 0
+    return socket
+
+
+class Producer:
+    """A DEALER (or a REQ), with as many requests under way as it likes."""
+
+    def __init__(self, serve, kind=zmq.DEALER, keys=None):
+        self.socket = keyed(context.socket(kind), keys)
+        self.socket.sndhwm = self.socket.rcvhwm = 0
+        self.socket.connect(serve.places["router"])
+
+    def send(self, *frames):
+        self.socket.send_multipart([f if isinstance(f, bytes) else text(f) for f in frames])
+
+    def answer(self, patience=PATIENCE):
+        assert self.socket.poll(patience * 1000), "no answer"
+        kind, *rest = self.socket.recv_multipart()
+        return kind.decode(), [json.loads(line) for line in b"".join(rest).splitlines()]
+
+    def push(self, envelope, payload=None):
+        self.send("push/1", envelope, *([] if payload is None else [payload]))
+        kind, (status,) = self.answer()
+        assert kind == "ack/1", kind
+        return status
+
+    def batch(self, envelopes):
+        self.send("push-batch/1", b"\n".join(map(text, envelopes)))
+        kind, statuses = self.answer()
+        assert kind == "ack-batch/1", kind
+        return statuses
+
+    def close(self):
+        self.socket.close()
+
+
+def text(value):
+    return (value if isinstance(value, str) else json.dumps(value)).encode()
+
+
+class Monitor:
+    """Reads what is published; with `since` it asks for what was before, first. It fills no gaps: it notes them."""
+
+    def __init__(self, serve, prefix="", keys=None, since=None):
+        self.serve, self.prefix, self.keys = serve, prefix, keys
+        self.socket = keyed(context.socket(zmq.SUB), keys)
+        self.socket.rcvhwm = 0
+        self.socket.connect(serve.places["publish"])
+        self.socket.subscribe(prefix)
+        self.socket.subscribe("heartbeat")
+        self.events, self.kinds, self.seen = [], {}, set()
+        self.heads, self.gaps, self.heartbeat = {}, [], None
+        self.wait_for_heartbeat()  # the subscription is there from now on
+        if since is not None:
+            for event in replay(serve, since=since, prefix=prefix, keys=keys)[0]:
+                self.add(event)
+            for events in self.kinds.values():
+                events.sort(key=lambda event: event["seq"])
+
+    def add(self, event):
+        if event["seq"] not in self.seen:
+            self.seen.add(event["seq"])
+            self.events.append(event)
+            self.kinds.setdefault(f"{event['family']}/{event['kind']}", []).append(event)
+
+    def step(self):
+        assert self.socket.poll(PATIENCE * 1000), "nothing is published"
+        topic, lines = self.socket.recv_multipart()
+        topic = topic.decode()
+        if topic == "heartbeat":
+            self.heartbeat = json.loads(lines)
+            return
+        for event in map(json.loads, lines.splitlines()):
+            assert topic == f"{event['family']}/{event['app']}/{event['kind']}", (topic, event)
+            if self.heads.get(topic, event["prev"]) != event["prev"]:
+                self.gaps.append((topic, self.heads[topic], event["prev"]))
+            self.heads[topic] = event["seq"]
+            self.add(event)
+
+    def wait_for_heartbeat(self):
+        self.heartbeat = None
+        while self.heartbeat is None:
+            self.step()
+        return self.heartbeat
+
+    def until(self, condition):
+        until = time.monotonic() + PATIENCE
+        while not condition():
+            assert time.monotonic() < until, f"it does not come: {self.events[-10:]}, {self.serve.lines[-10:]}"
+            self.step()
+
+    def of(self, kind, message=None):
+        """Events by `family/kind`, in their order."""
+        return [e for e in self.kinds.get(kind, []) if message in (None, e.get("message_id"))]
+
+    def wait(self, kind, message=None, count=1):
+        self.until(lambda: len(self.of(kind, message)) >= count)
+        return self.of(kind, message)
+
+    def completed(self, *messages):
+        """What each message came to, when all have come to something: the counts of its last `message.completed`."""
+        wanted = set(messages)
+        self.until(lambda: wanted <= {e["message_id"] for e in self.of("message/completed")})
+        return {e["message_id"]: e["counts"] for e in self.of("message/completed")}
+
+    def close(self):
+        self.socket.close()
+
+
+def ask_replay(serve, request, keys=None):
+    with keyed(context.socket(zmq.DEALER), keys) as socket:
+        socket.connect(serve.places["replay"])
+        socket.send_multipart([b"replay/1", text(request)])
+        events = []
+        while True:
+            assert socket.poll(PATIENCE * 1000), "no answer to a replay"
+            kind, *rest = socket.recv_multipart()
+            if kind != b"event/1":
+                return kind.decode(), events, json.loads(rest[0])
+            topic, lines = rest
+            for event in map(json.loads, lines.splitlines()):
+                assert topic.decode() == f"{event['family']}/{event['app']}/{event['kind']}"
+                events.append(event)
+
+
+def replay(serve, since=0, prefix="", limit=10000, keys=None):
+    """Everything above a number, in as many requests as it takes; and the last answer's end."""
+    events = []
+    while True:
+        kind, some, end = ask_replay(serve, {"since": since, "prefix": prefix, "limit": limit}, keys)
+        assert kind == "replay-end/1", (kind, end)
+        events += some
+        if end["next"] == since or not some:
+            return events, end
+        since = end["next"]
+
+
+def token(number, start="a0"):
+    return start + f"{number:0{64 - len(start)}x}"
+
+
+def apns_id(app, message, device):
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"carillon:/{app}/{message}/{device.lower()}"))
+
+
+def note(name, *tokens, app="shop", **more):
+    """An envelope."""
+    return {"id": name, "app": app, "to": {"tokens": list(tokens)}, "alert": "Hello", **more}
+
+
+def pick(statuses, name):
+    return [s.get(name) for s in statuses]
+
+
+def main(scenes):
+    code = 1
+    try:
+        scenes[sys.argv[1]]()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for child in children:
+            if child.process.poll() is None:
+                child.process.kill()
+                child.process.wait()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # sockets that a peer left half open have nothing more to say

@@ -1,0 +1,169 @@
+"""Producers and monitors with nothing in their way."""
+from ground import *
+
+
+def every_door():
+    """ROUTER from a DEALER and a REQ, a batch, PULL, mistakes; and what monitors are told of it."""
+    scene = Scene()
+    serve = scene.serve()
+    monitor = Monitor(serve)
+    producer = Producer(serve)
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+    one = producer.push(note("one", token(1), traceparent=trace))
+    assert one["status"] == "accepted" and one["id"] == "one", one
+    accepted = monitor.wait("message/accepted", "one")[0]
+    assert accepted["seq"] == one["seq"], (accepted, one)
+    sent = monitor.wait("delivery/sent", "one")[0]
+    assert {k: sent[k] for k in ("v", "family", "app", "kind", "message_id", "attempt", "status", "traceparent")} == {
+        "v": 1, "family": "delivery", "app": "shop", "kind": "sent", "message_id": "one", "attempt": 1, "status": 200,
+        "traceparent": trace}, sent
+    assert sent["apns_id"] == apns_id("shop", "one", token(1)), sent
+    assert len(sent["device"]) == 32 and set(sent["device"]) <= set("0123456789abcdef"), sent
+    assert 0 <= sent["latency_ms"] < PATIENCE * 1000 and abs(sent["ts"] / 1000 - time.time()) < PATIENCE, sent
+    assert sent["seq"] > accepted["seq"] and sent["prev"] == 0, sent
+    (record,) = scene.simulator.received()
+    assert record["id"].lower() == sent["apns_id"] and record["token"] == token(1), record
+
+    # The payload as a frame of its own arrives byte for byte.
+    exact = b'{ "aps" : {"alert":"\\u0048i"},  "n": 1.50 }'
+    assert producer.push({"id": "two", "app": "shop", "to": {"tokens": [token(2).upper()]}}, exact)["status"] == "accepted"
+    monitor.completed("two")
+    (record,) = scene.simulator.received("&payload=true&token=" + token(2))
+    assert record["payload"] in (exact.decode(), json.loads(exact)), record
+
+    request = Producer(serve, zmq.REQ)
+    assert request.push(note("three", token(3)))["status"] == "accepted"
+    assert request.push(note("three", token(3)))["status"] == "duplicate"
+
+    batch = producer.batch([
+        note("b1", token(4)), note("b2", token(5), token(6), token(5)), note("b2", token(5), token(6)),
+        note("b3", "xyz"), note("b4", token(4), app="nowhere"), {**note("b5", token(4)), "sond": 1}, note("b1", token(4)),
+        note("b6", token(7), expires_at=1000), {"id": "b7"}])
+    assert pick(batch, "status") == [
+        "accepted", "accepted", "duplicate", "rejected", "rejected", "rejected", "duplicate", "rejected", "rejected"]
+    assert pick(batch, "reason")[3:6] == ["bad_token", "unknown_app", "bad_field"], batch
+    assert "sond" in batch[5]["detail"] and pick(batch, "reason")[7:] == ["expired", "missing_field"], batch
+    assert batch[0]["seq"] == batch[6]["seq"] and batch[1]["seq"] == batch[2]["seq"], batch
+
+    pull = context.socket(zmq.PUSH)
+    pull.connect(serve.places["pull"])
+    pull.send_multipart([b"push/1", text(note("p1", token(8)))])
+    pull.send_multipart([b"push/1", text(note("p2", "not a token"))])
+    pull.send_multipart([b"push-batch/1", text(note("p3", token(9))) + b"\n{"])
+    done = monitor.completed("one", "two", "three", "b1", "b2", "p1", "p3")
+    rejected = monitor.wait("message/rejected", count=2)
+    assert [(e.get("message_id"), e["reason"]) for e in rejected] == [("p2", "bad_token"), (None, "bad_json")], rejected
+    # A token that is named twice counts once.
+    assert done["b2"]["sent"] == 2 and done["one"]["sent"] == 1, done
+    assert sorted(scene.simulator.accepted()) == sorted(token(n) for n in (1, 2, 3, 4, 5, 6, 8, 9))
+    assert len(monitor.wait("message/duplicate", count=3)) == 3
+    serve.stop()
+
+
+def one_id():
+    """What an id stands for, in one life and across two: duplicates, conflicts, other audiences."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    first = producer.push(note("order", token(1)))
+    monitor.completed("order")
+    device = monitor.of("delivery/sent")[0]["device"]
+    serve.stop()
+
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, since=0)
+    again = producer.push(note("order", token(1), traceparent="00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
+    assert again == {"id": "order", "status": "duplicate", "seq": first["seq"]}, again
+    for change in ({"alert": "Bye"}, {"priority": 5}, {"collapse_id": "x"}):
+        conflict = producer.push({**note("order", token(1)), **change})
+        assert conflict["status"] == "rejected" and conflict["reason"] == "id_conflict", conflict
+    wider = producer.push(note("order", token(1), token(2)))
+    assert wider["status"] == "accepted" and wider["seq"] > first["seq"], wider
+    monitor.until(lambda: len(monitor.of("message/completed", "order")) == 2)
+    counts = monitor.of("message/completed", "order")[1]["counts"]
+    assert counts["sent"] == 1 and counts["suppressed"] == 1, counts
+    (suppressed,) = monitor.of("delivery/suppressed")
+    assert suppressed["reason"] == "duplicate" and suppressed["device"] == device, suppressed
+    assert sorted(scene.simulator.accepted()) == [token(1), token(2)]
+
+    # The same device under another message: the same name, another life or not.
+    producer.push(note("other", token(1)))
+    monitor.completed("other")
+    assert monitor.of("delivery/sent", "other")[0]["device"] == device
+    # Dead at once, and up again: what was acknowledged is remembered all the same.
+    seen = producer.push(note("last", token(3)))
+    serve.kill()
+    serve = scene.serve()
+    assert Producer(serve).push(note("last", token(3))) == {**seen, "status": "duplicate"}
+    assert Monitor(serve, since=0).completed("last")["last"]["sent"] == 1
+    serve.stop()
+
+
+def chains():
+    """Published and replayed events agree, name their predecessors, and survive restarts; the log's end is told."""
+    scene = Scene()
+    scene.apps["news"] = scene.app("news")
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    ids = [f"m{n}" for n in range(300)]
+    producer.batch([note(i, token(n), app=("shop", "news")[n % 2]) for n, i in enumerate(ids)])
+    monitor.completed(*ids)
+    told, end = replay(serve, limit=70)
+    published = {e["seq"]: e for e in monitor.events}
+    assert [e["seq"] for e in told] == sorted({e["seq"] for e in told})
+    assert published and all(e == published[e["seq"]] for e in told if e["seq"] in published)
+    assert {e["seq"] for e in monitor.events} <= {e["seq"] for e in told} and not monitor.gaps, monitor.gaps
+    check_chains(told)
+    heads = {f"{e['family']}/{e['app']}/{e['kind']}": e["seq"] for e in told}
+    beat = monitor.wait_for_heartbeat()
+    assert set(beat) == {"seq", "topics"} and beat["seq"] >= max(heads.values()), beat
+    assert all(beat["topics"][topic] >= seq for topic, seq in heads.items()), (beat, heads)
+    some = replay(serve, prefix="delivery/news/")[0]
+    assert some == [e for e in told if e["family"] == "delivery" and e["app"] == "news"] and len(some) == 150
+    assert ask_replay(serve, {"since": some[-1]["seq"], "prefix": "delivery/"})[1][-1:] != some[-1:]
+    for bad in ({"since": -1}, {"since": "x"}, {"sinse": 1}, []):
+        kind, _, answer = ask_replay(serve, bad)
+        assert kind == "replay-error/1" and answer["error"] in ("bad_field", "bad_json", "missing_field"), (bad, answer)
+    serve.stop()
+
+    serve = scene.serve()
+    monitor = Monitor(serve)
+    # The first heartbeat tells of what a monitor missed before the restart.
+    assert all(monitor.heartbeat["topics"][t] >= s for t, s in heads.items() if t.startswith("delivery/"))
+    Producer(serve).push(note("after", token(1)))
+    monitor.completed("after")
+    after = replay(serve)[0]
+    assert after[:len(told)] == told
+    check_chains(after)
+    assert replay(serve, since=told[-1]["seq"])[0] == after[len(told):]
+
+    # The size of the log is bounded: what is gone is told by `oldest`.
+    scene.more["events"] = {
+        "publish": "tcp://127.0.0.1:0", "replay": "tcp://127.0.0.1:0", "retention": {"size": "1MiB", "age": "7d"}}
+    serve.reload()
+    producer = Producer(serve)
+    oldest, number = 1, 0
+    while oldest == 1:
+        producer.batch([note(f"x{number}-{n}", *map(token, range(40))) for n in range(25)])
+        number += 1
+        monitor.wait("message/completed", count=1 + 25 * number)
+        oldest = ask_replay(serve, {"since": 0, "limit": 1})[2]["oldest"]
+        assert number < 200, "the log has no bound"
+    left, end = replay(serve, since=0)
+    assert left[0]["seq"] >= end["oldest"] > 1 and left[0]["seq"] > told[0]["seq"], (left[0], end)
+    check_chains(left)
+    serve.stop()
+
+
+def check_chains(events):
+    heads, oldest = {}, events[0]["seq"]
+    for event in events:
+        topic = (event["family"], event["app"], event["kind"])
+        known = heads.get(topic)
+        assert event["prev"] == known or (known is None and (event["prev"] == 0 or event["prev"] < oldest)), event
+        heads[topic] = event["seq"]
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,109 @@
+"""How it ends, how it comes again, and what SIGHUP brings."""
+from ground import *
+
+
+def drained():
+    """SIGTERM with work under way: what is on its way is waited for, the rest is carried out by the next one, once."""
+    scene = Scene()
+    scene.simulator.faults({"latency": {"fixed": "30ms", "spread": "20ms"}})
+    scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
+    serve = scene.serve()
+    producer = Producer(serve)
+    statuses = []
+    for number in range(8):
+        statuses += producer.batch([note(f"m{number}-{n}", token(1000 * number + n)) for n in range(500)])
+    assert set(pick(statuses, "status")) == {"accepted"}
+    first = set(pick(replay(serve, prefix="message/shop/completed")[0], "message_id"))
+    serve.signal(signal.SIGTERM)
+    serve.line("draining")
+    assert serve.end() == 0, serve.lines[-20:]
+    assert serve.lines[-1:] and serve.said("stopped"), serve.lines[-5:]
+    serve = scene.serve()
+    monitor = Monitor(serve, since=0)
+    done = monitor.completed(*pick(statuses, "id"))
+    assert len(first) < 4000 and all(e["sent"] == 1 for e in done.values())
+    assert len(monitor.wait("message/completed", count=4000)) == len(monitor.wait("delivery/sent", count=4000)) == 4000
+    taken = scene.simulator.accepted()
+    assert len(taken) == len(set(taken)) == 4000, (len(taken), len(set(taken)))
+    serve.stop()
+
+
+def insisted():
+    """The push service does not answer. SIGTERM waits for it, not ready meanwhile; the second SIGTERM does not."""
+    scene = Scene()
+    scene.simulator.faults({"match": {"token": "aa*"}, "silence": True})
+    serve = scene.serve()
+    producer = Producer(serve)
+    assert serve.become_ready()["ready"]
+    producer.push(note("stuck", token(1, "aa")))
+    until_received(scene, 1)
+    serve.signal(signal.SIGTERM)
+    serve.line("draining")
+    status, answer = serve.ready()
+    assert status == 503 and answer["reason"] == "intake is closed", (status, answer)
+    began = time.monotonic()
+    serve.signal(signal.SIGTERM)
+    assert serve.end() == 1, serve.lines[-20:]
+    assert time.monotonic() - began < 20, "the second SIGTERM was not heard"
+    # Nobody knows what became of it: it is sent again, under the same id.
+    scene.simulator.faults()
+    serve = scene.serve()
+    done = Monitor(serve, since=0).completed("stuck")["stuck"]
+    assert done["sent"] == 1, done
+    ids = [r["id"].lower() for r in scene.simulator.received()]
+    assert set(ids) == {apns_id("shop", "stuck", token(1, "aa"))}, ids
+    serve.stop()
+
+
+def until_received(scene, count):
+    until = time.monotonic() + PATIENCE
+    while len(scene.simulator.received()) < count:
+        assert time.monotonic() < until, "nothing arrived"
+
+
+def mended():
+    """Messages of an app whose credential is no use wait; they go out after it was mended and SIGHUP."""
+    scene = Scene()
+    late = scene.app("late")
+    good = late["credential"]
+    late["credential"] = {**good, "key": scene.path("nowhere.p8")}
+    scene.apps["late"] = late
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    statuses = producer.batch([note(f"m{n}", token(n), app="late") for n in range(50)])
+    assert set(pick(statuses, "status")) == {"accepted"}
+    producer.push(note("other", token(1)))
+    monitor.completed("other")
+    status, answer = serve.ready()
+    assert status == 503 and [a["ready"] for a in answer["apps"]] == [False, True], answer
+    assert not monitor.of("delivery/sent", "m0")
+    assert replay(serve, prefix="credential/late/failed")[0][0]["reason"] == "unusable"
+    late["credential"] = good
+    serve.reload()
+    done = monitor.completed(*pick(statuses, "id"))
+    assert sum(e["sent"] for e in done.values()) == 51
+    assert monitor.wait("credential/rotated")[0]["app"] == "late"
+    # An app that was not there at all is named before, and taken after.
+    assert producer.push(note("new", token(1), app="new"))["reason"] == "unknown_app"
+    scene.apps["new"] = scene.app("new")
+    serve.reload()
+    status = producer.push(note("new", token(1), app="new"))
+    assert status["status"] == "accepted", (status, serve.lines[-10:])
+    assert monitor.completed("new")["new"]["sent"] == 1
+    # One that leaves keeps what it has not sent until it is back.
+    scene.simulator.faults({
+        "match": {"topic": "com.example.new"}, "times": 1,
+        "answer": {"status": 429, "reason": "TooManyRequests", "retry_after": 1}})
+    assert producer.push(note("kept", token(2), app="new"))["status"] == "accepted"
+    monitor.wait("delivery/retry", "kept")
+    app = scene.apps.pop("new")
+    serve.reload()
+    assert producer.push(note("gone", token(2), app="new"))["reason"] == "unknown_app"
+    scene.apps["new"] = app
+    serve.reload()
+    assert monitor.completed("kept")["kept"]["sent"] == 1
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,74 @@
+"""What waits for its time, what comes too late, and answers that never come."""
+from ground import *
+
+
+def later():
+    """Not before its time, although the process was killed meanwhile; too late is not at all."""
+    scene = Scene()
+    serve = scene.serve()
+    producer = Producer(serve)
+    due = int(time.time()) + 3
+    assert producer.push(note("later", token(1), not_before=due))["status"] == "accepted"
+    assert producer.push(note("later", token(1), not_before=due))["status"] == "duplicate"
+    serve.kill()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, since=0)
+    assert monitor.completed("later")["later"]["sent"] == 1
+    (sent,) = monitor.of("delivery/sent", "later")
+    assert sent["ts"] >= due * 1000, (sent, due)
+    assert scene.simulator.accepted() == [token(1)]
+
+    # Nobody is there to send it to until it is too late.
+    ports = scene.simulator.ports
+    scene.simulator.kill()
+    serve.line("connection.down")
+    assert producer.push(note("short", token(2), expires_at=int(time.time()) + 2))["status"] == "accepted"
+    done = monitor.completed("short")["short"]
+    assert done["expired"] == 1 and done["sent"] == 0, done
+    assert monitor.of("delivery/expired", "short") or monitor.of("message/expired", "short")
+    assert producer.push(note("now", token(2), expires_at=int(time.time()) - 5))["reason"] == "expired"
+    scene.simulator = Simulator(scene.path("simulator"), ports=ports)
+    producer.push(note("after", token(3)))
+    assert monitor.completed("after")["after"]["sent"] == 1
+    assert scene.simulator.accepted() == [token(3)]
+    serve.stop()
+
+
+def unknown():
+    """The connection dies on a request: it is sent again, or not, as its message says; both are told."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    scene.simulator.faults(
+        {"match": {"token": "aa*"}, "close": True, "times": 1}, {"match": {"token": "bb*"}, "close": True, "times": 1})
+    producer.push(note("resend", token(1, "aa")))
+    done = monitor.completed("resend")["resend"]
+    assert done["sent"] == 1 and done["unknown"] == 0, done
+    (lost,) = monitor.of("delivery/unknown", "resend")
+    (sent,) = monitor.of("delivery/sent", "resend")
+    assert lost["apns_id"] == sent["apns_id"] == apns_id("shop", "resend", token(1, "aa"))
+    assert (lost["attempt"], sent["attempt"]) == (1, 2), (lost, sent)
+    producer.push(note("drop", token(1, "bb"), on_unknown="drop"))
+    done = monitor.completed("drop")["drop"]
+    assert done["sent"] == 0 and done["unknown"] == 1, done
+    assert len(monitor.of("delivery/unknown", "drop")) == 1 and not monitor.of("delivery/sent", "drop")
+    assert len(scene.simulator.received("&token=bb*")) == 1
+    serve.stop()
+
+
+def shutting_down():
+    """A service of which every server says for a moment that it shuts down: asked again soon, not after a quarter of an hour."""
+    scene = Scene()
+    scene.simulator.faults({"match": {"token": "cc*"}, "answer": {"status": 503, "reason": "Shutdown"}, "times": 17})
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(note("moment", token(1, "cc")))
+    (retry,) = monitor.wait("delivery/retry", "moment")
+    assert retry["reason"] == "Shutdown" and 0 < retry["retry_after_ms"] <= 60_000, retry
+    producer.push(note("other", token(2)))
+    assert monitor.completed("other")["other"]["sent"] == 1
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())
