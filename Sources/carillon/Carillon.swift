@@ -1,5 +1,6 @@
 import Glibc
 import PushLoop
+import PushTransport
 
 @main
 enum Carillon {
@@ -15,6 +16,7 @@ enum Carillon {
     static func main() async {
         // A peer that hangs up is an error to handle, not a signal to die of.
         Signal.pipe.ignore()
+        OpenSSLAtExit.leave()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 
