@@ -48,6 +48,11 @@ package final class BlockingExecutor: WorkExecutor {
         submit(.closure(work))
     }
 
+    /// The same if it still runs; false, and nothing happens, if it has stopped.
+    package func executeUnlessStopped(_ work: @escaping @Sendable () -> Void) -> Bool {
+        offer(.closure(work))
+    }
+
     /// Runs what is still queued, ends the thread and returns.
     package func shutDown() async {
         precondition(!isOnExecutor, "blocking executor \(name) cannot wait for its own end")
@@ -60,16 +65,20 @@ package final class BlockingExecutor: WorkExecutor {
     }
 
     private func submit(_ job: Job) {
-        let (wakes, isStopped) = state.withLock { state in
-            if state.isStopped { return (false, true) }
-            state.jobs.append(job)
-            let wakes = state.isWaiting
-            state.isWaiting = false
-            return (wakes, false)
+        // Not `precondition`: what it would say in the other case takes hold of the executor in this one.
+        guard offer(job) else {
+            preconditionFailure("blocking executor \(name) has stopped, but work was enqueued on it")
         }
-        precondition(!isStopped, "blocking executor \(name) has stopped, but work was enqueued on it")
-        if wakes {
-            state.wakeOne()
+    }
+
+    private func offer(_ job: Job) -> Bool {
+        // The runtime holds no reference to the executor that it calls. Once the lock is given back the job may run, and
+        // be the last before the end: from then on the executor may be gone, and nothing of it is touched.
+        state.withLock { state, wake in
+            if state.isStopped { return false }
+            state.jobs.append(job)
+            if exchange(&state.isWaiting, with: false) { wake() }
+            return true
         }
     }
 

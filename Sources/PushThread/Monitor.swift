@@ -31,6 +31,13 @@ final class Monitor<State>: @unchecked Sendable {
         return body(&state)
     }
 
+    /// With what wakes one of those who wait: nothing is touched after `body`, so that it may be the end of the monitor.
+    func withLock<Result>(_ body: (inout State, _ wakeOne: () -> Void) -> Result) -> Result {
+        unsafe pthread_mutex_lock(lock)
+        defer { unsafe pthread_mutex_unlock(lock) }
+        return body(&state) { unsafe pthread_cond_signal(changed) }
+    }
+
     /// Waits until `body` returns something. It is asked at once and after each `wake`.
     func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(lock)

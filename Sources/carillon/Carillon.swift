@@ -1,5 +1,6 @@
 import Glibc
 import PushLoop
+import PushTransport
 
 @main
 enum Carillon {
@@ -17,6 +18,7 @@ enum Carillon {
         Signal.pipe.ignore()
         // And so is a file that may not grow any more.
         Signal(number: SIGXFSZ).ignore()
+        OpenSSLAtExit.leave()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 

@@ -325,7 +325,8 @@ package actor Gateway {
         lastWindow = window
         lastReportSize = reports.count
         let report = GatewayReport(
-            app: app, deliveries: reports, events: events, credit: credit, taken: counts.taken)
+            app: app, source: ObjectIdentifier(self), deliveries: reports, events: events, credit: credit,
+            taken: counts.taken)
         reports = []
         events = []
         client.send(report)

@@ -34,6 +34,9 @@ struct LaneLine {
 struct AppLine {
     let app: AppID
     var hasGate = false
+    var gate: ObjectIdentifier?
+    /// What a gateway said that the router has not been told of yet.
+    var early: (source: ObjectIdentifier, window: UInt64)?
     var submitted: UInt64 = 0
     /// How many may be submitted in all.
     var window: UInt64 = 0

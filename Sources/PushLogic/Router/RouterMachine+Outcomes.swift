@@ -7,11 +7,17 @@ extension RouterMachine {
         let place = place(of: report.app)
         reserveRecords(report.deliveries.count)
         for delivery in report.deliveries { ended(delivery, place) }
-        // One that has taken more than this gateway was given is of the gateway before it.
-        if report.taken <= apps[place].submitted {
-            apps[place].window = report.taken + UInt64(max(0, report.credit))
-        }
+        heard(report.source, taken: report.taken, window: report.taken + UInt64(max(0, report.credit)), place)
         apps[place].isDirty = true
+    }
+
+    /// What one wants that is leaving, as it takes nothing, says nothing about the one that is there.
+    private mutating func heard(_ source: ObjectIdentifier?, taken: UInt64, window: UInt64, _ place: Int) {
+        if let source, source != apps[place].gate {
+            apps[place].early = (source, window)
+        } else if taken <= apps[place].submitted {
+            apps[place].window = window
+        }
     }
 
     private mutating func ended(_ report: DeliveryReport, _ place: Int) {

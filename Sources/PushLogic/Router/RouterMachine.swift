@@ -83,11 +83,17 @@ package struct RouterMachine: ~Copyable {
     // MARK: Inputs about the world
 
     /// A gateway has appeared or gone. Returns the app's place, by which submissions name it.
-    package mutating func gateChanged(_ app: AppID, isThere: Bool) -> Int {
+    ///
+    /// - Parameter source: by which its reports are known from those of the one before it.
+    package mutating func gateChanged(_ app: AppID, isThere: Bool, source: ObjectIdentifier? = nil) -> Int {
         let place = place(of: app)
         apps[place].hasGate = isThere
+        apps[place].gate = source
         apps[place].submitted = 0
         apps[place].window = 0
+        // It begins to report before its owner can say that it is there, and says a thing once.
+        if let early = apps[place].early, early.source == source { apps[place].window = early.window }
+        apps[place].early = nil
         apps[place].isDirty = true
         if !isThere { unload(place) }
         return place
@@ -144,9 +150,10 @@ package struct RouterMachine: ~Copyable {
     package mutating func run() -> (actions: RouterActions, hasMore: Bool) {
         var hasMore = false
         wake()
-        sweepIfDue()
-        if !expiring.isEmpty { expireSome() }
+        // While it cannot be written what has expired waits too, or it would fill the memory.
         if mayWork {
+            sweepIfDue()
+            if !expiring.isEmpty { expireSome() }
             askWhatWaits()
             askDue()
             offerRoom()
@@ -161,7 +168,7 @@ package struct RouterMachine: ~Copyable {
         var taken = RouterActions()
         swap(&taken, &actions)
         if mayWork, wantsRoom, releases != releasesTold { hasMore = true }
-        return (taken, hasMore || !expiring.isEmpty)
+        return (taken, hasMore || mayWork && !expiring.isEmpty)
     }
 
     private mutating func offerRoom() {
@@ -178,7 +185,8 @@ package struct RouterMachine: ~Copyable {
     }
 
     private mutating func wake() {
-        while let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
+        // After the stop what waits is on disk, and nobody is there to write what became of it.
+        while !isStopped, let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
         if let until = ledgerTrouble.until, until <= now { markAll() }
     }
 
@@ -196,7 +204,7 @@ package struct RouterMachine: ~Copyable {
             if wait == .zero { at = max(ledgerTrouble.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
         }
-        if let sweepAt { earliest = min(earliest, sweepAt) }
+        if let sweepAt, mayWork { earliest = min(earliest, sweepAt) }
         return earliest == .distantFuture ? nil : earliest
     }
 

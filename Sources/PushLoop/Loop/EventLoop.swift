@@ -13,7 +13,7 @@ import Synchronization
 ///   error and ends the process with a message: a job must never be dropped in silence.
 @safe
 package final class EventLoop: WorkExecutor, @unchecked Sendable {
-    // Unchecked: `incoming` and `threadID` guard themselves; every other variable is touched on the loop's thread
+    // Unchecked: `incoming`, `threadID` and `waking` guard themselves; every other variable is touched on the loop's thread
     // only, which `assertOnLoop` holds callers to.
 
     private struct Incoming {
@@ -25,6 +25,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     package let name: String
     private let incoming = Locked(Incoming())
     private let threadID = Atomic<UInt>(0)
+    /// Threads that are about to wake the loop.
+    private let waking = Atomic<Int>(0)
     private let wakeDescriptor: CInt
     private let clock: LoopClock
     /// Set in `init` only.
@@ -118,11 +120,15 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     }
 
     private func submit(_ job: Job) {
-        let isTaken = offer(job)
-        precondition(isTaken, "event loop \(name) has stopped, but work was enqueued on it")
+        // Not `precondition`: what it would say in the other case takes hold of the loop in this one.
+        guard offer(job) else { preconditionFailure("event loop \(name) has stopped, but work was enqueued on it") }
     }
 
     /// False when the loop has stopped.
+    ///
+    /// The runtime holds no reference to the executor that it calls. Once the job can be seen it may run, and be the last
+    /// before the end: from then on the loop may be gone, and nothing of it is touched but by a caller that `stopNow`
+    /// waits for.
     private func offer(_ job: Job) -> Bool {
         if isOnLoop {
             local.append(job)
@@ -131,12 +137,14 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         let (wakes, isStopped) = incoming.withLock { state in
             if state.isStopped { return (false, true) }
             state.jobs.append(job)
-            let wakes = !state.wakePending
+            if state.wakePending { return (false, false) }
             state.wakePending = true
-            return (wakes, false)
+            waking.add(1, ordering: .relaxed)
+            return (true, false)
         }
         if wakes {
             wake()
+            waking.subtract(1, ordering: .releasing)
         }
         return !isStopped
     }
@@ -291,11 +299,14 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     private func stopNow() -> Bool {
         takeIncoming()
         guard local.isEmpty else { return false }
-        return incoming.withLock { state in
+        let isStopped = incoming.withLock { state in
             guard state.jobs.isEmpty else { return false }
             state.isStopped = true
             return true
         }
+        // Whoever is still on the way out of `offer`: after that the loop may be freed. Others do not come in any more.
+        while isStopped, waking.load(ordering: .acquiring) > 0 { sched_yield() }
+        return isStopped
     }
 
     private func takeIncoming() {

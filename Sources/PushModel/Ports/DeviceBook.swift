@@ -5,7 +5,8 @@ package protocol DeviceBook: AnyObject, Sendable {
 
     func device(_ id: DeviceID) async throws -> DeviceRecord?
 
-    /// In an order of its own that does not change while devices come and go. `after`: the cursor of the page before.
+    /// In an order of its own that does not change while devices come and go. `after`: the cursor of the page before;
+    /// throws `BadCursor` if it is none.
     func list(_ filter: DeviceFilter, after: AudienceCursor?, limit: Int) async throws -> DeviceList
 
     /// By hand. Publishes `device.deactivated`. Which of them were active until now.

@@ -26,6 +26,13 @@ package struct AudienceCursor: Sendable, Equatable {
     }
 }
 
+/// A page was asked for by what was never the end of one: whoever asked is mistaken.
+package struct BadCursor: Error, Sendable, Equatable, CustomStringConvertible {
+    package init() {}
+
+    package var description: String { "that is not where a page of these devices ended: begin again without it" }
+}
+
 package struct AudiencePage: Sendable {
     package struct Device: Sendable {
         package let id: DeviceID

@@ -189,8 +189,8 @@ package actor EventBus {
     }
 
     /// Who may ask for a replay from now on.
-    package func setObservers(_ observers: EventBusSettings.Observers) {
-        settings.observers = observers
+    package nonisolated func setObservers(_ observers: EventBusSettings.Observers) {
+        loop.executeUnlessStopped { self.assumeIsolated { $0.settings.observers = observers } }
     }
 
     package var status: EventBusStatus {

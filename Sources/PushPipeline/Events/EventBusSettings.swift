@@ -55,7 +55,7 @@ package struct EventBusSettings: Sendable {
     package var sendHighWater = 1000
     /// Bytes of segments that wait for the loop. What comes above that is not published; replay has it.
     package var inboxBytes = 64 << 20
-    /// Prefixes that are remembered. Above that everything is rendered, and libzmq alone decides who gets it.
+    /// Prefixes that are remembered, for as long as the bus is open. Above that everything is rendered, and libzmq alone decides who gets it.
     package var prefixLimit = 16_384
     package var replays = Replay()
 

@@ -135,6 +135,7 @@ extension Intake {
     private func takeBatch(_ text: UnsafeRawBufferPointer, from frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
         let caller = caller(of: frames)
+        let before = unanswered
         do throws(Rejection) {
             unsafe try reader.readBatch(text, now: now) { result in
                 switch allow(result, caller) {
@@ -144,7 +145,8 @@ extension Intake {
                 case .failure(let fault): tell(fault)
                 }
             }
-            weigh(0, text.count)
+            // Where nothing was taken no reply comes that would take the weight away again.
+            if unanswered > before { weigh(0, text.count) }
         } catch {
             tell(EnvelopeFault(id: nil, rejection: error, app: nil))
         }

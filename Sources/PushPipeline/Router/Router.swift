@@ -76,7 +76,8 @@ package actor Router {
     /// it reports.
     package nonisolated func appChanged(_ app: AppID, gate: (any DeliveryGate)?) {
         enter { router in
-            let place = router.machine.gateChanged(app, isThere: gate != nil)
+            let place = router.machine.gateChanged(
+                app, isThere: gate != nil, source: gate.map { ObjectIdentifier($0) })
             while router.gates.count <= place { router.gates.append(nil) }
             router.gates[place] = gate
         }

@@ -222,6 +222,13 @@ extension LedgerCore {
     private func refused(_ group: LedgerGroup, _ written: LedgerGroup, _ fault: LedgerFault) {
         retained.outcomes = written.outcomes
         retainedCount = written.outcomes.reduce(0) { $0 + $1.0.count + $1.1.count }
+        var written = written
+        if isEnding {
+            written.notes.removeAll { _, done in
+                done?(nil)
+                return done != nil
+            }
+        }
         var count = written.notes.reduce(0) { $0 + $1.0.count }
         let kept = written.notes.drop { events, done in
             guard count > LedgerGroup.notesKept else { return false }

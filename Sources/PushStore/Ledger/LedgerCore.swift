@@ -35,6 +35,8 @@ final class LedgerCore {
     /// Messages that were found damaged, and reported.
     var unreadable: Set<UInt64> = []
     private(set) var fault: LedgerFault?
+    /// It will be closed: who waits for a note is told at once that the disk has refused it.
+    var isEnding = false
     /// The row of messages that was read last, and of keys.
     var messageRow: MessageRow?
     var keyRow: (number: UInt64, accepted: [UInt8])?

@@ -55,10 +55,25 @@ final class LedgerReader {
 
 extension SQLiteLedger: EventLog {
     package func read(since: UInt64, limit: Int) async throws -> LogPage {
-        try await reading.run { [reader] in try reader.value.page(since: since, limit: limit) }
+        try await read { (reader) throws(StoreError) in try reader.page(since: since, limit: limit) }
     }
 
     package func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] {
-        try await reading.run { [reader] in try reader.value.traces.find(subject, limit: limit) }
+        try await read { (reader) throws(StoreError) in try reader.traces.find(subject, limit: limit) }
+    }
+
+    private func read<Value: Sendable>(
+        _ work: @escaping @Sendable (LedgerReader) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        let result: Result<Value, StoreError>? = await unlessClosed(on: reading) { [reader] in
+            guard let reader = reader.valueUnlessClosed else { return nil }
+            do throws(StoreError) {
+                return .success(try work(reader))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let result else { throw StoreError(.cannotRead, "the ledger is closed") }
+        return try result.get()
     }
 }

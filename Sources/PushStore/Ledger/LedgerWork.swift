@@ -10,6 +10,17 @@ enum LedgerWork: Sendable {
     case due(Int64, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
     case trim(LedgerRetention)
 
+    /// Nobody will see to it. Claims have no word for that, and whoever asked goes too.
+    func refuse(_ fault: LedgerFault) {
+        switch self {
+        case .accept(let group, let reply): reply(Array(repeating: .failed(fault.description), count: group.count))
+        case .note(_, let done): done?(nil)
+        case .load(_, let reply): reply(.failure(fault))
+        case .due(_, _, let reply): reply(.failure(fault))
+        case .record, .claim, .trim: break
+        }
+    }
+
     /// How many things it brings.
     var weight: Int {
         switch self {

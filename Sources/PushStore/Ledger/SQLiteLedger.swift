@@ -46,6 +46,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         var work: [LedgerWork] = []
         var weight = 0
         var isScheduled = false
+        var isClosed = false
     }
 
     package let identities: Identities
@@ -81,6 +82,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         let clock = settings.clock
         do {
             let (core, known, backlog) = try await writing.run {
+                PrivateFile.prepare(path)
                 let (core, backlog) = try LedgerCore.open(path) { clock().milliseconds }
                 return (Confined(core), Known(core.identities, core.writer), backlog)
             }
@@ -137,16 +139,26 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     /// Returns when what was handed in before is written, or refused by the disk.
     package func flush() async {
-        await writing.run {}
+        await unlessClosed(on: writing) {}
     }
 
-    /// Writes what it was given, and closes the files. Nothing may be handed in any more.
+    /// It is going to be closed. From now on whoever waits for an event to be written does not wait for a disk that
+    /// refuses: he would never end, and nobody would be left to close the ledger.
+    package func beginEnd() {
+        _ = writing.executeUnlessStopped { [core] in core.valueUnlessClosed?.isEnding = true }
+    }
+
+    /// Writes what it was given, and closes the files. What is handed in later is refused, and is not written: at the end
+    /// there is always somebody who has not heard of it.
     ///
     /// If the disk refuses to the end, outcomes that were retained are lost: their deliveries count as not done when the
     /// ledger is opened again. Nobody was told that a request was accepted that is not there.
     package func close() async {
         await writing.run { [self] in
-            let work = inbox.withLock { exchange(&$0.work, with: []) }
+            let work = inbox.withLock { inbox in
+                inbox.isClosed = true
+                return exchange(&inbox.work, with: [])
+            }
             core.value.process(work[...])
             _ = try? core.value.connection.checkpoint()
             core.value.witness = nil
@@ -160,8 +172,8 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     package func status() async -> Status {
-        await writing.run { [core, progress] in
-            let core = core.value
+        let status: Status? = await unlessClosed(on: writing) { [core, progress] in
+            guard let core = core.valueUnlessClosed else { return nil }
             var status = Status()
             status.newest = core.writer.next - 1
             status.oldest = core.oldest
@@ -175,6 +187,17 @@ package final class SQLiteLedger: Ledger, Sendable {
             status.commitNanoseconds = UInt64(progress.value.commitTime)
             status.fault = core.fault
             return status
+        }
+        return status ?? Status()
+    }
+
+    /// Nil if that thread has ended.
+    func unlessClosed<Result: Sendable>(
+        on executor: BlockingExecutor, _ work: @escaping @Sendable () -> Result?
+    ) async -> Result? {
+        await withCheckedContinuation { continuation in
+            let isTaken = executor.executeUnlessStopped { continuation.resume(returning: work()) }
+            if !isTaken { continuation.resume(returning: nil) }
         }
     }
 
@@ -209,12 +232,16 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     private func add(_ work: LedgerWork) {
-        let isFirst = inbox.withLock { inbox in
+        let isTaken = inbox.withLock { inbox in
+            if inbox.isClosed { return false }
             inbox.work.append(work)
             inbox.weight += work.weight
-            return exchange(&inbox.isScheduled, with: true) == false
+            let isFirst = exchange(&inbox.isScheduled, with: true) == false
+            // Under the lock: once it is given back the ledger may be closed, and its thread gone.
+            if isFirst { writing.execute { self.drain() } }
+            return true
         }
-        if isFirst { writing.execute { self.drain() } }
+        if !isTaken { work.refuse(LedgerFault("the ledger is closed")) }
     }
 
     // MARK: The writing thread

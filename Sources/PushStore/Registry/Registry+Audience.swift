@@ -131,7 +131,5 @@ extension AudienceCursor {
         }
     }
 
-    private static var bad: RegistryError {
-        RegistryError(.badCursor, "that is not where a page of these devices ended: begin again without it")
-    }
+    private static var bad: BadCursor { BadCursor() }
 }

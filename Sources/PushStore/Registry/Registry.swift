@@ -86,9 +86,11 @@ package final class Registry: DeviceRegistry, DeviceBook {
     ) async throws -> Registry {
         var settings = Database.Options()
         settings.cacheBytes = options.cacheBytes
+        let path = directory + "/registry.db"
+        PrivateFile.prepare(path)
         let database: Database
         do {
-            database = try await Database.open(directory + "/registry.db", name: nil, options: settings)
+            database = try await Database.open(path, name: nil, options: settings)
         } catch let error as ActiveObjectError {
             throw StoreError(StoreError.Code(opening: error.code), error.description)
         }

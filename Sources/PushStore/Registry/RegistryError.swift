@@ -2,13 +2,11 @@
 package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
-            case badCursor, busy, cannotPublish, damaged
+            case busy, cannotPublish, damaged
         }
 
         private let value: Value
 
-        /// The caller's: a page was asked for by what was never the end of one.
-        package static let badCursor = Code(value: .badCursor)
         /// Too many wait for their turn to write.
         package static let busy = Code(value: .busy)
         /// The ledger did not take the event without which nothing is done.

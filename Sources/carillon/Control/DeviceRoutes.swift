@@ -69,9 +69,12 @@ struct DeviceRoutes: Sendable {
         filter.user = query.text("user")
         filter.tag = query.text("tag")
         filter.isActive = try query.flag("active")
-        return try await devices.list(
-            filter, after: query.text("after").map { AudienceCursor($0) },
-            limit: try query.number("limit", in: 1...Self.largestPage) ?? 100)
+        let limit = try query.number("limit", in: 1...Self.largestPage) ?? 100
+        do {
+            return try await devices.list(filter, after: query.text("after").map { AudienceCursor($0) }, limit: limit)
+        } catch let fault as BadCursor {
+            throw ControlFault(400, "bad_cursor", fault.description)
+        }
     }
 
     private func check(_ app: AppID) async throws {

@@ -16,11 +16,10 @@ struct TrialGround: Sendable {
 
     var resolver: NameResolver { NameResolver(pool: pool) }
 
-    /// Ends it, unless a look-up hangs: its answer would come to a loop that is gone, and the process ends anyway.
+    /// Ends it. Only a look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
     func end() async {
-        guard pool.load == (0, 0) else { return }
-        await pool.shutDown()
         await loop.shutDown()
+        if pool.load == (0, 0) { await pool.shutDown() }
     }
 
     /// The provider token of a key, as soon as it is signed.

@@ -34,7 +34,7 @@ final class Pipeline: Sendable {
     let waiting = CommittedEvents()
     private let follower: RegistryFollower
     private let ground: Ground
-    private let contexts: [ZMQContext]
+    private let contexts: ZMQContexts
     private let intakeKeys: ZAPHandler?
     private let eventKeys: ZAPHandler?
     private let state = Locked(State())
@@ -56,19 +56,20 @@ final class Pipeline: Sendable {
         let security = try PipelineSecurity(configuration.security)
         var settings = SQLiteLedger.Settings(directory: ground.directory)
         settings.retention = configuration.ledgerRetention
-        let (ledger, backlog) = try await SQLiteLedger.open(settings)
-        self.ledger = ledger
-        let counted = CountedLedger(ledger)
-        self.counted = counted
-        let registry: Registry
+        let contexts = try ZMQContexts()
+        self.contexts = contexts
+        let stores: Stores
         do {
-            registry = try await Registry.open(
-                directory: ground.directory, identities: ledger.identities, note: { await ledger.note($0) })
+            (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
+            stores = try await Self.open(settings)
         } catch {
-            await ledger.close()
+            await contexts.terminate()
             throw error
         }
-        self.registry = registry
+        let (ledger, registry) = (stores.ledger, stores.registry)
+        (self.ledger, self.registry) = (ledger, registry)
+        let counted = CountedLedger(ledger)
+        self.counted = counted
         let feedback = Feedback(
             on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
         self.feedback = feedback
@@ -79,17 +80,13 @@ final class Pipeline: Sendable {
                 on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
         }
         self.router = router
-        let contexts = [try ZMQContext(), try ZMQContext()]
-        self.contexts = contexts
-        (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
-
         var events = EventBusSettings(
             publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
         events.publishSecurity = configuration.events.publish.security(security.events)
         events.replaySecurity = configuration.events.replay.security(security.events)
         events.observers = configuration.observers
         bus = EventBus(
-            on: front, in: contexts[1], log: ledger, settings: events, last: ledger.newestAtOpen,
+            on: front, in: contexts.events, log: ledger, settings: events, last: ledger.newestAtOpen,
             heads: ledger.headsAtOpen)
         var intakeSettings = IntakeSettings(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
@@ -97,7 +94,7 @@ final class Pipeline: Sendable {
         intakeSettings.security = security.intake
         intakeSettings.rights = configuration.security.intakeClients.rights
         intake = Intake(
-            on: front, context: contexts[0], ledger: ledger, settings: intakeSettings,
+            on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
             backlog: { router.unfinished })
         follower = RegistryFollower(registry, log: ledger) { error in
             log.warning(
@@ -116,12 +113,47 @@ final class Pipeline: Sendable {
             PipelineWitness(
                 router: router, bus: bus, follower: follower, waiting: waiting,
                 health: { [weak self] in self?.healthChanged($0) }))
-        router.backlog(backlog)
+        router.backlog(stores.backlog)
         await beginUpkeep(front)
     }
 
+    private struct Stores {
+        let ledger: SQLiteLedger
+        let backlog: LedgerBacklog
+        let registry: Registry
+    }
+
+    /// Both files, or none.
+    private static func open(_ settings: SQLiteLedger.Settings) async throws -> Stores {
+        let (ledger, backlog) = try await SQLiteLedger.open(settings)
+        do {
+            let registry = try await Registry.open(
+                directory: settings.directory, identities: ledger.identities, note: { await ledger.note($0) })
+            return Stores(ledger: ledger, backlog: backlog, registry: registry)
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+
+    /// Of their own, so that clients of intake are not let in to the events, nor the other way round.
+    private struct ZMQContexts {
+        let intake: ZMQContext
+        let events: ZMQContext
+
+        init() throws {
+            intake = try ZMQContext()
+            events = try ZMQContext()
+        }
+
+        func terminate() async {
+            await intake.terminate()
+            await events.terminate()
+        }
+    }
+
     private static func handlers(
-        _ configured: Configuration.Security, _ security: PipelineSecurity, _ contexts: [ZMQContext], _ log: Logger
+        _ configured: Configuration.Security, _ security: PipelineSecurity, _ contexts: ZMQContexts, _ log: Logger
     ) throws -> (ZAPHandler?, ZAPHandler?) {
         guard security.isSecured else { return (nil, nil) }
         let refused: @Sendable (ZAPHandler.Refusal) -> Void = { refusal in
@@ -130,8 +162,8 @@ final class Pipeline: Sendable {
                 [.address: refusal.address, .reason: refusal.reason, .key: refusal.publicKey?.z85 ?? "-"])
         }
         return (
-            try ZAPHandler(in: contexts[0], users: configured.intakeClients.users, observer: refused),
-            try ZAPHandler(in: contexts[1], users: configured.eventClients.users, observer: refused)
+            try ZAPHandler(in: contexts.intake, users: configured.intakeClients.users, observer: refused),
+            try ZAPHandler(in: contexts.events, users: configured.eventClients.users, observer: refused)
         )
     }
 
@@ -202,8 +234,10 @@ final class Pipeline: Sendable {
         try intakeKeys?.replaceUsers(configuration.security.intakeClients.users)
         try eventKeys?.replaceUsers(configuration.security.eventClients.users)
         intake.update(apps: configuration.appTable, rights: configuration.security.intakeClients.rights)
+        bus.setObservers(configuration.observers)
+        // Whoever is told that it was reloaded may count on it.
         await intake.loop.run {}
-        await bus.setObservers(configuration.observers)
+        await bus.loop.run {}
     }
 
     // MARK: The end
@@ -211,6 +245,7 @@ final class Pipeline: Sendable {
     /// Takes no more in, and gives no more out.
     func stopTakingIn(within: Duration) async {
         state.withLock { $0.isTakingIn = false }
+        ledger.beginEnd()
         await intake.stop(within: within)
         router.stop()
     }
@@ -218,6 +253,7 @@ final class Pipeline: Sendable {
     /// After the gateways have ended: what they brought back is written and published, and everything is closed.
     func close() async {
         state.withLock { $0.isTakingIn = false }
+        ledger.beginEnd()
         if let timer = state.withLock({ $0.timer.take() }) {
             await timer.loop.run { timer.loop.cancel(timer.wrapped) }
         }
@@ -229,7 +265,7 @@ final class Pipeline: Sendable {
         await bus.stop()
         await registry.close()
         await ledger.close()
-        for context in contexts { await context.terminate() }
+        await contexts.terminate()
     }
 }
 

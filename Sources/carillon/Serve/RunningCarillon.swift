@@ -18,6 +18,7 @@ final class RunningCarillon: Sendable {
     private let loops: LoopGroup
     private let home: EventLoop
     private let files: BlockingPool
+    private let lookUps: BlockingPool
     private let signals: ServeSignals
     private let signalSource: LoopBound<SignalSource>
     private let expiry: CredentialExpiry
@@ -42,7 +43,8 @@ final class RunningCarillon: Sendable {
         let loops = LoopGroup()
         let home = loops.loops[0]
         let files = BlockingPool(name: "files", threadCount: 2, queueLimit: 64)
-        (self.loops, self.home, self.files) = (loops, home, files)
+        let lookUps = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)
+        (self.loops, self.home, self.files, self.lookUps) = (loops, home, files, lookUps)
         let metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
 
@@ -72,7 +74,7 @@ final class RunningCarillon: Sendable {
             on: home,
             ServedGateways.Ground(
                 loops: loops, tokens: ProviderTokens(on: home),
-                resolver: NameResolver(pool: BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)),
+                resolver: NameResolver(pool: lookUps),
                 files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
                 log: log))
         (self.expiry, self.gateways) = (expiry, gateways)
@@ -117,6 +119,7 @@ final class RunningCarillon: Sendable {
             await home.run { [signalSource] in signalSource.wrapped.cancel() }
             await pipeline.close()
             await loops.shutDown()
+            await files.shutDown()
             throw error
         }
         await gateways.serve(configuration.apps)
@@ -151,13 +154,16 @@ final class RunningCarillon: Sendable {
         await pipeline.stopTakingIn(within: min(deadline, .seconds(5)))
         await gateways.drain(within: deadline)
         await expiry.stop()
-        await pipeline.close()
+        // Who still asks something is answered before that of which he asks is closed.
         await http?.stop()
         await control.stop()
+        await pipeline.close()
         let hasInsisted = signals.hasInsisted
         await home.run { [signalSource] in signalSource.wrapped.cancel() }
         await loops.shutDown()
         await files.shutDown()
+        // A look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
+        if lookUps.load == (0, 0) { await lookUps.shutDown() }
         return hasInsisted
     }
 

@@ -50,6 +50,15 @@ import Testing
         }
     }
 
+    @Test(arguments: ["/v1/devices", "/v1/export/devices"])
+    func `a cursor that is none is the caller's mistake`(path: String) async throws {
+        try await withPipeline { scene in
+            let answer = try await scene.control.client.send("GET", path + "?after=garbage")
+            #expect(answer.status == 400)
+            #expect(String(decoding: answer.body, as: UTF8.self).contains("\"bad_cursor\""))
+        }
+    }
+
     @Test func `a trial says what would be and registers nothing`() async throws {
         try await withPipeline { scene in
             var gone = DeviceRecord(id: PipelineScene.id(2), app: PipelineScene.shop, token: PipelineScene.token(2))

@@ -56,7 +56,8 @@ final class FakeDevices: DeviceBook {
     func device(_ id: DeviceID) async throws -> DeviceRecord? { state.withLock { $0.devices[id] } }
 
     func list(_ filter: DeviceFilter, after: AudienceCursor?, limit: Int) async throws -> DeviceList {
-        state.withLock { state in
+        if let after, DeviceID(after.text) == nil { throw BadCursor() }
+        return state.withLock { state in
             let all = state.devices.values.sorted { $0.id < $1.id }.filter { device in
                 (filter.app == nil || device.app == filter.app) && (filter.user == nil || device.user == filter.user)
                     && (filter.tag.map { device.tags.contains($0) } ?? true)

@@ -31,6 +31,7 @@ enum RouterFixtures {
             onUnknown: onUnknown, notBefore: notBefore)
         return AcceptedMessage(
             seq: seq, acceptedAt: at * 1000, fingerprint: identities.message(app, message.id), message: message,
-            audience: audience, needsClaim: needsClaim ?? (audience.named != 1), counts: counts)
+            audience: audience, needsClaim: needsClaim ?? (audience.named != 1),
+            isScheduled: notBefore.map { $0 > at } ?? false, counts: counts)
     }
 }

@@ -414,6 +414,52 @@ import Testing
         #expect(desk.out.count == 4)
     }
 
+    @Test func `What a gateway says that is leaving does not take the credit of the one that is there`() {
+        final class Gate {}
+        let (old, new) = (Gate(), Gate())
+        let desk = Desk(credit: 0)
+        _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(old))
+        desk.accept(F.accepted(1, to: F.tokens(0..<5)))
+        desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(old), credit: 1, taken: 0))
+        desk.run()
+        let last = desk.out
+        #expect(last.count == 1)
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        // The next one reports before the router is told of it.
+        desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 2, taken: 0))
+        _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(new))
+        desk.run()
+        #expect(desk.out.count == 3)
+        // The one that leaves has one answer more, and wants nothing. The other has no reason to say anything again.
+        desk.machine.reported(
+            GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 2, taken: 2))
+        desk.run()
+        #expect(desk.out.count == 5)
+        desk.machine.reported(
+            GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 2, taken: 4))
+        desk.machine.reported(
+            GatewayReport(
+                app: F.shop, source: ObjectIdentifier(old),
+                deliveries: [DeliveryReport(last[0], .accepted(uniqueID: nil), latency: .zero)], credit: 0, taken: 1))
+        desk.accept(F.accepted(2, to: F.tokens(0..<2)))
+        #expect(desk.out.count == 7)
+    }
+
+    @Test func `What expires while the ledger cannot write, or after the stop, is not said yet`() {
+        let desk = Desk(credit: 0)
+        desk.accept(F.accepted(1, to: F.tokens(0..<3), expiresAt: F.second + 60))
+        desk.machine.healthChanged(LedgerFault("disk full"))
+        for _ in 0..<20 { desk.pass(.seconds(5)) }
+        #expect(desk.records.isEmpty && desk.machine.nextDeadline == nil)
+        desk.machine.healthChanged(nil)
+        for _ in 0..<20 { desk.pass(.seconds(5)) }
+        #expect(kinds(desk.records) == ["expired", "expired", "expired"])
+        desk.accept(F.accepted(2, to: F.tokens(0..<3), expiresAt: F.second + 400))
+        desk.machine.stop()
+        for _ in 0..<100 { desk.pass(.seconds(5)) }
+        #expect(desk.records.count == 3)
+    }
+
     @Test func `No more is under way than may be`() {
         var policy = RouterPolicy()
         policy.underWay = 10

@@ -192,7 +192,8 @@ private final class RouterWalk {
             let needsClaim = known != nil || audience.named != 1 || audience.isDynamic || chance(3)
             let one = AcceptedMessage(
                 seq: seq, acceptedAt: wall.milliseconds, fingerprint: fingerprint, message: message,
-                audience: audience, needsClaim: needsClaim)
+                audience: audience, needsClaim: needsClaim,
+                isScheduled: message.notBefore.map { $0 > wall.seconds } ?? false)
             if !needsClaim, case .tokens(let tokens) = audience {
                 claims[Claimed(message: fingerprint, device: F.identities.device(apps[app], tokens[0]))] = seq
             }

@@ -56,6 +56,26 @@ actor Pinned {
         await loop.shutDown()
     }
 
+    /// The call of an actor that is the loop's last may end the loop, and all that holds it, before the thread that made
+    /// the call is back from handing it in.
+    @Test func aLoopMayGoBeforeWhoCalledItIsBack() async {
+        await withTaskGroup(of: Int.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    var count = 0
+                    for _ in 0..<500 {
+                        let pinned = Pinned(EventLoop(name: "short"))
+                        _ = await pinned.countUp()
+                        count += await pinned.count
+                        await pinned.loop.shutDown()
+                    }
+                    return count
+                }
+            }
+            #expect(await group.reduce(0, +) == 4000)
+        }
+    }
+
     @Test func actorIsPinnedToItsLoop() async {
         let (first, second) = (EventLoop(name: "pin-1"), EventLoop(name: "pin-2"))
         let (one, two) = (Pinned(first), Pinned(second))

@@ -275,7 +275,7 @@ import Testing
                 let refused = try await answer(mayNot, after: number)
                 #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
             }
-            await scene.bus.setObservers(.named(["orders"]))
+            scene.bus.setObservers(.named(["orders"]))
             try await ask(mayNot, since: 0)
             #expect(try await answer(mayNot, after: 2).seqs.count == 10)
         }

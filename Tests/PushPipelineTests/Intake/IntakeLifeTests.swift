@@ -21,8 +21,11 @@ import Testing
             var early = 0
             while true {
                 await producer.send("push/1", Scene.envelope("late-\(early)"))
-                let facts = scene.ledger.facts
-                if facts.ids.count > early + 1 {
+                // Until it has come in: to the ledger, which keeps its answer back, or not.
+                while scene.ledger.facts.ids.count == early + 1, await scene.intake.counts.busy == 0 {
+                    await Task.yield()
+                }
+                if scene.ledger.facts.ids.count > early + 1 {
                     early += 1
                     continue
                 }

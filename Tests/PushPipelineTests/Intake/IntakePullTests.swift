@@ -49,6 +49,23 @@ import Testing
         }
     }
 
+    @Test func `what is not taken takes no room from what is`() async throws {
+        try await Scene.run {
+            $0.limits.unansweredBytes = 1000
+        } _: { scene in
+            let stray = try await scene.peer(.push)
+            for _ in 0..<5 {
+                await stray.send(
+                    "push-batch/1", Scene.envelope("a", app: "nowhere", alert: String(repeating: "x", count: 500)))
+            }
+            let counts = await scene.until { $0.rejected[.unknownApp] == 5 }
+            #expect(counts.unansweredBytes == 0 && !counts.isPullPaused)
+            let producer = try await scene.peer()
+            await producer.send("push/1", Scene.envelope("a"))
+            #expect(try await producer.status().status == "accepted")
+        }
+    }
+
     @Test func `over the mark it is not read, and nothing is lost`() async throws {
         try await Scene.run {
             $0.limits.unanswered = 100

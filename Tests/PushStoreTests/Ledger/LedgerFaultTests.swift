@@ -22,6 +22,13 @@ import Testing
         }
     }
 
+    @Test func `At the end nobody waits for a disk that refuses`() async throws {
+        await #expect(processExitsWith: .success) {
+            signal(SIGXFSZ, SIG_IGN)
+            try await withLedgerFolder { try await endWhileFull($0) }
+        }
+    }
+
     @Test func `A directory that is not there is said`() async throws {
         let error = await #expect(throws: StoreError.self) {
             _ = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: "/nonexistent/carillon"))
@@ -209,6 +216,32 @@ private func closeWhileFull(_ folder: String) async throws {
     }
     scene.carryOut(scene.listener.messages[0])
     #expect(await scene.settled().fault != nil)
+    await scene.ledger.close()
+}
+
+private func endWhileFull(_ folder: String) async throws {
+    let scene = try await LedgerScene(folder)
+    limitFiles(to: 40_000)
+    for index in 0..<3 {
+        _ = await scene.accept(push("b\(index)", payload: [UInt8](repeating: 0x20, count: 60_000)))
+    }
+    #expect(await scene.settled().fault != nil)
+    let answer = Locked<UInt64??>(nil)
+    scene.ledger.note([EventDraft(.deviceDeactivated, app: LedgerScene.shop)]) { number in
+        answer.withLock { $0 = .some(number) }
+    }
+    scene.ledger.note([EventDraft(.connectionDown, app: LedgerScene.shop)], done: nil)
+    await scene.settled()
+    #expect(answer.withLock { $0 } == nil)
+    scene.ledger.beginEnd()
+    // It is tried again and again, whether or not something comes in.
+    while answer.withLock({ $0 }) == nil { await scene.settled() }
+    #expect(answer.withLock { $0 } == .some(nil))
+    // What nobody waits for may still be written.
+    limitFiles(to: .max)
+    while await scene.settled().fault != nil {}
+    let last = try await scene.ledger.read(since: 0, limit: .max).segments.flatMap { try $0.events() }.last
+    #expect(last?.topic == "connection/shop/down")
     await scene.ledger.close()
 }
 

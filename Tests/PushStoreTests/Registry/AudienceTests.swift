@@ -185,7 +185,7 @@ import Testing
     func `A cursor that is none is refused`(text: String) async throws {
         try await Scene.open { registry, _ in
             for audience in [Audience.everyone, .users(["a"]), .devices([Scene.id(1)]), .tags(.tag("a"))] {
-                await #expect(throws: RegistryError.self) {
+                await #expect(throws: BadCursor.self) {
                     _ = try await registry.page(
                         of: audience, app: Scene.shop, after: AudienceCursor(text), limit: 10)
                 }

@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// ROUTER: the socket that producers talk to, and the frames of messages.

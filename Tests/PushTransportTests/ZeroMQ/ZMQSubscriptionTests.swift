@@ -1,5 +1,6 @@
 import PushLoop
 import PushTransport
+import TestSupport
 import Testing
 
 /// An XPUB is a PUB that hears what is asked for.

@@ -1,16 +1,16 @@
 import Glibc
 
 /// A TCP connection that sends what it likes to a ZeroMQ port. Blocking, with deadlines.
-final class RawPeer {
-    struct Failure: Error {
-        let action: String
-        let number: CInt
+package final class RawPeer {
+    package struct Failure: Error {
+        package let action: String
+        package let number: CInt
     }
 
     private let descriptor: CInt
 
     /// - Parameter endpoint: as in "tcp://127.0.0.1:5555".
-    init(to endpoint: String) throws {
+    package init(to endpoint: String) throws {
         guard let port = endpoint.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure(action: "read the port of \(endpoint)", number: EINVAL)
         }
@@ -37,7 +37,7 @@ final class RawPeer {
 
     /// False if the other end has closed the connection.
     @discardableResult
-    func write(_ bytes: [UInt8]) -> Bool {
+    package func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...].withUnsafeBytes {
@@ -51,7 +51,7 @@ final class RawPeer {
     }
 
     /// Exactly `count` bytes, or nil if the connection ends before.
-    func read(_ count: Int) -> [UInt8]? {
+    package func read(_ count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var have = 0
         while have < count {
@@ -64,7 +64,7 @@ final class RawPeer {
     }
 
     /// Reads until the other end closes. False if it does not.
-    func readToEnd() -> Bool {
+    package func readToEnd() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while true {
             let got = recv(descriptor, &bytes, bytes.count, 0)
@@ -76,18 +76,18 @@ final class RawPeer {
 
     // MARK: As much of ZMTP 3.0 as it takes to send frames without a library (RFC 23, NULL mechanism)
 
-    static var greeting: [UInt8] {
+    package static var greeting: [UInt8] {
         [0xff] + [UInt8](repeating: 0, count: 8) + [0x7f, 3, 0] + Array("NULL".utf8)
             + [UInt8](repeating: 0, count: 16 + 1 + 31)
     }
 
-    static func ready(as kind: String) -> [UInt8] {
+    package static func ready(as kind: String) -> [UInt8] {
         let body = [5] + Array("READY".utf8) + [11] + Array("Socket-Type".utf8) + [0, 0, 0, UInt8(kind.utf8.count)]
         let full = body + Array(kind.utf8)
         return [4, UInt8(full.count)] + full
     }
 
-    static func frame(_ bytes: [UInt8], more: Bool) -> [UInt8] {
+    package static func frame(_ bytes: [UInt8], more: Bool) -> [UInt8] {
         [more ? 1 : 0, UInt8(bytes.count)] + bytes
     }
 }
