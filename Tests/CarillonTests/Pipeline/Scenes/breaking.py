@@ -1,6 +1,6 @@
 """Disks that are full, files that are damaged, processes that are killed: nothing acknowledged is lost."""
 from ground import *
-import struct
+import shutil, struct
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
 
@@ -180,8 +180,8 @@ def unusable():
     scene = Scene()
     file = scene.configure()
 
-    def refused(*words, code, wrap=()):
-        child = Child(*wrap, CARILLON, "serve", "--config", file)
+    def refused(*words, code, wrap=(), program=CARILLON):
+        child = Child(*wrap, program, "serve", "--config", file)
         ended = child.end()
         assert ended == code, (ended, child.lines)
         assert all(word in " ".join(child.lines) for word in words), (words, child.lines)
@@ -195,12 +195,12 @@ def unusable():
         # Ours, and of use to nobody else.
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         os.chmod(scene.directory, 0o755)
-        readable = subprocess.run([*nobody, "test", "-x", CARILLON]).returncode == 0
-        if readable:
-            refused(scene.data, "Permission denied", code=77, wrap=nobody)
-            os.chmod(scene.data, 0o555)
-            refused(scene.data, "Permission denied", code=77, wrap=nobody)
-            os.chmod(scene.data, 0o700)
+        # Where it was built, nobody else may look.
+        program = shutil.copy(CARILLON, scene.path("carillon"))
+        refused(scene.data, "Permission denied", code=77, wrap=nobody, program=program)
+        os.chmod(scene.data, 0o555)
+        refused(scene.data, "Permission denied", code=77, wrap=nobody, program=program)
+        os.chmod(scene.data, 0o700)
     else:
         os.chmod(scene.data, 0o500)
         refused(scene.data, "Permission denied", code=77)
