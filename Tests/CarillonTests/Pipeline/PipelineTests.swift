@@ -80,6 +80,10 @@ import Testing
         try await PythonScene.run("breaking", "killed")
     }
 
+    @Test func `a broadcast that is killed several times reaches everybody`() async throws {
+        try await PythonScene.run("breaking", "broadcast_killed")
+    }
+
     @Test func `a data directory that is no use is named`() async throws {
         try await PythonScene.run("breaking", "unusable")
     }

@@ -1,6 +1,6 @@
 """Disks that are full, files that are damaged, processes that are killed: nothing acknowledged is lost."""
 from ground import *
-import struct
+import shutil, struct
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
 
@@ -144,13 +144,44 @@ def killed():
     serve.stop()
 
 
+def broadcast_killed():
+    """A broadcast that is cut short by kills reaches everybody, and few of them twice."""
+    count, kills = 4000, 3
+    scene = Scene("--streams", "50")
+    scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
+    scene.simulator.faults({"latency": {"fixed": "20ms"}})
+    serve = scene.serve()
+    with open(scene.path("devices.jsonl"), "w") as file:
+        for n in range(count):
+            file.write(json.dumps({"app": "shop", "token": token(n), "tags": ["all"]}) + "\n")
+    serve.verb("devices", "import", scene.path("devices.jsonl"))
+    assert Producer(serve).push({"id": "news", "app": "shop", "to": {"all": True}, "alert": "Hello"})["status"] == "accepted"
+    for part in range(kills):
+        monitor = Monitor(serve, "delivery/shop/sent", since=0)
+        monitor.wait("delivery/sent", count=(part + 1) * count // (kills + 2))
+        monitor.close()
+        serve.kill()
+        serve = scene.serve()
+    monitor = Monitor(serve, since=0)
+    done = monitor.completed("news")["news"]
+    assert done["sent"] == count and sum(done.values()) == count, done
+    devices = [e["device"] for e in monitor.wait("delivery/sent", count=count)]
+    assert len(devices) == len(set(devices)) == count, "an outcome was told twice"
+    taken = scene.simulator.received()
+    doubles = len(taken) - len({r["token"] for r in taken})
+    print(f"{doubles} of {len(taken)} came twice")
+    assert len({r["token"] for r in taken}) == count and len({r["id"] for r in taken}) == count
+    assert doubles <= kills * (50 + 2 * 256), doubles
+    serve.stop()
+
+
 def unusable():
     """Data directories and ledgers that are none: it does not start, and says which and why."""
     scene = Scene()
     file = scene.configure()
 
-    def refused(*words, code, wrap=()):
-        child = Child(*wrap, CARILLON, "serve", "--config", file)
+    def refused(*words, code, wrap=(), program=CARILLON):
+        child = Child(*wrap, program, "serve", "--config", file)
         ended = child.end()
         assert ended == code, (ended, child.lines)
         assert all(word in " ".join(child.lines) for word in words), (words, child.lines)
@@ -164,12 +195,12 @@ def unusable():
         # Ours, and of use to nobody else.
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         os.chmod(scene.directory, 0o755)
-        readable = subprocess.run([*nobody, "test", "-x", CARILLON]).returncode == 0
-        if readable:
-            refused(scene.data, "Permission denied", code=77, wrap=nobody)
-            os.chmod(scene.data, 0o555)
-            refused(scene.data, "Permission denied", code=77, wrap=nobody)
-            os.chmod(scene.data, 0o700)
+        # Where it was built, nobody else may look.
+        program = shutil.copy(CARILLON, scene.path("carillon"))
+        refused(scene.data, "Permission denied", code=77, wrap=nobody, program=program)
+        os.chmod(scene.data, 0o555)
+        refused(scene.data, "Permission denied", code=77, wrap=nobody, program=program)
+        os.chmod(scene.data, 0o700)
     else:
         os.chmod(scene.data, 0o500)
         refused(scene.data, "Permission denied", code=77)
