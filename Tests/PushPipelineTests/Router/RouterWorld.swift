@@ -215,7 +215,8 @@ final class RouterWorld: Sendable {
             notBefore: notBefore)
         return AcceptedMessage(
             seq: seq, acceptedAt: Self.begin * 1000, fingerprint: MessageFingerprint(seq), message: message,
-            audience: audience, needsClaim: audience.named != 1, counts: counts)
+            audience: audience, needsClaim: audience.named != 1,
+            isScheduled: notBefore.map { $0 > Self.begin } ?? false, counts: counts)
     }
 
     func single(_ seq: UInt64, priority: PushPriority = .ten) -> AcceptedMessage {
