@@ -98,13 +98,13 @@ struct ServeScene {
             """
     }
 
-    /// Writes the configuration, in place of the one there is.
-    @discardableResult
     /// Tests run beside each other.
     static let anyPorts =
         "intake: { router: 'tcp://127.0.0.1:0', pull: 'tcp://127.0.0.1:0' }, "
         + "events: { publish: 'tcp://127.0.0.1:0', replay: 'tcp://127.0.0.1:0' },"
 
+    /// Writes the configuration, in place of the one there is.
+    @discardableResult
     func configure(_ apps: String..., http: String = "127.0.0.1:0", more: String = "") throws -> String {
         try directory.write(
             "carillon.json5",
