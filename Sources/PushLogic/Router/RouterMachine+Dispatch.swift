@@ -115,7 +115,10 @@ extension RouterMachine {
         let lane = messages[message].lane
         lanes[lane].prepared -= count
         if fan.left == 0 { turnPage(message, fan) }
-        guard fan.left > 0 else { return settle(message) }
+        guard fan.left > 0 else {
+            if isWaiting(message, fan) { settle(message) }
+            return
+        }
         // A page that was made at once has put it there already.
         if fan.isReady { return }
         fan.isReady = true

@@ -123,6 +123,6 @@ extension RouterMachine {
         }
         // Named devices that have not been looked at may have had it before: they are claimed, and expire then.
         turnPage(message, fan)
-        settle(message)
+        if isWaiting(message, fan) { settle(message) }
     }
 }

@@ -227,7 +227,11 @@ extension RouterMachine {
         if fan.ahead.isEmpty { lookFurther(message) }
     }
 
-    /// The page is used up: on with the next, if it is there.
+    /// Whether the message is still looking for devices: where those that were left are gone, or had it, to look for the
+    /// next page ends it.
+    func isWaiting(_ message: Int, _ fan: FanOut) -> Bool { messages.slots[message]?.fanOut === fan }
+
+    /// The page is used up: on with the next, if it is there. Afterwards the message may be done.
     mutating func turnPage(_ message: Int, _ fan: FanOut) {
         fan.page = fan.ahead
         fan.at = 0

@@ -328,6 +328,19 @@ import Testing
         #expect(desk.completed.map(\.isExpired) == [false])
     }
 
+    /// To look for them ends the message: it must not be ended once more.
+    @Test func `A message expires while those that were left of it are gone`() {
+        var policy = RouterPolicy()
+        policy.page = 4
+        let desk = Desk(policy, credit: 0)
+        desk.inactive.devices = Set((8..<10).map { F.device($0) })
+        desk.accept(F.accepted(1, to: F.tokens(0..<10), expiresAt: F.second + 60, needsClaim: false))
+        for _ in 0..<20 { desk.pass(.seconds(5)) }
+        #expect(desk.completed.map(\.counts.expired) == [8])
+        #expect(desk.completed.map(\.counts.suppressed) == [2])
+        #expect(desk.machine.unfinished == 0)
+    }
+
     @Test func `What has expired while nothing could go out is said all the same`() {
         let desk = Desk(credit: 0)
         desk.accept(

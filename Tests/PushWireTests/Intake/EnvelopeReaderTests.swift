@@ -143,7 +143,7 @@ import Testing
     func `what is wrong is named`(_ envelope: String, _ reason: RejectionReason, _ words: String) {
         let rejection = Examples.rejection(envelope)
         #expect(rejection?.reason == reason)
-        #expect(rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
+        #expect(words.isEmpty || rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
     }
 
     @Test func `a type that a certificate cannot carry is refused for an app that has one`() {
