@@ -13,9 +13,12 @@ struct EventRoutes: Sendable {
 
     private let reader: EventReader
     private let waiting: any EventWaiting
+    private let longestWait: UInt64
     private let waiters = Locked(0)
 
-    init(events: any EventLog, waiting: any EventWaiting) {
+    /// - Parameter longestWait: in seconds.
+    init(events: any EventLog, waiting: any EventWaiting, longestWait: UInt64 = EventRoutes.longestWait) {
+        self.longestWait = longestWait
         reader = EventReader(log: events)
         self.waiting = waiting
     }
@@ -35,7 +38,7 @@ struct EventRoutes: Sendable {
         let prefix = query.text("prefix") ?? ""
         guard prefix.utf8.count <= 128 else { throw ControlFault.badRequest("prefix is longer than 128 bytes") }
         let since = try query.number("since", in: 0...UInt64(Int64.max))
-        let wait = try query.number("wait", in: 0...Self.longestWait) ?? 0
+        let wait = try query.number("wait", in: 0...longestWait) ?? 0
         if let last = try query.number("last", in: 0...Self.mostEvents) {
             guard since == nil, wait == 0, query.text("limit") == nil else {
                 throw ControlFault.badRequest("last goes without since, limit and wait")

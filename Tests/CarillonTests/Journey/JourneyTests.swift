@@ -68,14 +68,16 @@ import Testing
         #expect(try remains() == [])
     }
 
-    @Test(arguments: [(15, 143), (2, 130)] as [(CInt, Int32)])
+    /// After the walk it stays up, and so do its processes, however late somebody looks.
+    @Test(arguments: [(15, 143), (2, 0)] as [(CInt, Int32)])
     func `it takes everything down when it is told to end`(signal: CInt, status: Int32) async throws {
-        let running = try start(["--once", "--binary", ChildProcess.carillon])
-        while let line = try await running.line(), !line.hasPrefix("== 3.") {}
+        let running = try start(["--binary", ChildProcess.carillon])
+        while let line = try await running.line(), !line.hasPrefix("It stays up") {}
         #expect(try remains().count > 3, "a directory, and at least three processes")
         running.send(signal)
         #expect(try await running.end().status == status)
-        #expect(try remains() == [])
+        // A process that was told to end may be a moment behind whoever told it.
+        while try remains() != [] { await Task.yield() }
     }
 
     @Test(arguments: [

@@ -165,6 +165,8 @@ struct PipelineScene: Sendable {
     let events: FakeEvents
 
     static let identities = Identities(secret: Array(0..<32))!
+    /// Longer than any test takes on a busy machine: who waits is woken, and not told that the time is over.
+    static let longestWait: UInt64 = 3600
     static let shop = AppID("shop")!
     static let news = AppID("news")!
 
@@ -190,7 +192,8 @@ func withPipeline(
     let events = FakeEvents()
     let routes = PipelineRoutes.all(
         devices: devices, events: events, waiting: events.waiting, statistics: FakeStatistics(statistics),
-        identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] })
+        identities: PipelineScene.identities, apps: { [PipelineScene.shop, PipelineScene.news] },
+        longestWait: PipelineScene.longestWait)
     try await withControl(more: routes) { control in
         try await body(PipelineScene(control: control, devices: devices, events: events))
     }

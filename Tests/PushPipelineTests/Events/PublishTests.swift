@@ -57,6 +57,8 @@ import Testing
             await narrow.close()
             await scene.until([])
             scene.commit(&writer) { note(.messageAccepted, "shop", into: &$0) }
+            // It is past before somebody asks for it.
+            await scene.bus.loop.run {}
             let late = try await scene.subscriber("")
             await scene.until([""])
             scene.commit(&writer) { note(.deviceBrake, nil, into: &$0) }
