@@ -13,6 +13,8 @@ import Testing
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             scene.commit(&writer) { note(.deliverySent, "shop", into: &$0) }
+            // It is past before somebody asks for it.
+            await scene.bus.loop.run {}
             let shop = try await scene.subscriber("delivery/shop/")
             await scene.until(["delivery/shop/"])
             scene.commit(&writer) {
