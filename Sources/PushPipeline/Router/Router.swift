@@ -107,8 +107,13 @@ package actor Router {
     /// Gives out no more, and returns when every delivery that is out has come back and was handed to the ledger.
     package func drain() async {
         take { $0.machine.stop() }
-        if machine.out == 0 { return flush() }
-        await withCheckedContinuation { drainWaiters.append($0) }
+        if machine.out == 0 {
+            flush()
+        } else {
+            await withCheckedContinuation { drainWaiters.append($0) }
+        }
+        // They hold whoever they report to.
+        gates = []
     }
 
     package func status() -> RouterStatus { machine.status() }
