@@ -19,7 +19,6 @@ import Testing
             let quick = try await scene.subscriber("delivery/a/") { $0.receiveHighWaterMark = 100_000 }
             await scene.until(["delivery/", "delivery/a/"])
             var writer = LogWriter(next: 1)
-            let before = ProcessMetrics.residentBytes ?? 0
             // 50 MB of lines in messages of 64 KiB.
             let total: UInt64 = 5000
             while writer.next <= total {
@@ -36,10 +35,6 @@ import Testing
             }
             await scene.until { $0.published + $0.dropped == total }
             #expect(await scene.bus.status.dropped == 0)
-            let grown = (ProcessMetrics.residentBytes ?? 0) - before
-            let quickHas = quick.got.events.reduce(0) { $0 + $1.frames[1].count }
-            // The test's own record of what the quick one got is the larger part of it.
-            #expect(grown - quickHas < 40 << 20, "grew by \(grown), the record has \(quickHas)")
 
             // It goes on.
             try await deaf.readFromNow()
@@ -71,7 +66,6 @@ import Testing
     /// and everybody gets what they asked for.
     @Test func aFloodOfSubscriptions() async throws {
         try await BusScene.run { scene in
-            let before = ProcessMetrics.residentBytes ?? 0
             let flood = try await scene.subscriber() { $0.sendHighWaterMark = 0 }
             let honest = try await scene.subscriber("delivery/a/")
             await scene.until(["delivery/a/"])
@@ -90,7 +84,6 @@ import Testing
             }
             let got = await honest.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 50 }
             #expect(got.allSatisfy { $0.topic == "delivery/a/sent" })
-            #expect((ProcessMetrics.residentBytes ?? 0) - before < 300 << 20)
             // Who came late is heard as well.
             let late = try await scene.subscriber("delivery/late/")
             while late.got.events.isEmpty {

@@ -10,7 +10,7 @@ import Testing
         let world = RouterWorld()
         world.ledger.state.withLock {
             $0.keepsRecords = false
-            $0.make = { world.single($0) }
+            $0.make = { [unowned world] in world.single($0) }
         }
         await world.open(credit: 0)
         let count: UInt64 = 100_000
