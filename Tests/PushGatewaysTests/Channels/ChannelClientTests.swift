@@ -186,7 +186,7 @@ import Testing
             let call = Task {
                 try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(5))
             }
-            await scene.until { $0.machine.log.total == 1 }
+            await scene.untilRequests(1)
             await scene.clientLoop.advance(by: .seconds(5))
             let error = await ChannelScene.error { _ = try await call.value }
             #expect(error == .timedOut(after: .seconds(5), wasSent: true))
@@ -217,7 +217,7 @@ import Testing
             let slow = Task {
                 try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(5))
             }
-            await scene.until { $0.machine.log.total == 1 }
+            await scene.untilRequests(1)
             let next = Task {
                 try await scene.client.create(.notStored, of: app, token: scene.token, within: .seconds(60))
             }
@@ -232,7 +232,7 @@ import Testing
     @Test func `A cancelled call ends at once`() async throws {
         try await withChannels(script: #"{ rules: [{ silence: true }] }"#) { scene in
             let call = Task { try await scene.create() }
-            await scene.until { $0.machine.log.total == 1 }
+            await scene.untilRequests(1)
             call.cancel()
             #expect(await ChannelScene.error { _ = try await call.value } == .cancelled(wasSent: true))
             let early = Task {
@@ -248,7 +248,7 @@ import Testing
         let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
         try await withChannels(script: script, clock: .manual()) { scene in
             let call = Task { try await scene.create() }
-            await scene.until { $0.machine.log.total == 1 }
+            await scene.untilRequests(1)
             let waiting = Task { try await scene.create() }
             await scene.untilCalls(2)
             await scene.client.close()
