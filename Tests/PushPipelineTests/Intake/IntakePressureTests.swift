@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func `a producer that starts anew under its routing id gets the answers`() async throws {
+    @Test func `a producer that starts anew under its routing id is answered`() async throws {
         try await Scene.run { scene in
             scene.ledger.hold()
             let first = try await scene.peer { $0.routingID = Array("orders-1".utf8) }
@@ -148,10 +148,10 @@ import Testing
             await second.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a", "a"] }
             scene.ledger.release()
-            // Both of them, in whichever order.
-            let answers = try await second.statuses() + second.statuses()
-            #expect(answers.map(\.status).sorted() == ["accepted", "duplicate"], "\(answers)")
-            #expect(answers.allSatisfy { $0.id == "a" && $0.seq == 1 }, "\(answers)")
+            // To which of the two requests it is the answer depends on when the new connection took over.
+            let answer = try await second.status()
+            #expect(
+                answer.id == "a" && answer.seq == 1 && ["accepted", "duplicate"].contains(answer.status), "\(answer)")
         }
     }
 }
