@@ -56,15 +56,17 @@ final class IntakeLedger: Ledger {
         }
     }
 
-    private func changed(_ change: (inout State) -> Void) {
-        let met = state.withLock { state in
-            change(&state)
-            guard !state.waiters.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+    /// Whether it is held is part of the change: who asked again afterwards would reply to what `release` has replied to.
+    private func changed<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
+        let (value, met) = state.withLock { state in
+            let value = change(&state)
+            guard !state.waiters.isEmpty else { return (value, [CheckedContinuation<Void, Never>]()) }
             let facts = state.facts
             defer { state.waiters.removeAll { $0.isMet(facts) } }
-            return state.waiters.filter { $0.isMet(facts) }.map(\.resume)
+            return (value, state.waiters.filter { $0.isMet(facts) }.map(\.resume))
         }
         for waiter in met { waiter.resume() }
+        return value
     }
 
     private func decide(_ group: [PushRequest]) -> [Acceptance] {
@@ -86,11 +88,12 @@ final class IntakeLedger: Ledger {
     // MARK: Ledger
 
     func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
-        changed { state in
+        let isHeld = changed { state in
             state.groups.append(group)
             if state.holds { state.pending.append((group, reply)) }
+            return state.holds
         }
-        if !state.withLock({ $0.holds }) { reply(decide(group)) }
+        if !isHeld { reply(decide(group)) }
     }
 
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {

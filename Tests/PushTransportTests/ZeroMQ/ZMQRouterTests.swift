@@ -79,7 +79,11 @@ import Testing
         try await ZMQWorld.run { world in
             let router = try await world.peer(.router) { $0.routerHandover = allowed }
             let endpoint = try await router.bind()
-            let old = try await world.peer(.dealer, on: world.second) { $0.routingID = Array("client".utf8) }
+            let old = try await world.peer(.dealer, on: world.second) {
+                $0.routingID = Array("client".utf8)
+                // Put out, it would come back and put the new one out in its turn.
+                $0.reconnectInterval = .seconds(3600)
+            }
             try await old.connect(endpoint)
             #expect(try await old.send("from the old") == .sent)
             #expect(await router.receive()?.texts == ["client", "from the old"])
