@@ -58,7 +58,7 @@ let package = Package(
         // Floor 4: what is kept on disk, and the actors between producers and gateways.
         .target(
             name: "PushStore",
-            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "ActiveObject", "CSQLite"],
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "PushTime", "ActiveObject", "CSQLite"],
             swiftSettings: settingsOverC),
         .target(
             name: "PushPipeline",
@@ -104,7 +104,7 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",
-            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "ActiveObject", "TestSupport"],
+            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "ActiveObject", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "PushPipelineTests",

@@ -83,7 +83,7 @@ package struct ExpiryWatch: Sendable {
             let begin = max(now.milliseconds, Self.begin(of: window, before: end).milliseconds)
             next = min(next ?? begin, begin)
         }
-        let wait = Self.longestWait.wholeNanoseconds / 1_000_000
+        let wait = Self.longestWait.wholeMilliseconds
         return next.map { WallTime(milliseconds: min($0, now.milliseconds + wait)) }
     }
 

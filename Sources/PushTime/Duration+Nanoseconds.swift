@@ -8,6 +8,9 @@ extension Duration {
         return carried ? (seconds < 0 ? .min : .max) : sum
     }
 
+    /// In milliseconds, towards zero; saturating like the nanoseconds.
+    package var wholeMilliseconds: Int64 { wholeNanoseconds / 1_000_000 }
+
     package var inSeconds: Double {
         let (seconds, attoseconds) = components
         return Double(seconds) + Double(attoseconds) * 1e-18

@@ -13,7 +13,7 @@ extension RouterMachine {
         return wall.milliseconds - acceptedAt >= oldestMilliseconds
     }
 
-    private var oldestMilliseconds: Int64 { policy.oldest.wholeNanoseconds / 1_000_000 }
+    private var oldestMilliseconds: Int64 { policy.oldest.wholeMilliseconds }
 
     /// How long it may still wait.
     func timeLeft(_ message: Message, acceptedAt: Int64) -> Duration {

@@ -43,6 +43,17 @@ package struct EventDraft: Sendable {
     }
 }
 
+extension EventDraft {
+    /// - Parameter evidence: the moment of which it is known that the device was gone, milliseconds since 1970.
+    package static func deactivated(_ device: DeviceID, app: AppID, reason: String?, evidence: Int64) -> EventDraft {
+        var event = EventDraft(.deviceDeactivated, app: app)
+        event.device = device
+        event.reason = reason
+        event.add("time", evidence)
+        return event
+    }
+}
+
 /// A name that stands in the source: nothing from outside becomes a key.
 package struct StaticName: ExpressibleByStringLiteral, Hashable, Sendable {
     package let text: String

@@ -1,5 +1,6 @@
 import PushLoop
 import PushModel
+import PushTime
 import PushTransport
 import PushWire
 
@@ -174,11 +175,5 @@ extension EventBus {
 
     func resumeReplays() {
         for replay in replays.values { replay.waiter.take()?.resume() }
-    }
-}
-
-extension Duration {
-    fileprivate var wholeMilliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

@@ -12,12 +12,9 @@ struct Suspect: Sendable, Equatable {
     let apnsID: APNSID?
 
     var event: EventDraft {
-        var event = EventDraft(.deviceDeactivated, app: app)
-        event.device = device
+        var event = EventDraft.deactivated(device, app: app, reason: reason, evidence: evidence)
         event.messageID = messageID
         event.apnsID = apnsID
-        event.reason = reason
-        event.add("time", evidence)
         return event
     }
 }

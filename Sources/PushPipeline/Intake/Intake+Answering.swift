@@ -1,5 +1,6 @@
 import PushLoop
 import PushModel
+import PushTime
 import PushTransport
 import PushWire
 
@@ -56,7 +57,7 @@ extension Intake {
         case .failed:
             tally.busy += 1
             tally.failed += 1
-            AckText.busy(id: id.text, retryAfterMS: Self.retryAfterFault.inMilliseconds, to: &text)
+            AckText.busy(id: id.text, retryAfterMS: Self.retryAfterFault.wholeMilliseconds, to: &text)
         }
     }
 

@@ -1,5 +1,6 @@
 import PushLoop
 import PushModel
+import PushTime
 import PushTransport
 import PushWire
 
@@ -31,7 +32,7 @@ extension Intake {
         if isFull {
             tally.busy += 1
             unsafe AckText.busy(
-                id: EnvelopeSkim.id(envelope)?.text, retryAfterMS: retryAfter.inMilliseconds, to: &answer)
+                id: EnvelopeSkim.id(envelope)?.text, retryAfterMS: retryAfter.wholeMilliseconds, to: &answer)
             unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
             return
         }
@@ -52,7 +53,7 @@ extension Intake {
             return
         }
         let caller = caller(of: frames)
-        let wait = retryAfter.inMilliseconds
+        let wait = retryAfter.wholeMilliseconds
         var lines = BatchLines()
         do throws(Rejection) {
             unsafe try reader.readBatch(text, now: now) { result in
@@ -93,7 +94,7 @@ extension Intake {
 
     /// All lines of a batch that there is no room for, by their ids; as one, if it is none that would ever be taken.
     private func refuseLines(_ text: UnsafeRawBufferPointer) {
-        let wait = retryAfter.inMilliseconds
+        let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
         while start < text.count {
             guard lines < EnvelopeReader.mostLines else {
@@ -208,8 +209,4 @@ extension Intake {
         notes.append(draft)
         askForFlush()
     }
-}
-
-extension Duration {
-    var inMilliseconds: Int64 { Int64(self / .milliseconds(1)) }
 }

@@ -7,7 +7,7 @@ extension LedgerCore {
     static func open(
         _ path: String, clock: @escaping @Sendable () -> Int64
     ) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
-        let connection = try SQLiteConnection(path, .readWrite)
+        let connection = try SQLiteConnection(path)
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
         // Some builds wipe what is freed, which is one more write of every page.
         try connection.run("PRAGMA secure_delete = OFF")
@@ -142,8 +142,7 @@ extension LedgerCore {
             }
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<(bytes.count / 8) {
-                    let seq = unsafe UInt64(
-                        littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
+                    let seq = unsafe bytes.word(at: 8 * index)
                     _ = pending.complete(seq)
                     if !recovered.isEmpty { recovered[seq] = nil }
                 }

@@ -1,4 +1,6 @@
 import PushModel
+import PushTime
+import PushWire
 
 /// What is too old goes, from the front, a little at a time.
 extension LedgerCore {
@@ -23,7 +25,7 @@ extension LedgerCore {
     /// The last row stays: the next number follows from it.
     private func trimLog(_ retention: LedgerRetention) throws(StoreError) -> Bool {
         let now = clock()
-        let limit = now - retention.logAge.milliseconds
+        let limit = now - retention.logAge.wholeMilliseconds
         var removed = 0
         var bytes: Int64 = 0
         var first = oldest
@@ -70,7 +72,7 @@ extension LedgerCore {
 
     private func trimKeys(_ retention: LedgerRetention) throws(StoreError) -> Bool {
         let now = clock()
-        let limit = now - retention.window.milliseconds
+        let limit = now - retention.window.wholeMilliseconds
         var forgotten = Forgotten()
         var after = trimmedUpTo
         var hasMore = true
@@ -115,7 +117,7 @@ extension LedgerCore {
         let tellsOfRows = unsafe row.withBlob(4) { bytes in
             (0..<(bytes.count / 8)).contains { index in
                 unsafe pending.hasRow(
-                    of: UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self)))
+                    of: bytes.word(at: 8 * index))
             }
         }
         keys.isPinned = tellsOfRows || pending.hasOpen(from: number, count: count)
@@ -173,8 +175,4 @@ extension LedgerCore {
         find.bind(1, seq)
         return try find.step()
     }
-}
-
-extension Duration {
-    var milliseconds: Int64 { components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000 }
 }

@@ -1,4 +1,6 @@
+import PushLoop
 import PushModel
+import PushTime
 import PushWire
 
 /// A group on its way to the disk: one transaction, one sync, and then everybody is told.
@@ -12,6 +14,7 @@ extension LedgerCore {
 
     func write(_ group: LedgerGroup) {
         let now = clock()
+        let start = MonotonicTime.current()
         let mark = writer.mark
         let first = writer.next
         var written = LedgerGroup()
@@ -36,6 +39,7 @@ extension LedgerCore {
             try store(segments)
             let tracing = try storeTrace()
             try statements.commit.run()
+            commits.add(.current() - start)
             committed(tracing)
             retained = LedgerGroup()
             retainedCount = 0

@@ -2,6 +2,20 @@ import PushLogic
 import PushModel
 import PushWire
 
+/// Groups that the disk has, and what that took.
+struct LedgerCommits {
+    private(set) var count: UInt64 = 0
+    /// From begin to synced, of all of them and of the last.
+    private(set) var total: Duration = .zero
+    private(set) var last: Duration = .zero
+
+    mutating func add(_ time: Duration) {
+        count += 1
+        total += time
+        last = time
+    }
+}
+
 /// The ledger's state and what is done with it. Confined to the ledger's thread.
 final class LedgerCore {
     let connection: SQLiteConnection
@@ -41,6 +55,7 @@ final class LedgerCore {
     var messageRow: MessageRow?
     var keyRow: (number: UInt64, accepted: [UInt8])?
     var written = 0
+    var commits = LedgerCommits()
     /// Up to here events are in runs of traces; and the run that is being stored.
     var traced: UInt64 = 0
     var tracing: Tracing?

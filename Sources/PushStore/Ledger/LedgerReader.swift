@@ -9,7 +9,7 @@ final class LedgerReader {
 
     init(_ path: String) throws(StoreError) {
         // It may write, because it takes pages over from the write-ahead log.
-        connection = try SQLiteConnection(path, .readWrite)
+        connection = try SQLiteConnection(path)
         try connection.run("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
         read = try connection.prepare(
             """
@@ -37,8 +37,7 @@ final class LedgerReader {
         var segments: [LogSegment] = []
         var events = 0
         while events < limit, try read.step() {
-            let segment = LogSegment(
-                first: read.word(0), count: max(0, Int(read.number(1))), time: read.number(2), bytes: read.blob(3))
+            let segment = LogSegment(read)
             if segment.last <= since { continue }
             segments.append(segment)
             events += Int(segment.last - max(since, segment.first - 1))
@@ -50,6 +49,13 @@ final class LedgerReader {
         defer { bounds.reset() }
         guard try bounds.step(), !bounds.isNull(0) else { return (1, 0) }
         return (bounds.word(0), bounds.word(1))
+    }
+}
+
+extension LogSegment {
+    /// Of a row with `first, count, time, body`.
+    init(_ row: SQLiteStatement) {
+        self.init(first: row.word(0), count: max(0, Int(row.number(1))), time: row.number(2), bytes: row.blob(3))
     }
 }
 

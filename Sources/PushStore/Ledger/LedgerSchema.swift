@@ -1,3 +1,5 @@
+import PushWire
+
 /// The tables of the ledger. Rows are written at the end and removed at the front; nothing that happens for each message
 /// or delivery writes at a random place.
 enum LedgerSchema {
@@ -57,13 +59,9 @@ struct AcceptedKey: Equatable {
     }
 
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
-        func word(_ place: Int) -> UInt64 {
-            unsafe UInt64(
-                littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size + place, as: UInt64.self))
-        }
-        fingerprint = word(0)
-        content = word(8)
-        audience = word(16)
+        fingerprint = unsafe bytes.word(at: index * Self.size)
+        content = unsafe bytes.word(at: index * Self.size + 8)
+        audience = unsafe bytes.word(at: index * Self.size + 16)
     }
 
     var isSingle: Bool {
@@ -88,10 +86,8 @@ struct EndedKey {
     }
 
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
-        unsafe fingerprint = UInt64(
-            littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size, as: UInt64.self))
-        unsafe word = UInt64(
-            littleEndian: bytes.loadUnaligned(fromByteOffset: index * Self.size + 8, as: UInt64.self))
+        fingerprint = unsafe bytes.word(at: index * Self.size)
+        word = unsafe bytes.word(at: index * Self.size + 8)
     }
 
     var seq: UInt64 { word >> 8 }

@@ -25,7 +25,7 @@ final class LedgerTraces {
         tail.bind(1, last)
         while !builder.isFull {
             guard try tail.step() else { return nil }
-            builder.add(read(tail))
+            builder.add(LogSegment(tail))
         }
         return builder.finish()
     }
@@ -51,13 +51,13 @@ final class LedgerTraces {
             for row in try numbers(places, first) where found.count < limit {
                 segment.bind(1, row)
                 defer { segment.reset() }
-                if try segment.step() { found.append(read(segment)) }
+                if try segment.step() { found.append(LogSegment(segment)) }
             }
         }
         defer { tail.reset() }
         tail.bind(1, indexed)
         while found.count < limit, try tail.step() {
-            let segment = read(tail)
+            let segment = LogSegment(tail)
             if tells(segment, of: subject) { found.append(segment) }
         }
         return found
@@ -68,10 +68,6 @@ final class LedgerTraces {
         rowNumbers.bind(1, run)
         guard try rowNumbers.step() else { return [] }
         return unsafe rowNumbers.withBlob(0) { unsafe TraceRun.rows(places, in: $0) }
-    }
-
-    private func read(_ row: SQLiteStatement) -> LogSegment {
-        LogSegment(first: row.word(0), count: max(0, Int(row.number(1))), time: row.number(2), bytes: row.blob(3))
     }
 
     private func tells(_ segment: LogSegment, of subject: TraceSubject) -> Bool {

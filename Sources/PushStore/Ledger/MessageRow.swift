@@ -4,7 +4,6 @@ import PushWire
 /// Accepted messages on their way into a row.
 struct MessageRowBuilder {
     let first: UInt64
-    private(set) var segment: PendingMessages.Segment
     private(set) var count = 0
     private(set) var heads: [UInt8] = []
     private(set) var bodies: [UInt8] = []
@@ -17,7 +16,6 @@ struct MessageRowBuilder {
 
     init(first: UInt64) {
         self.first = first
-        segment = PendingMessages.Segment(first: first, count: 0)
     }
 
     var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit }
@@ -68,8 +66,7 @@ struct MessageHead {
 
     /// Nil for a number whose message lies elsewhere, or for what cannot be.
     init?(_ bytes: UnsafeRawBufferPointer, at index: Int) {
-        let word = unsafe UInt64(
-            littleEndian: bytes.loadUnaligned(fromByteOffset: index * MessageRowBuilder.headSize, as: UInt64.self))
+        let word = unsafe bytes.word(at: index * MessageRowBuilder.headSize)
         guard UInt32(truncatingIfNeeded: word) != .max,
             let priority = PushPriority(rawValue: UInt8(truncatingIfNeeded: word >> 32))
         else { return nil }

@@ -1,5 +1,6 @@
 package import PushLoop
 package import PushModel
+import PushTime
 package import PushWire
 
 /// The ledger on one SQLite database. A thread of its own writes in groups: while one group is synced the next one
@@ -36,7 +37,9 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var keyBytes = 0
         package var logBytes: Int64 = 0
         package var commits: UInt64 = 0
-        package var commitNanoseconds: UInt64 = 0
+        /// From begin to synced, of all of them and of the last.
+        package var commitTime = Duration.zero
+        package var lastCommit = Duration.zero
         package var fault: LedgerFault?
 
         package init() {}
@@ -65,8 +68,6 @@ package final class SQLiteLedger: Ledger, Sendable {
     private final class Progress {
         var lastWeight = 0
         var lastEnd = MonotonicTime(nanoseconds: 0)
-        var commits: UInt64 = 0
-        var commitTime: Int64 = 0
         var isCheckpointing = false
         var writtenAtCheckpoint = 0
         var isTracing = false
@@ -172,7 +173,7 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     package func status() async -> Status {
-        let status: Status? = await unlessClosed(on: writing) { [core, progress] in
+        let status: Status? = await unlessClosed(on: writing) { [core] in
             guard let core = core.valueUnlessClosed else { return nil }
             var status = Status()
             status.newest = core.writer.next - 1
@@ -183,8 +184,9 @@ package final class SQLiteLedger: Ledger, Sendable {
             status.deliveryKeys = core.deliveries.count
             status.keyBytes = core.messages.byteCount + core.deliveries.byteCount
             status.logBytes = core.logBytes
-            status.commits = progress.value.commits
-            status.commitNanoseconds = UInt64(progress.value.commitTime)
+            status.commits = core.commits.count
+            status.commitTime = core.commits.total
+            status.lastCommit = core.commits.last
             status.fault = core.fault
             return status
         }
@@ -275,12 +277,9 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
         var rest = work[...]
         while !rest.isEmpty || core.fault != nil {
-            let start = MonotonicTime.current()
             let group = Self.group(of: &rest)
             if core.process(group) { trim() }
             progress.lastEnd = .current()
-            progress.commits += 1
-            progress.commitTime += progress.lastEnd.nanoseconds - start.nanoseconds
             if core.fault != nil, rest.isEmpty { break }
             checkpointIfDue(core, progress)
         }

@@ -61,9 +61,7 @@ struct TraceRun: Sendable {
     /// The blocks in which entries of this hash may stand.
     static func blocks(of hash: UInt32, in lows: UnsafeRawBufferPointer) -> Range<Int> {
         let count = lows.count / 8
-        func low(_ index: Int) -> UInt64 {
-            unsafe UInt64(littleEndian: lows.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
-        }
+        func low(_ index: Int) -> UInt64 { unsafe lows.word(at: 8 * index) }
         let start = partition(count) { low($0) < UInt64(hash) }
         let end = partition(count) { low($0) <= UInt64(hash) }
         return max(0, start - 1)..<end
@@ -72,9 +70,7 @@ struct TraceRun: Sendable {
     /// Which of the run's rows a block names for this hash.
     static func places(of hash: UInt32, in block: UnsafeRawBufferPointer, _ found: inout [Int]) {
         let count = block.count / 8
-        func entry(_ index: Int) -> UInt64 {
-            unsafe UInt64(littleEndian: block.loadUnaligned(fromByteOffset: 8 * index, as: UInt64.self))
-        }
+        func entry(_ index: Int) -> UInt64 { unsafe block.word(at: 8 * index) }
         var index = partition(count) { entry($0) >> 32 < UInt64(hash) }
         while index < count, entry(index) >> 32 == UInt64(hash) {
             found.append(Int(UInt32(truncatingIfNeeded: entry(index))))

@@ -12,13 +12,7 @@ struct Deactivation: Sendable {
     /// When the event was written, by the clock that registrations have.
     let time: Int64
 
-    var event: EventDraft {
-        var event = EventDraft(.deviceDeactivated, app: app)
-        event.device = device
-        event.reason = reason
-        event.add("time", evidence)
-        return event
-    }
+    var event: EventDraft { .deactivated(device, app: app, reason: reason, evidence: evidence) }
 
     /// Who was seen later is alive. Of the two clocks the one that says less counts: the provider's may be ahead.
     func concerns(_ device: Device) -> Bool {

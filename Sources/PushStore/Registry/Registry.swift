@@ -1,7 +1,7 @@
 import ActiveObject
-import Glibc
 import PushLoop
 package import PushModel
+import PushTime
 
 /// Every device that the apps registered, on disk, and those that are known to be gone, in memory too.
 ///
@@ -82,7 +82,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
     ///   - now: milliseconds since 1970.
     package static func open(
         directory: String, identities: Identities, options: Options = Options(), note: @escaping Note,
-        now: @escaping @Sendable () -> Int64 = { Registry.wallClock() }
+        now: @escaping @Sendable () -> Int64 = { WallTime.current().milliseconds }
     ) async throws -> Registry {
         var settings = Database.Options()
         settings.cacheBytes = options.cacheBytes
@@ -140,12 +140,6 @@ package final class Registry: DeviceRegistry, DeviceBook {
             state.status.unregistered = unregistered
             state.marked = mark
         }
-    }
-
-    package static func wallClock() -> Int64 {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
     }
 
     /// The time of a write, later than that of any before: who registers in the millisecond in which he was deactivated

@@ -3,19 +3,13 @@ private import CSQLite
 /// One connection to one database file, for statements written by hand. Confined to one thread at a time, by its owner.
 @safe
 final class SQLiteConnection {
-    enum Access {
-        case readWrite, readOnly
-    }
-
     let path: String
     private let handle: OpaquePointer
 
-    init(_ path: String, _ access: Access, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
+    init(_ path: String, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
         self.path = path
         var handle: OpaquePointer?
-        let flags =
-            SQLITE_OPEN_NOMUTEX
-            | (access == .readWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY)
+        let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
         let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
         guard result == SQLITE_OK, let opened = unsafe handle else {
             let error = unsafe Self.error(result, handle, "open", path)
@@ -25,7 +19,7 @@ final class SQLiteConnection {
         unsafe self.handle = opened
         unsafe sqlite3_extended_result_codes(opened, 1)
         unsafe sqlite3_busy_timeout(opened, 5000)
-        if access == .readWrite { try run("PRAGMA page_size = \(pageSize)") }
+        try run("PRAGMA page_size = \(pageSize)")
         try run("PRAGMA cache_size = \(cachePages)")
     }
 
@@ -49,9 +43,6 @@ final class SQLiteConnection {
     }
 
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
-
-    /// How many rows the last statement changed.
-    var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
 
     /// Takes pages of the log over into the database, as far as nobody is in the way. Pages in the log, and how many of
     /// them are done.

@@ -4,14 +4,14 @@ package import PushModel
 package enum AckText {
     package static func accepted(id: MessageID, seq: UInt64, to bytes: inout [UInt8]) {
         begin(id.text, &bytes)
-        word(#","status":"accepted","seq":"#, &bytes)
+        bytes.append(#","status":"accepted","seq":"#)
         DecimalText.append(seq, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
 
     package static func duplicate(id: MessageID, seq: UInt64, to bytes: inout [UInt8]) {
         begin(id.text, &bytes)
-        word(#","status":"duplicate","seq":"#, &bytes)
+        bytes.append(#","status":"duplicate","seq":"#)
         DecimalText.append(seq, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
@@ -19,24 +19,24 @@ package enum AckText {
     /// - Parameter id: as it was given; nil, when it could not be read, is written as `null`.
     package static func rejected(id: String?, _ rejection: Rejection, to bytes: inout [UInt8]) {
         begin(id, &bytes)
-        word(#","status":"rejected","reason":""#, &bytes)
+        bytes.append(#","status":"rejected","reason":""#)
         bytes.append(contentsOf: rejection.reason.rawValue.utf8)
-        word(#"","detail":"#, &bytes)
+        bytes.append(#"","detail":"#)
         JSONText.appendQuoted(rejection.detail, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
 
     package static func busy(id: String?, retryAfterMS: Int64, to bytes: inout [UInt8]) {
         begin(id, &bytes)
-        word(#","status":"busy","retry_after_ms":"#, &bytes)
+        bytes.append(#","status":"busy","retry_after_ms":"#)
         DecimalText.append(retryAfterMS, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
 
     private static func begin(_ id: String?, _ bytes: inout [UInt8]) {
-        word(#"{"id":"#, &bytes)
+        bytes.append(#"{"id":"#)
         guard var id else {
-            word("null", &bytes)
+            bytes.append("null")
             return
         }
         let start = bytes.count
@@ -50,9 +50,5 @@ package enum AckText {
             bytes.removeLast(bytes.count - start)
             JSONText.appendQuoted(id, to: &bytes)
         }
-    }
-
-    private static func word(_ word: StaticString, _ bytes: inout [UInt8]) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 }

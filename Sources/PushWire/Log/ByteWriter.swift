@@ -20,6 +20,11 @@ extension [UInt8] {
         appendVarint(UInt64(bitPattern: number << 1 ^ number >> 63))
     }
 
+    /// The bytes alone, without their number.
+    mutating func append(_ word: StaticString) {
+        append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
     package mutating func appendText(_ text: String) {
         var text = text
         text.withUTF8 {
@@ -31,6 +36,14 @@ extension [UInt8] {
     package mutating func appendBytes(_ bytes: [UInt8]) {
         appendVarint(UInt64(bytes.count))
         append(contentsOf: bytes)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// The eight bytes there as a little-endian word. They are there: the caller has looked.
+    @inlinable
+    package func word(at offset: Int) -> UInt64 {
+        UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
 
@@ -60,7 +73,7 @@ package struct ByteReader {
     package mutating func word() -> UInt64 {
         guard bytes.count - at >= 8 else { return fail() }
         defer { at += 8 }
-        return UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self))
+        return bytes.word(at: at)
     }
 
     @inline(__always)

@@ -14,20 +14,20 @@ enum JSONDetail {
 
     static func append(_ name: StaticString, _ flag: Bool, to bytes: inout [UInt8]) {
         key(name, &bytes)
-        word(flag ? "true" : "false", &bytes)
+        bytes.append(flag ? "true" : "false")
     }
 
     static func append(_ counts: OutcomeCounts, to bytes: inout [UInt8]) {
         key("counts", &bytes)
-        word("{\"sent\":", &bytes)
+        bytes.append("{\"sent\":")
         DecimalText.append(UInt64(counts.sent), to: &bytes)
-        word(",\"rejected\":", &bytes)
+        bytes.append(",\"rejected\":")
         DecimalText.append(UInt64(counts.rejected), to: &bytes)
-        word(",\"expired\":", &bytes)
+        bytes.append(",\"expired\":")
         DecimalText.append(UInt64(counts.expired), to: &bytes)
-        word(",\"suppressed\":", &bytes)
+        bytes.append(",\"suppressed\":")
         DecimalText.append(UInt64(counts.suppressed), to: &bytes)
-        word(",\"unknown\":", &bytes)
+        bytes.append(",\"unknown\":")
         DecimalText.append(UInt64(counts.unknown), to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
@@ -39,7 +39,7 @@ enum JSONDetail {
         switch detail.value {
         case .text(let text): JSONText.appendQuoted(text, to: &bytes)
         case .number(let number): DecimalText.append(number, to: &bytes)
-        case .flag(let flag): word(flag ? "true" : "false", &bytes)
+        case .flag(let flag): bytes.append(flag ? "true" : "false")
         case .numbers(let numbers):
             bytes.append(UInt8(ascii: "{"))
             for (place, (name, number)) in numbers.sorted(by: { $0.key < $1.key }).enumerated() {
@@ -55,12 +55,8 @@ enum JSONDetail {
     private static func key(_ name: StaticString, _ bytes: inout [UInt8]) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
-        word(name, &bytes)
+        bytes.append(name)
         bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
-    }
-
-    private static func word(_ word: StaticString, _ bytes: inout [UInt8]) {
-        bytes.append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
 }

@@ -10,8 +10,8 @@ package enum LogChecksum {
         var at = 0
         while bytes.count - at >= 16 {
             hash = mix(
-                hash ^ UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)),
-                UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at + 8, as: UInt64.self))
+                hash ^ bytes.word(at: at),
+                bytes.word(at: at + 8)
                     ^ 0x5899_65cc_7537_4cc3)
             at += 16
         }

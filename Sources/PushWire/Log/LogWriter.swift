@@ -1,4 +1,5 @@
 package import PushModel
+import PushTime
 
 /// Numbers events and writes them into segments.
 ///
@@ -120,7 +121,7 @@ package struct LogWriter: Sendable {
             kind = .deliveryRetry
             status = UInt64(max(0, refusal.status))
             reason = refusal.reason?.rawValue
-            JSONDetail.append("retry_after_ms", delay.milliseconds, to: &details)
+            JSONDetail.append("retry_after_ms", delay.wholeMilliseconds, to: &details)
         case .unknown(let cause, let isFinal):
             kind = .deliveryUnknown
             reason = cause.rawValue
@@ -249,11 +250,5 @@ package struct LogWriter: Sendable {
             }
         }
         return lastApp * Self.kinds + Int(kind.rawValue)
-    }
-}
-
-extension Duration {
-    fileprivate var milliseconds: Int64 {
-        components.seconds * 1000 + components.attoseconds / 1_000_000_000_000_000
     }
 }

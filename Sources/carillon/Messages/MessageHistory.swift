@@ -23,10 +23,12 @@ struct MessageHistory: Sendable {
         let id: String
     }
 
+    private typealias Tallies = [Name: MessageTally]
+
     /// The last messages first. `before`: those whose number is less.
     func list(_ filter: Filter, before: UInt64?, limit: Int) async throws -> MessageListAnswer {
         var backwards = LogBackwards(log, from: before)
-        var tallies: [Name: MessageTally] = [:]
+        var tallies: Tallies = [:]
         var listed: Set<Name> = []
         var messages: [MessageAnswer] = []
         // What became of them may stand above where this page begins.
@@ -42,11 +44,10 @@ struct MessageHistory: Sendable {
                 // A damaged segment tells what it can.
                 try? segment.walk(since: backwards.low) { event, apps, bytes in
                     guard event.seq <= backwards.high else { return false }
-                    let app = event.app.map { apps[$0] }
-                    guard let range = event.messageID, filter.app == nil || app == filter.app else { return true }
-                    let name = Name(app: app, id: String(decoding: bytes[range], as: UTF8.self))
-                    tallies[name, default: MessageTally()].add(event, bytes)
-                    if event.kind == .messageAccepted || event.kind == .messageRejected { names.insert(name) }
+                    let name = Self.add(event, apps, bytes, filter, to: &tallies)
+                    if let name, event.kind == .messageAccepted || event.kind == .messageRejected {
+                        names.insert(name)
+                    }
                     return true
                 }
             }
@@ -70,7 +71,7 @@ struct MessageHistory: Sendable {
     }
 
     private func read(
-        since: UInt64, upTo newest: UInt64, _ filter: Filter, into tallies: inout [Name: MessageTally]
+        since: UInt64, upTo newest: UInt64, _ filter: Filter, into tallies: inout Tallies
     ) async throws {
         var at = since
         while at < newest {
@@ -79,15 +80,24 @@ struct MessageHistory: Sendable {
             for segment in page.segments {
                 // The acceptances there belong to pages before this one, and to the same message.
                 try? segment.walk(since: since) { event, apps, bytes in
-                    let app = event.app.map { apps[$0] }
-                    guard let range = event.messageID, filter.app == nil || app == filter.app else { return true }
-                    let name = Name(app: app, id: String(decoding: bytes[range], as: UTF8.self))
-                    tallies[name, default: MessageTally()].add(event, bytes)
+                    _ = Self.add(event, apps, bytes, filter, to: &tallies)
                     return true
                 }
             }
             at = last.last
         }
+    }
+
+    /// Which message the event was counted for; nil if it tells of none that is asked for.
+    private static func add(
+        _ event: LoggedEvent, _ apps: [AppID], _ bytes: UnsafeRawBufferPointer, _ filter: Filter,
+        to tallies: inout Tallies
+    ) -> Name? {
+        let app = event.app.map { apps[$0] }
+        guard let range = event.messageID, filter.app == nil || app == filter.app else { return nil }
+        let name = Name(app: app, id: String(decoding: bytes[range], as: UTF8.self))
+        tallies[name, default: MessageTally()].add(event, bytes)
+        return name
     }
 
     /// The message of that name in each app that had one.

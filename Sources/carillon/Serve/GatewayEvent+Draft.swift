@@ -17,7 +17,7 @@ extension GatewayEvent {
             draft.add("connection", Int64(id.number))
             draft.add("address", address)
             draft.add("message", end.message)
-            draft.add("age_ms", age.wholeNanoseconds / 1_000_000)
+            draft.add("age_ms", age.wholeMilliseconds)
             draft.add("answered", Int64(clamping: answered))
             return draft
         case .goAway(let id, let address, let reason):

@@ -31,13 +31,12 @@ struct HealthAnswers: Sendable {
         case "healthz":
             return Answer(type: "text/plain; charset=utf-8", body: Array("ok\n".utf8))
         case "readyz":
-            let readiness = Readiness(await gateways.statuses(), obstacle: pipeline.obstacle)
+            let readiness = pipeline.readiness(of: await gateways.statuses())
             return Answer(
                 status: readiness.ready ? 200 : 503, body: ControlAnswer.json(readiness).body)
         default:
-            await gateways.refreshMetrics()
-            let readiness = Readiness(await gateways.statuses(), obstacle: pipeline.obstacle)
-            await pipelineMetrics.refresh(pipeline, isReady: readiness.ready)
+            let statuses = await gateways.refreshMetrics()
+            await pipelineMetrics.refresh(pipeline, isReady: pipeline.readiness(of: statuses).ready)
             return Answer(type: MetricsRegistry.contentType, body: Array(metrics.render().utf8))
         }
     }

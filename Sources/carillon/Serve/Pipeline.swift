@@ -189,6 +189,8 @@ final class Pipeline: Sendable {
         }
     }
 
+    func readiness(of gateways: [ServedStatus]) -> Readiness { Readiness(gateways, obstacle: obstacle) }
+
     private func healthChanged(_ fault: LedgerFault?) {
         state.withLock { $0.fault = fault }
         router.healthChanged(fault)

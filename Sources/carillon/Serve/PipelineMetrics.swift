@@ -2,6 +2,7 @@ import PushLoop
 import PushModel
 import PushPipeline
 import PushStore
+import PushTime
 
 /// The series of the pipeline, read off when somebody asks.
 final class PipelineMetrics: Sendable {
@@ -47,7 +48,7 @@ final class PipelineMetrics: Sendable {
             $0.ledger.newest
         }
         registry.computedCounter("carillon_ledger_commit_seconds_total", help: "Time in those, from begin to synced.") {
-            [current] in current.withLock { Double($0.ledger.commitNanoseconds) / 1e9 }
+            [current] in current.withLock { $0.ledger.commitTime.inSeconds }
         }
         gauge(registry, "carillon_ledger_log_bytes", "The event log on disk.") { Double($0.ledger.logBytes) }
         gauge(registry, "carillon_ledger_keys_bytes", "Memory of what is deduped by.") { Double($0.ledger.keyBytes) }

@@ -259,8 +259,10 @@ actor ServedGateways {
     }
 
     /// For the page of metrics: what is asked for now, where all else counts as it happens.
-    func refreshMetrics() async {
-        for served in apps.values { served.journal.metrics.update(await status(served)) }
+    func refreshMetrics() async -> [ServedStatus] {
+        let statuses = await statuses()
+        for status in statuses { apps[status.app.id]?.journal.metrics.update(status) }
+        return statuses
     }
 }
 

@@ -2,6 +2,7 @@ import PushLoop
 import PushModel
 import PushPipeline
 import PushStore
+import PushTime
 
 /// What `carillon stats` shows, asked together from everybody who knows a part of it.
 struct ServedStatistics: PipelineStatistics {
@@ -11,7 +12,7 @@ struct ServedStatistics: PipelineStatistics {
 
     func snapshot() async -> StatsAnswer {
         let served = await gateways.statuses()
-        let readiness = Readiness(served, obstacle: pipeline.obstacle)
+        let readiness = pipeline.readiness(of: served)
         var answer = StatsAnswer(at: WallTime.current().milliseconds, startedAt: startedAt, ready: readiness.ready)
         answer.version = Carillon.version
         answer.obstacles =
@@ -23,12 +24,13 @@ struct ServedStatistics: PipelineStatistics {
         answer.apps = served.map(app)
         let ledger = await pipeline.ledger.status()
         answer.backlog = StatsAnswer.Backlog(
-            waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled))
+            waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
+            nextDue: await pipeline.router.status().nextDue)
         answer.ledger = StatsAnswer.Ledger(ledger)
         answer.registry = StatsAnswer.Registry(
             devices: nil, inactive: UInt64(pipeline.registry.status.inactive))
         let events = await pipeline.bus.status
-        answer.events = StatsAnswer.Events(subscribers: events.prefixes.count, published: events.published)
+        answer.events = StatsAnswer.Events(subscriptions: events.prefixCount, published: events.published)
         return answer
     }
 
@@ -58,11 +60,11 @@ extension StatsAnswer.Ledger {
         self.init()
         oldest = status.oldest
         newest = status.newest
-        events = status.newest >= status.oldest ? status.newest - status.oldest + 1 : 0
+        events = status.newest
         bytes = UInt64(clamping: status.logBytes)
         fault = status.fault?.description
         if status.commits > 0 {
-            lastCommitMilliseconds = Double(status.commitNanoseconds) / Double(status.commits) / 1e6
+            lastCommitMilliseconds = status.lastCommit.inSeconds * 1000
         }
     }
 }

@@ -76,7 +76,7 @@ struct StatsAnswer: Codable, Sendable, Equatable {
     }
 
     struct Ledger: Codable, Sendable, Equatable {
-        /// Events written since the start.
+        /// Events written since there is this ledger.
         var events: UInt64?
         var oldest: UInt64?
         var newest: UInt64?
@@ -103,12 +103,13 @@ struct StatsAnswer: Codable, Sendable, Equatable {
     }
 
     struct Events: Codable, Sendable, Equatable {
-        var subscribers: Int?
+        /// Topics, or beginnings of topics, that somebody is subscribed to.
+        var subscriptions: Int?
         /// Events that were published.
         var published: UInt64?
 
-        init(subscribers: Int? = nil, published: UInt64? = nil) {
-            (self.subscribers, self.published) = (subscribers, published)
+        init(subscriptions: Int? = nil, published: UInt64? = nil) {
+            (self.subscriptions, self.published) = (subscriptions, published)
         }
     }
 

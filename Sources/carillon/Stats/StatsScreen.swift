@@ -97,7 +97,7 @@ struct StatsScreen {
             rows.append(
                 (
                     "event bus",
-                    "\(Self.number(events.subscribers)) subscribers, "
+                    "\(Self.number(events.subscriptions)) subscriptions, "
                         + "published \(rates.text(events.published, before?.events?.published))"
                 ))
         }

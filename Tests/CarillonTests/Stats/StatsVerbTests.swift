@@ -24,7 +24,7 @@ import Testing
         (ledger.lastCommitMilliseconds, ledger.bytes) = (1.25, 3 << 20)
         first.ledger = ledger
         first.registry = .init(devices: 250_000, inactive: 1200)
-        first.events = .init(subscribers: 2, published: 6000)
+        first.events = .init(subscriptions: 2, published: 6000)
         var second = first
         second.at += 2000
         second.intake = .init(accepted: 3000, duplicate: 1, rejected: 3, busy: 0)
@@ -51,7 +51,7 @@ import Testing
                       ledger     events 50/s, last commit 1.3ms, 3.0 MiB on disk, healthy
                                  kept: events 1 to 1,234,567
                       registry   250,000 devices, 1,200 inactive
-                      event bus  2 subscribers, published -
+                      event bus  2 subscriptions, published -
 
                     """, "\(ended.output)")
             #expect(ended.errors == "" && ended.status == 0)

@@ -49,7 +49,7 @@ import Testing
     @Test func `A file of a newer Carillon is left alone`() async throws {
         try await withLedger { scene in
             await scene.ledger.close()
-            let connection = try SQLiteConnection(scene.path, .readWrite)
+            let connection = try SQLiteConnection(scene.path)
             try connection.run("PRAGMA user_version = 99")
             let error = await #expect(throws: StoreError.self) { try await scene.reopenOnly() }
             #expect(error?.code == .newerVersion)
@@ -103,7 +103,7 @@ import Testing
                 [push("a"), push("b"), push("c")] + ["x", "y", "z"].map { push($0, notBefore: later) })
             await scene.ledger.close()
             do {
-                let connection = try SQLiteConnection(scene.path, .readWrite)
+                let connection = try SQLiteConnection(scene.path)
                 let find = try connection.prepare("SELECT bodies FROM messages")
                 #expect(try find.step())
                 var bodies = find.blob(0)
@@ -133,7 +133,7 @@ import Testing
             for index in 0..<3 { _ = await scene.accept(push("m\(index)")) }
             await scene.ledger.close()
             do {
-                let connection = try SQLiteConnection(scene.path, .readWrite)
+                let connection = try SQLiteConnection(scene.path)
                 try connection.run("UPDATE log SET body = x'ffffff', count = 1 WHERE first = 2")
             }
             try await scene.reopenOnly()

@@ -1,6 +1,7 @@
 import Foundation
 import PushLoop
 import PushModel
+import PushTime
 import PushWire
 import Testing
 
@@ -92,7 +93,7 @@ final class LedgerScene {
 
     var path: String { folder + "/ledger.db" }
     var identities: Identities { ledger.identities }
-    func advance(_ duration: Duration) { clock.withLock { $0 += duration.milliseconds } }
+    func advance(_ duration: Duration) { clock.withLock { $0 += duration.wholeMilliseconds } }
     var now: Int64 { clock.withLock { $0 } / 1000 }
 
     // MARK: Asking

@@ -97,7 +97,7 @@ import Testing
     /// How many runs the file has.
     private func runs(_ scene: LedgerScene) async throws -> Int {
         await scene.settled()
-        let connection = try SQLiteConnection(scene.path, .readWrite)
+        let connection = try SQLiteConnection(scene.path)
         let count = try connection.prepare("SELECT count(*) FROM trace_runs")
         _ = try count.step()
         return Int(count.number(0))
