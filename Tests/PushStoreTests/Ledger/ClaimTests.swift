@@ -69,4 +69,17 @@ import Testing
             #expect(await scene.accept(push("m0", to: [0])) == .duplicate(seq: 1))
         }
     }
+
+    @Test func `Asking is no commit`() async throws {
+        try await withLedger { scene in
+            let before = await scene.settled()
+            _ = await scene.claim(1, "a", [token(1)])
+            _ = try await scene.load([1])
+            #expect(await scene.settled().commits == before.commits)
+            _ = await scene.accept(push("a", to: [1]))
+            let after = await scene.settled()
+            #expect(after.commits == before.commits + 1)
+            #expect(after.lastCommit > .zero && after.commitTime >= after.lastCommit)
+        }
+    }
 }
