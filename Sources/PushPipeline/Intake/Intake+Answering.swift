@@ -50,10 +50,8 @@ extension Intake {
         case .duplicate(let seq):
             tally.duplicate += 1
             AckText.duplicate(id: id, seq: seq, to: &text)
-        case .conflict(let seq):
-            let rejection = Self.conflict(seq)
-            count(rejection)
-            AckText.rejected(id: id.text, rejection, to: &text)
+        case .conflict(let seq): reject(Self.conflict(seq), id, &text)
+        case .expired(let ago): reject(Self.expired(ago), id, &text)
         case .failed:
             tally.busy += 1
             tally.failed += 1
@@ -61,13 +59,21 @@ extension Intake {
         }
     }
 
+    private func reject(_ rejection: Rejection, _ id: MessageID, _ text: inout [UInt8]) {
+        count(rejection)
+        AckText.rejected(id: id.text, rejection, to: &text)
+    }
+
     /// The same where nobody waits for it.
     private func settle(_ acceptance: Acceptance, of request: PushRequest) {
+        func reject(_ rejection: Rejection) {
+            tell(EnvelopeFault(id: request.message.id.text, rejection: rejection, app: request.message.app))
+        }
         switch acceptance {
         case .accepted: tally.accepted += 1
         case .duplicate: tally.duplicate += 1
-        case .conflict(let seq):
-            tell(EnvelopeFault(id: request.message.id.text, rejection: Self.conflict(seq), app: request.message.app))
+        case .conflict(let seq): reject(Self.conflict(seq))
+        case .expired(let ago): reject(Self.expired(ago))
         case .failed:
             tally.failed += 1
             held.append(request)
@@ -79,6 +85,8 @@ extension Intake {
             .idConflict,
             "message \(seq) has this id with another payload or other options; use a new id for a new message")
     }
+
+    private static func expired(_ ago: Int64) -> Rejection { Rejection(.expired, "expires_at is \(ago) s past") }
 
     // MARK: Out
 

@@ -29,7 +29,8 @@ extension EnvelopeReading {
         guard apps.fits(type, number) else {
             throw Rejection(.badField, "push_type \(type.rawValue) does not go with the topic \(app.topic)")
         }
-        let expiresAt = try expiration()
+        // What is past is for the ledger to refuse: it knows whether the message was accepted when there was time.
+        let expiresAt = try integer(.expiresAt)
         return EnvelopeOptions(
             pushType: type, priority: try priority(of: type), expiresAt: expiresAt,
             notBefore: try start(before: expiresAt), collapseID: try collapseID(),
@@ -48,12 +49,6 @@ extension EnvelopeReading {
                 .badField, "priority \(number) is not for \(type.rawValue); use \(type.defaultPriority.rawValue)")
         }
         return priority
-    }
-
-    private func expiration() throws(Rejection) -> Int64? {
-        guard let time = try integer(.expiresAt) else { return nil }
-        if time != 0, time <= now { throw Rejection(.expired, "expires_at is \(now - time) s past") }
-        return time
     }
 
     /// As it was given, also when the time has come: it is a part of what a message of a known id is held against.

@@ -22,18 +22,42 @@ import Testing
 
     @Test(arguments: [false, true]) func `Another payload or option is a conflict`(reopens: Bool) async throws {
         try await withLedger { scene in
-            #expect(await scene.accept(push("a", expiresAt: 10)) == .accepted(seq: 1))
+            let soon = scene.now + 10
+            #expect(await scene.accept(push("a", expiresAt: soon)) == .accepted(seq: 1))
             if reopens { try await scene.reopen() }
-            #expect(await scene.accept(push("a", expiresAt: 11)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: soon + 1)) == .conflict(seq: 1))
             #expect(await scene.accept(push("a")) == .conflict(seq: 1))
-            #expect(await scene.accept(push("a", expiresAt: 10, payload: [1])) == .conflict(seq: 1))
-            #expect(await scene.accept(push("a", expiresAt: 10, notBefore: 5)) == .conflict(seq: 1))
-            #expect(await scene.accept(push("a", priority: .five, expiresAt: 10)) == .conflict(seq: 1))
-            #expect(await scene.accept(push("a", to: [2], expiresAt: 11)) == .conflict(seq: 1))
-            #expect(await scene.accept(push("a", expiresAt: 10)) == .duplicate(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: soon, payload: [1])) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: soon, notBefore: 5)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", priority: .five, expiresAt: soon)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", to: [2], expiresAt: soon + 1)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: soon)) == .duplicate(seq: 1))
             // Another app is another message.
-            let other = await scene.accept(push("a", app: AppID("other")!, expiresAt: 11))
+            let other = await scene.accept(push("a", app: AppID("other")!, expiresAt: soon + 1))
             #expect(other.seq != nil)
+        }
+    }
+
+    @Test(arguments: [false, true]) func `What is new and too late is refused, what was in time is known`(reopens: Bool)
+        async throws
+    {
+        try await withLedger { scene in
+            let end = scene.now + 10
+            #expect(await scene.accept(push("a", expiresAt: end)) == .accepted(seq: 1))
+            #expect(await scene.accept(push("all", to: .everyone, expiresAt: end)) == .accepted(seq: 2))
+            #expect(await scene.accept(push("once", expiresAt: 0)) == .accepted(seq: 3))
+            scene.advance(.seconds(10))
+            if reopens { try await scene.reopen() }
+            #expect(await scene.accept(push("a", expiresAt: end)) == .duplicate(seq: 1))
+            #expect(await scene.accept(push("a", expiresAt: end - 1)) == .conflict(seq: 1))
+            #expect(await scene.accept(push("a", to: [2], expiresAt: end)) == .expired(ago: 0))
+            #expect(await scene.accept(push("all", to: .everyone, expiresAt: end)) == .duplicate(seq: 2))
+            #expect(await scene.accept(push("all", to: .everyone, expiresAt: end, again: true)) == .expired(ago: 0))
+            #expect(await scene.accept(push("b", expiresAt: end - 3)) == .expired(ago: 3))
+            // Nothing is remembered of what was refused.
+            let first = await scene.accept(push("b", expiresAt: end + 10))
+            #expect(first.seq != nil)
+            #expect(await scene.accept(push("a", to: [2], expiresAt: end)) == .expired(ago: 0))
         }
     }
 

@@ -66,7 +66,7 @@ import Testing
                 #expect(await scene.accept(push(id)).seq != nil)
                 #expect(scene.listener.messages.last?.needsClaim == false)
             }
-            let wide = try #require(await scene.accept(push("wide", to: [1, 2, 3], expiresAt: 5)).seq)
+            let wide = try #require(await scene.accept(push("wide", to: [1, 2, 3], expiresAt: scene.now + 5)).seq)
             #expect(await scene.claim(wide, "wide", [token(1), token(2), token(3)]) == [.new, .new, .new])
         }
     }

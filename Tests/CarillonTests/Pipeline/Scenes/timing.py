@@ -22,10 +22,13 @@ def later():
     ports = scene.simulator.ports
     scene.simulator.kill()
     serve.line("connection.down")
-    assert producer.push(note("short", token(2), expires_at=int(time.time()) + 2))["status"] == "accepted"
+    short = note("short", token(2), expires_at=int(time.time()) + 2)
+    assert producer.push(short)["status"] == "accepted"
     done = monitor.completed("short")["short"]
     assert done["expired"] == 1 and done["sent"] == 0, done
     assert monitor.of("delivery/expired", "short") or monitor.of("message/expired", "short")
+    # Who did not hear of it asks again, and hears that it was taken.
+    assert producer.push(short)["status"] == "duplicate"
     assert producer.push(note("now", token(2), expires_at=int(time.time()) - 5))["reason"] == "expired"
     scene.simulator = Simulator(scene.path("simulator"), ports=ports)
     producer.push(note("after", token(3)))
