@@ -104,7 +104,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",
-            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "ActiveObject", "TestSupport"],
+            dependencies: [
+                "PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "ActiveObject", "TestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "PushPipelineTests",

@@ -20,7 +20,8 @@ struct Registration {
         /// The devices that were written: active ones, and those that were replaced.
         var active: [DeviceID] = []
         var replaced: [DeviceID] = []
-        /// Of those that nobody had registered, how many are registered now.
+        /// How many were never named before, and how many of those that nobody had registered are registered now.
+        var fresh = 0
         var nowRegistered = 0
     }
 
@@ -175,6 +176,7 @@ struct Registration {
             }
             tagsToAdd += draft.tags.subtracting(draft.tagsBefore).map { DeviceTag(device: row, tag: $0) }
         }
+        result.fresh = fresh.count
         try fresh.saveAll(in: transaction)
         for device in fresh {
             guard let row = device.objectId, let draft = drafts[device.deviceId] else { continue }

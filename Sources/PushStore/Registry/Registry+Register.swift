@@ -33,7 +33,10 @@ extension Registry {
             unknown.written(result.replaced)
             for device in result.active { gone.remove(device) }
             for device in result.replaced { gone.insert(device) }
-            state.withLock { $0.status.unregistered -= result.nowRegistered }
+            state.withLock { state in
+                state.status.registered += result.fresh + result.nowRegistered
+                state.status.unregistered -= result.nowRegistered
+            }
             for (index, call) in group.enumerated() {
                 call.end(.success((result.outcomes[index], result.events[index])))
             }

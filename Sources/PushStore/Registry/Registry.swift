@@ -29,6 +29,8 @@ package final class Registry: DeviceRegistry, DeviceBook {
     package struct Status: Sendable, Equatable {
         /// The number of the last event that was applied.
         package var applied: UInt64 = 0
+        /// Registered at some time, whatever became of them.
+        package var registered = 0
         /// Known to be gone, and of these never registered.
         package var inactive = 0
         package var unregistered = 0
@@ -36,6 +38,8 @@ package final class Registry: DeviceRegistry, DeviceBook {
         package var unpublished: UInt64 = 0
         /// Parts of the event log that could not be read.
         package var damaged: UInt64 = 0
+
+        package init() {}
     }
 
     /// Blobs or texts in one look-up.
@@ -126,17 +130,19 @@ package final class Registry: DeviceRegistry, DeviceBook {
     private func recall() async throws {
         let gone = gone
         // The tables are made here, so that nothing that reads has to.
-        let (mark, unregistered) = try await database.write { transaction in
+        let (mark, all, unregistered) = try await database.write { transaction in
             var unregistered = 0
             try Device.where(\.deactivatedAt != nil).forEach(in: transaction) { device in
                 gone.insert(device.deviceId)
                 if device.registeredAt == nil { unregistered += 1 }
             }
             _ = try DeviceTag.exists(0, in: transaction)
-            return (try AppliedMark.find(AppliedMark.row, in: transaction)?.number ?? 0, unregistered)
+            let mark = try AppliedMark.find(AppliedMark.row, in: transaction)?.number ?? 0
+            return (mark, try Device.countAll(in: transaction), unregistered)
         }
         state.withLock { state in
             state.status.applied = mark
+            state.status.registered = all - unregistered
             state.status.unregistered = unregistered
             state.marked = mark
         }

@@ -10,7 +10,7 @@ final class PipelineMetrics: Sendable {
         var intake = IntakeCounts()
         var ledger = SQLiteLedger.Status()
         var events = EventBusStatus()
-        var inactive = 0
+        var devices = Registry.Status()
         var stopped = 0
         var isReady = false
     }
@@ -62,7 +62,12 @@ final class PipelineMetrics: Sendable {
         counter(registry, "carillon_replay_requests_total", "Questions for what was missed.") {
             $0.events.replayRequests
         }
-        gauge(registry, "carillon_devices_inactive", "Devices that are known to be gone.") { Double($0.inactive) }
+        gauge(registry, "carillon_devices_registered", "Devices that were registered, gone or not.") {
+            Double($0.devices.registered)
+        }
+        gauge(registry, "carillon_devices_inactive", "Devices that are known to be gone, registered or not.") {
+            Double($0.devices.inactive)
+        }
         gauge(registry, "carillon_brakes_on", "Apps whose devices are not deactivated for a flood of bad tokens.") {
             Double($0.stopped)
         }
@@ -74,7 +79,7 @@ final class PipelineMetrics: Sendable {
         now.intake = await pipeline.intake.counts
         now.ledger = await pipeline.ledger.status()
         now.events = await pipeline.bus.status
-        now.inactive = pipeline.registry.status.inactive
+        now.devices = pipeline.registry.status
         now.stopped = await pipeline.feedback.status.stopped.count
         now.isReady = isReady
         let read = now

@@ -27,8 +27,7 @@ struct ServedStatistics: PipelineStatistics {
             waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
             nextDue: await pipeline.router.status().nextDue)
         answer.ledger = StatsAnswer.Ledger(ledger)
-        answer.registry = StatsAnswer.Registry(
-            devices: nil, inactive: UInt64(pipeline.registry.status.inactive))
+        answer.registry = StatsAnswer.Registry(pipeline.registry.status)
         let events = await pipeline.bus.status
         answer.events = StatsAnswer.Events(subscriptions: events.prefixCount, published: events.published)
         return answer
@@ -52,6 +51,15 @@ struct ServedStatistics: PipelineStatistics {
         app.unknown = counts.unknown
         app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)
         return app
+    }
+}
+
+extension StatsAnswer.Registry {
+    fileprivate init(_ status: Registry.Status) {
+        // The two are counted one after the other.
+        let gone = max(0, status.inactive - status.unregistered)
+        self.init(
+            devices: UInt64(status.registered), inactive: UInt64(gone), unregistered: UInt64(status.unregistered))
     }
 }
 

@@ -94,11 +94,14 @@ struct StatsAnswer: Codable, Sendable, Equatable {
     }
 
     struct Registry: Codable, Sendable, Equatable {
+        /// Devices that were registered at some time, and those of them that are gone.
         var devices: UInt64?
         var inactive: UInt64?
+        /// Tokens that are known to be gone and were never registered.
+        var unregistered: UInt64?
 
-        init(devices: UInt64? = nil, inactive: UInt64? = nil) {
-            (self.devices, self.inactive) = (devices, inactive)
+        init(devices: UInt64? = nil, inactive: UInt64? = nil, unregistered: UInt64? = nil) {
+            (self.devices, self.inactive, self.unregistered) = (devices, inactive, unregistered)
         }
     }
 

@@ -89,9 +89,13 @@ struct StatsScreen {
             rows.append(("", "kept: events \(Self.number(ledger.oldest)) to \(Self.number(ledger.newest))"))
         }
         if let registry = now.registry {
-            // All of them are counted only where that costs nothing.
-            let all = registry.devices.map { "\(Self.number($0)) devices, " } ?? ""
-            rows.append(("registry", all + "\(Self.number(registry.inactive)) inactive"))
+            let unregistered = registry.unregistered ?? 0
+            let others = unregistered > 0 ? "; gone and never registered: \(Self.number(unregistered))" : ""
+            rows.append(
+                (
+                    "registry",
+                    "\(Self.number(registry.devices)) devices, \(Self.number(registry.inactive)) inactive" + others
+                ))
         }
         if let events = now.events {
             rows.append(
