@@ -47,8 +47,8 @@ package enum Acceptance: Sendable, Equatable {
     case duplicate(seq: UInt64)
     /// The id is known, with another payload or other options.
     case conflict(seq: UInt64)
-    /// It is new, and its `expires_at` was so many seconds ago.
-    case expired(ago: Int64)
+    /// It is new, and its `expires_at` is past.
+    case expired
     /// The ledger cannot write: nothing was taken. What a person reads, such as that the disk is full.
     case failed(String)
 }

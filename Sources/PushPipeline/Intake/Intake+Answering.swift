@@ -51,7 +51,7 @@ extension Intake {
             tally.duplicate += 1
             AckText.duplicate(id: id, seq: seq, to: &text)
         case .conflict(let seq): reject(Self.conflict(seq), id, &text)
-        case .expired(let ago): reject(Self.expired(ago), id, &text)
+        case .expired: reject(expired(request.message), id, &text)
         case .failed:
             tally.busy += 1
             tally.failed += 1
@@ -73,7 +73,7 @@ extension Intake {
         case .accepted: tally.accepted += 1
         case .duplicate: tally.duplicate += 1
         case .conflict(let seq): reject(Self.conflict(seq))
-        case .expired(let ago): reject(Self.expired(ago))
+        case .expired: reject(expired(request.message))
         case .failed:
             tally.failed += 1
             held.append(request)
@@ -86,7 +86,9 @@ extension Intake {
             "message \(seq) has this id with another payload or other options; use a new id for a new message")
     }
 
-    private static func expired(_ ago: Int64) -> Rejection { Rejection(.expired, "expires_at is \(ago) s past") }
+    private func expired(_ message: Message) -> Rejection {
+        Rejection(.expired, "expires_at is \(max(0, now - (message.expiresAt ?? now))) s past")
+    }
 
     // MARK: Out
 

@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 import PushWire
 
 /// What becomes of requests: new, known, or in conflict with what is known.
@@ -49,7 +50,7 @@ extension LedgerCore {
             fingerprint: fingerprint.value, content: identities.content(of: message),
             audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: false)
         guard let known = messages.value(of: key.fingerprint) else {
-            if let ago = message.expired(at: now) { return .expired(ago: ago) }
+            if message.isExpired(at: WallTime(milliseconds: now)) { return .expired }
             // A delivery may be remembered for longer than the id, by which it was late: then it is claimed as others.
             key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
             let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
@@ -69,7 +70,7 @@ extension LedgerCore {
                 }
             }
         }
-        if let ago = message.expired(at: now) { return .expired(ago: ago) }
+        if message.isExpired(at: WallTime(milliseconds: now)) { return .expired }
         // From now on somebody else may have it.
         if first.isSingle { deliveries.insert(first.audience) }
         let seq = accept(request, key, needsClaim: true, at: now, &intake)
@@ -149,13 +150,5 @@ extension LedgerCore {
             if siblings[fingerprint]?.isEmpty ?? false { siblings[fingerprint] = nil }
         }
         for fingerprint in intake.newIDs { messages.remove(fingerprint) }
-    }
-}
-
-extension Message {
-    /// Since how many seconds, if it is so. 0 is no time: once, now or never.
-    fileprivate func expired(at now: Int64) -> Int64? {
-        guard let expiresAt, expiresAt != 0, expiresAt <= now / 1000 else { return nil }
-        return now / 1000 - expiresAt
     }
 }
