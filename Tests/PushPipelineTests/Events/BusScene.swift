@@ -151,6 +151,8 @@ final class BusScene: Sendable {
         context = try ZMQContext()
         loop = EventLoop(name: "bus", clock: clock)
         var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
+        // Peers on a busy machine are no slow readers.
+        settings.sendHighWater = 100_000
         try change(&settings, context)
         bus = EventBus(on: loop, in: context, log: log, settings: settings, last: last, heads: heads)
     }
