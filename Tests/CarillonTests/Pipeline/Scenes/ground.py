@@ -9,6 +9,7 @@ CARILLON = os.environ["CARILLON_PROGRAM"]
 PATIENCE = int(os.environ.get("CARILLON_SCENE_PATIENCE", "400"))
 context = zmq.Context()
 children = []
+directories = []
 
 
 class Child:
@@ -118,8 +119,9 @@ class Scene:
     """A directory, a simulated Apple, and a configuration that knows it."""
 
     def __init__(self, *more):
-        self.temporary = tempfile.TemporaryDirectory(prefix="carillon-scene-")
-        self.directory = self.temporary.name
+        temporary = tempfile.TemporaryDirectory(prefix="carillon-scene-", ignore_cleanup_errors=True)
+        directories.append(temporary)
+        self.directory = temporary.name
         self.simulator = Simulator(self.path("simulator"), *more)
         self.apps = {"shop": self.app("shop")}
         self.more = {}
@@ -359,6 +361,8 @@ def main(scenes):
             if child.process.poll() is None:
                 child.process.kill()
                 child.process.wait()
+        for directory in directories:
+            directory.cleanup()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)  # sockets that a peer left half open have nothing more to say
