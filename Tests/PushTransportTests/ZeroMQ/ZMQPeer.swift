@@ -306,25 +306,12 @@ struct ZMQWorld: Sendable {
     }
 }
 
-/// True if `work` came to its end before the patience did. Work that hangs is left behind.
+/// True when `work` has come to its end, false when the test's time limit came first. Work that hangs is left behind.
 func ends(_ work: @escaping @Sendable () async -> Void) async -> Bool {
-    let answered = Locked(false)
-    return await withCheckedContinuation { continuation in
-        let answer: @Sendable (Bool) -> Void = { value in
-            let isFirst = answered.withLock { answered in
-                defer { answered = true }
-                return !answered
-            }
-            if isFirst { continuation.resume(returning: value) }
-        }
-        let limit = Task {
-            try await Task.sleep(for: .seconds(300))
-            answer(false)
-        }
-        Task {
-            await work()
-            limit.cancel()
-            answer(true)
-        }
+    let (ended, end) = AsyncStream<Void>.makeStream()
+    Task {
+        await work()
+        end.yield()
     }
+    return await ended.first { _ in true } != nil
 }

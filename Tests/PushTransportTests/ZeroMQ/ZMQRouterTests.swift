@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// ROUTER: the socket that producers talk to, and the frames of messages.
-@Suite struct ZMQRouterTests {
+@Suite(.timeLimit(.minutes(10))) struct ZMQRouterTests {
     @Test func unknownPeerIsUnreachableIfMandatory() async throws {
         try await ZMQWorld.run { world in
             let router = try await world.peer(.router) { $0.routerMandatory = true }
