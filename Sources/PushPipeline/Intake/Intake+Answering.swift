@@ -87,7 +87,8 @@ extension Intake {
     }
 
     private func expired(_ message: Message) -> Rejection {
-        Rejection(.expired, "expires_at is \(max(0, now - (message.expiresAt ?? now))) s past")
+        // Not the time of the run under way: what was held while the disk was full is long past.
+        Rejection(.expired, "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s past")
     }
 
     // MARK: Out

@@ -30,7 +30,7 @@ package actor Intake {
     private let settings: IntakeSettings
     let limits: PipelineLimits
     private let backlog: @Sendable () -> Int
-    private let wallClock: @Sendable () -> WallTime
+    let wallClock: @Sendable () -> WallTime
 
     var router: ZMQSocket?
     var pull: ZMQSocket?

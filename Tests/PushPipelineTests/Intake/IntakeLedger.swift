@@ -78,6 +78,7 @@ final class IntakeLedger: Ledger {
                 if let known = state.known[key] {
                     return known.payload == message.payload ? .duplicate(seq: known.seq) : .conflict(seq: known.seq)
                 }
+                if message.isExpired(at: .current()) { return .expired }
                 state.seq += 1
                 state.known[key] = (state.seq, message.payload)
                 return .accepted(seq: state.seq)

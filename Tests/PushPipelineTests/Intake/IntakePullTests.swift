@@ -49,6 +49,30 @@ import Testing
         }
     }
 
+    @Test func `what the ledger finds too late is refused, with an answer and without one`() async throws {
+        try await Scene.run { scene in
+            let envelope =
+                #"{"id":"late","app":"shop","to":{"tokens":["\#(Scene.token)"]},"alert":"x","expires_at":1000}"#
+            let begin = WallTime.current().seconds
+            let asking = try await scene.peer()
+            await asking.send("push/1", envelope)
+            let answer = try await asking.status()
+            #expect(answer.status == "rejected" && answer.reason == "expired" && answer.id == "late")
+            let said = try #require(answer.detail?.split(separator: " ").compactMap { Int64($0) }.first)
+            #expect(answer.detail == "expires_at is \(said) s past")
+            #expect((begin - 1000...WallTime.current().seconds - 1000).contains(said))
+            await asking.send("push-batch/1", "\(Scene.envelope("a"))\n\(envelope)")
+            #expect(try await asking.statuses().map(\.reason) == [nil, "expired"])
+            let silent = try await scene.peer(.push)
+            await silent.send("push/1", envelope)
+            await scene.ledger.wait { $0.notes == 1 }
+            let note = scene.ledger.notes[0]
+            #expect(note.kind == .messageRejected && note.reason == "expired" && note.messageID?.text == "late")
+            let counts = await scene.until { $0.unanswered == 0 }
+            #expect(counts.accepted == 1 && counts.rejected == [.expired: 3])
+        }
+    }
+
     @Test func `what is not taken takes no room from what is`() async throws {
         try await Scene.run {
             $0.limits.unansweredBytes = 1000

@@ -68,6 +68,11 @@ import Testing
         #expect(try Examples.request(#""not_before":\#(last)"#).message.notBefore == last)
     }
 
+    @Test(arguments: [1_766_999_999, 1_767_000_000] as [Int64])
+    func `an end that is past is read: whoever knows what was accepted judges it`(time: Int64) throws {
+        #expect(try Examples.request(#""expires_at":\#(time)"#).message.expiresAt == time)
+    }
+
     @Test func `one attempt may wait for its time`() throws {
         let request = try Examples.request(#""expires_at":0,"not_before":\#(Examples.now + 60)"#)
         #expect(request.message.expiresAt == 0)
