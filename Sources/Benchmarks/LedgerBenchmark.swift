@@ -42,7 +42,7 @@ func ledgerBenchmark(_ arguments: [String]) async throws -> [Figure] {
             Figure(
                 name: "reading thread", value: (threadCPU("ledger-read") - cpu.1) * 1e6 / count, unit: "us a delivery"))
         figures.append(Figure(name: "wall", value: wall * 1e6 / count, unit: "us a delivery"))
-        figures.append(Figure(name: "groups", value: Double(status.commits - before.commits), unit: ""))
+        figures.append(Figure(name: "groups", value: Double(status.commits.count - before.commits.count), unit: ""))
         figures.append(Figure(name: "largest write-ahead log", value: Double(log) / 1_048_576, unit: "MiB"))
         figures.append(Figure(name: "memory", value: residentMemory(), unit: "MiB"))
         figures.append(Figure(name: "keys", value: Double(status.keyBytes) / 1_048_576, unit: "MiB"))

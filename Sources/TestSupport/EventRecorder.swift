@@ -13,8 +13,6 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         var events: [Event] = []
         var waiters: [Waiter] = []
         var nextNumber = 0
-        /// Those that were cancelled before they waited.
-        var cancelled: Set<Int> = []
     }
 
     private let state = Locked(State())
@@ -50,7 +48,8 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let events: [Event]? = state.withLock { state in
-                    if state.cancelled.remove(number) != nil || isMet(state.events) { return state.events }
+                    // Who was cancelled before has had the handler called, which found nobody.
+                    if Task.isCancelled || isMet(state.events) { return state.events }
                     state.waiters.append(Waiter(number: number, isMet: isMet, continuation: continuation))
                     return nil
                 }
@@ -59,7 +58,6 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         } onCancel: {
             let (waiter, events) = state.withLock { state in
                 let index = state.waiters.firstIndex { $0.number == number }
-                if index == nil { state.cancelled.insert(number) }
                 return (index.map { state.waiters.remove(at: $0) }, state.events)
             }
             waiter?.continuation.resume(returning: events)

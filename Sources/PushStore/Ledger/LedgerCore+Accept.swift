@@ -49,8 +49,9 @@ extension LedgerCore {
         var key = AcceptedKey(
             fingerprint: fingerprint.value, content: identities.content(of: message),
             audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: false)
+        let isLate = message.isExpired(at: WallTime(milliseconds: now))
         guard let known = messages.value(of: key.fingerprint) else {
-            if message.isExpired(at: WallTime(milliseconds: now)) { return .expired }
+            if isLate { return .expired }
             // A delivery may be remembered for longer than the id, by which it was late: then it is claimed as others.
             key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
             let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
@@ -70,7 +71,7 @@ extension LedgerCore {
                 }
             }
         }
-        if message.isExpired(at: WallTime(milliseconds: now)) { return .expired }
+        if isLate { return .expired }
         // From now on somebody else may have it.
         if first.isSingle { deliveries.insert(first.audience) }
         let seq = accept(request, key, needsClaim: true, at: now, &intake)

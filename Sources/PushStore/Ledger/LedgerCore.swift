@@ -3,11 +3,11 @@ import PushModel
 import PushWire
 
 /// Groups that the disk has, and what that took.
-struct LedgerCommits {
-    private(set) var count: UInt64 = 0
+package struct LedgerCommits: Sendable, Equatable {
+    package private(set) var count: UInt64 = 0
     /// From begin to synced, of all of them and of the last.
-    private(set) var total: Duration = .zero
-    private(set) var last: Duration = .zero
+    package private(set) var total: Duration = .zero
+    package private(set) var last: Duration = .zero
 
     mutating func add(_ time: Duration) {
         count += 1

@@ -36,10 +36,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var deliveryKeys = 0
         package var keyBytes = 0
         package var logBytes: Int64 = 0
-        package var commits: UInt64 = 0
-        /// From begin to synced, of all of them and of the last.
-        package var commitTime = Duration.zero
-        package var lastCommit = Duration.zero
+        package var commits = LedgerCommits()
         package var fault: LedgerFault?
 
         package init() {}
@@ -184,9 +181,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             status.deliveryKeys = core.deliveries.count
             status.keyBytes = core.messages.byteCount + core.deliveries.byteCount
             status.logBytes = core.logBytes
-            status.commits = core.commits.count
-            status.commitTime = core.commits.total
-            status.lastCommit = core.commits.last
+            status.commits = core.commits
             status.fault = core.fault
             return status
         }

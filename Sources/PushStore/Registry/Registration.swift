@@ -139,18 +139,16 @@ struct Registration {
             draft.device.deactivatedAt = now
             draft.device.reason = Self.replaced
             draft.device.evidence = now
-            tell(.deviceDeactivated, id, app, reason: Self.replaced)
+            events.append(.deactivated(id, app: app, reason: Self.replaced, evidence: now))
         }
         put(draft, id)
     }
 
     static let replaced = "replaced"
 
-    private mutating func tell(_ kind: EventKind, _ id: DeviceID, _ app: AppID, reason: String? = nil) {
+    private mutating func tell(_ kind: EventKind, _ id: DeviceID, _ app: AppID) {
         var event = EventDraft(kind, app: app)
         event.device = id
-        event.reason = reason
-        if reason != nil { event.add("time", now) }
         events.append(event)
     }
 

@@ -43,12 +43,14 @@ final class PipelineMetrics: Sendable {
         gauge(registry, "carillon_messages_scheduled", "Messages whose time has not come.") {
             Double($0.ledger.scheduled)
         }
-        counter(registry, "carillon_ledger_commits_total", "Groups that were written and synced.") { $0.ledger.commits }
+        counter(registry, "carillon_ledger_commits_total", "Groups that were written and synced.") {
+            $0.ledger.commits.count
+        }
         counter(registry, "carillon_ledger_events_total", "Numbers given to events since there is this ledger.") {
             $0.ledger.newest
         }
         registry.computedCounter("carillon_ledger_commit_seconds_total", help: "Time in those, from begin to synced.") {
-            [current] in current.withLock { $0.ledger.commitTime.inSeconds }
+            [current] in current.withLock { $0.ledger.commits.total.inSeconds }
         }
         gauge(registry, "carillon_ledger_log_bytes", "The event log on disk.") { Double($0.ledger.logBytes) }
         gauge(registry, "carillon_ledger_keys_bytes", "Memory of what is deduped by.") { Double($0.ledger.keyBytes) }

@@ -71,8 +71,8 @@ extension StatsAnswer.Ledger {
         events = status.newest
         bytes = UInt64(clamping: status.logBytes)
         fault = status.fault?.description
-        if status.commits > 0 {
-            lastCommitMilliseconds = status.lastCommit.inSeconds * 1000
+        if status.commits.count > 0 {
+            lastCommitMilliseconds = status.commits.last.inSeconds * 1000
         }
     }
 }

@@ -208,6 +208,9 @@ final class BusScene: Sendable {
     }
 
     /// Until the bus knows of these prefixes, and of no others.
+    /// After this what was said to the bus before has been heard: a question from outside might overtake it.
+    func settle() async { _ = await bus.status }
+
     func until(_ prefixes: [String]) async {
         while await bus.status.prefixes != prefixes.sorted() { await Task.yield() }
     }

@@ -276,8 +276,7 @@ import Testing
                 #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
             }
             scene.bus.setObservers(.named(["orders"]))
-            // Done when the bus answers: a question from outside may be looked at first.
-            await scene.until { _ in true }
+            await scene.settle()
             try await ask(mayNot, since: 0)
             #expect(try await answer(mayNot, after: 2).seqs.count == 10)
         }

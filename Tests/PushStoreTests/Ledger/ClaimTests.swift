@@ -72,14 +72,14 @@ import Testing
 
     @Test func `Asking is no commit`() async throws {
         try await withLedger { scene in
-            let before = await scene.settled()
+            let before = await scene.settled().commits
             _ = await scene.claim(1, "a", [token(1)])
             _ = try await scene.load([1])
-            #expect(await scene.settled().commits == before.commits)
+            #expect(await scene.settled().commits == before)
             _ = await scene.accept(push("a", to: [1]))
-            let after = await scene.settled()
-            #expect(after.commits == before.commits + 1)
-            #expect(after.lastCommit > .zero && after.commitTime >= after.lastCommit)
+            let after = await scene.settled().commits
+            #expect(after.count == before.count + 1)
+            #expect(after.last > .zero && after.total >= after.last)
         }
     }
 }
