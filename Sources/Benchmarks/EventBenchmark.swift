@@ -67,6 +67,7 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
 /// Through the bus to one subscriber on another thread, over TCP loopback.
 private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws -> [Figure] {
     let context = try ZMQContext()
+    _ = try ZAPHandler(in: context, users: [:])
     let (loop, reading) = (EventLoop(name: "bus"), EventLoop(name: "reader"))
     var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
     // A benchmark hands in faster than any ledger: nothing is to be dropped.

@@ -84,6 +84,7 @@ private final class ClientRun {
                         values.initializeElement(at: 1, to: UnsafeRawBufferPointer(rebasing: text[74..<110]))
                         return connection.submit(
                             request, values: UnsafeBufferPointer(values), body: body, tag: UInt64(next))
+                            == .taken
                     }
                 }
             }

@@ -14,6 +14,7 @@ func intakeBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let ledger = InstantLedger()
     let loop = EventLoop(name: "intake")
     let context = try ZMQContext()
+    _ = try ZAPHandler(in: context, users: [:])
     let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
     let intake = Intake(
         on: loop, context: context, ledger: ledger,

@@ -45,7 +45,7 @@ func stageBenchmark(_ arguments: [String]) async throws -> [Figure] {
             tags.reserveCapacity(100)
             _ = machine.send(now: now) { _, tag in
                 tags.append(tag)
-                return true
+                return .taken
             }
             for tag in tags { machine.answered(tag, .accepted(uniqueID: nil), now: now) }
             sum &+= UInt64(machine.takeEnded().count)

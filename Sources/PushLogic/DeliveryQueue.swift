@@ -36,6 +36,13 @@ package struct DeliveryQueue: Sendable {
         }
     }
 
+    package mutating func prepend(_ delivery: Delivery) {
+        reserve(count + 1)
+        head = place(ring.count - 1)
+        ring[head] = delivery
+        count += 1
+    }
+
     package mutating func popFirst() -> Delivery? {
         guard count > 0 else { return nil }
         let first = ring[head].take()
@@ -49,7 +56,7 @@ package struct DeliveryQueue: Sendable {
         var taken: [Delivery] = []
         taken.reserveCapacity(min(limit, count))
         while taken.count < limit, let delivery = popFirst() {
-            if delivery.message.isExpired(at: time) { expire(delivery) } else { taken.append(delivery) }
+            if delivery.isExpired(at: time) { expire(delivery) } else { taken.append(delivery) }
         }
         return taken
     }
@@ -57,7 +64,7 @@ package struct DeliveryQueue: Sendable {
     package mutating func removeExpired(at time: WallTime, expire: (Delivery) -> Void) {
         for _ in 0..<count {
             guard let delivery = popFirst() else { return }
-            if delivery.message.isExpired(at: time) { expire(delivery) } else { append(delivery) }
+            if delivery.isExpired(at: time) { expire(delivery) } else { append(delivery) }
         }
     }
 

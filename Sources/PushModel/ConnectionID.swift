@@ -19,6 +19,8 @@ package enum ConnectionEvent: Sendable, Equatable {
     case goAway(reason: String?)
     /// Its stream ids run out, or its credential was replaced: it takes no more, by its own decision.
     case retiring
+    /// The peer has answered the PING that its gateway asked for.
+    case alive
     case closed(ConnectionEnd)
 }
 
@@ -42,14 +44,35 @@ package struct ConnectionEnd: Sendable, Equatable {
     }
 
     package let kind: Kind
-    /// What a person needs to know: what happened, where, what to do.
-    package let message: String
-    /// A reason that the peer gave with it (GOAWAY), in its own word.
-    package let reason: ProviderReason?
+    package let fault: ConnectionFault
 
-    package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {
+    package init(_ kind: Kind, _ fault: ConnectionFault) {
         self.kind = kind
-        self.message = message
-        self.reason = reason
+        self.fault = fault
+    }
+
+    /// - Parameters:
+    ///   - message: what a person needs to know: what happened, where, what to do.
+    ///   - reason: what the peer gave with it (GOAWAY), in its own word.
+    package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {
+        self.init(kind, ConnectionFault(kind.code, message, reason: reason))
+    }
+
+    package var message: String { fault.sentence }
+    package var reason: ProviderReason? { fault.reason }
+}
+
+extension ConnectionEnd.Kind {
+    /// Where nothing more exact is known.
+    fileprivate var code: ConnectionFault.Code {
+        switch self {
+        case .unreachable: .unreachable
+        case .credential: .certificateRefused
+        case .broken: .badProtocol
+        case .silent: .silent
+        case .goAway: .goAway
+        case .lost: .reset
+        case .byUs: .closed
+        }
     }
 }

@@ -1,3 +1,5 @@
+package import PushTime
+
 /// One message for one device: what is deduped, attempted and answered.
 package struct Delivery: Sendable {
     /// What its owner calls it, unlike any other that its gateway holds; comes back with its outcome.
@@ -7,13 +9,26 @@ package struct Delivery: Sendable {
     package let apnsID: APNSID
     /// 1 for the first. Counts what went onto a wire, also what was then known not to have been processed.
     package var attempt: UInt16
+    /// Seconds since 1970: from then on no attempt may begin, although the message's `expiresAt` does not say so; 0 for no
+    /// such bound. Small, so that it takes no more room than the end of the structure has to spare.
+    package var latestStart: UInt32
 
-    package init(ticket: UInt64, message: Message, token: DeviceToken, apnsID: APNSID, attempt: UInt16 = 0) {
+    package init(
+        ticket: UInt64, message: Message, token: DeviceToken, apnsID: APNSID, attempt: UInt16 = 0,
+        latestStart: UInt32 = 0
+    ) {
         self.ticket = ticket
         self.message = message
         self.token = token
         self.apnsID = apnsID
         self.attempt = attempt
+        self.latestStart = latestStart
+    }
+
+    /// Whether it is too late for an attempt.
+    package func isExpired(at time: WallTime) -> Bool {
+        if latestStart != 0, time.seconds >= Int64(latestStart) { return true }
+        return message.isExpired(at: time)
     }
 }
 

@@ -8,16 +8,20 @@ package enum GatewayEvent: Sendable, Equatable {
     // MARK: family `connection`
 
     case up(ConnectionID, address: String, streamLimit: Int)
-    /// Also for an attempt that never came up. `answered`: deliveries that were answered on it.
+    /// Also for an attempt that never came up, though not for each of those that fail in an outage for the same reason.
+    /// `answered`: deliveries that were answered on it.
     case down(ConnectionID, address: String?, ConnectionEnd, age: Duration, answered: UInt64)
     case goAway(ConnectionID, address: String?, reason: ProviderReason?)
     case scaled(ScaleCause, connections: Int, minimum: Int, maximum: Int)
-    /// Nothing is sent for this long, then one delivery tries.
+    /// Nothing is sent for at least this long: then one delivery tries, or the next attempt to connect does.
     case breakerOpened(for: Duration, BreakerCause)
     case breakerClosed
 
     // MARK: family `credential`
 
+    /// An answer of the push service is about the credential. A fresh provider token may mend it; else
+    /// `credentialFailed` follows.
+    case credentialRefused(ConnectionFault)
     /// Nothing goes out until a person acts. The queue is kept.
     case credentialFailed(GatewayHalt)
     case credentialRotated
@@ -27,7 +31,7 @@ package enum GatewayEvent: Sendable, Equatable {
 package enum BreakerCause: Sendable, Equatable {
     /// So many attempts to connect failed in a row, and no connection is left.
     case unreachable(attempts: Int)
-    /// Most of the last answers said that the service could not.
+    /// Most of the last answers, and to several devices, said that the service could not.
     case failing(answers: Int, of: Int)
     /// The service named a time.
     case asked

@@ -2,7 +2,8 @@
 package struct GatewayStatus: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case running
-        /// Nothing is sent for this much longer.
+        /// Nothing is sent for this much longer. Without a connection: until an attempt to connect succeeds, and this is
+        /// the time to the next.
         case paused(for: Duration, BreakerCause)
         /// One delivery is on its way, or awaited, to see whether the service has recovered.
         case probing
@@ -26,6 +27,10 @@ package struct GatewayStatus: Sendable, Equatable {
     /// How many connections it wants at the moment.
     package var wanted: Int
     package var failedConnectsInARow: Int
+    /// Why there is no connection; nil where one is open or where the last one ended as it should.
+    package var fault: ConnectionFault?
+    /// A connection was open before, whether or not one is now.
+    package var hasBeenUp = false
     package var counts: GatewayCounts
     package var connections: [ConnectionStatus]
 

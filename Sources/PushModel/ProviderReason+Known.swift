@@ -69,6 +69,18 @@ extension Refusal {
         }
     }
 
+    /// The push service itself could not do it, so that any other push would have ended the same way. Nothing else may
+    /// stop the pushes of an app: an answer about a device, a topic or a notification says that the service works.
+    package var isTroubleOfProvider: Bool {
+        switch concern {
+        case .provider: true
+        case .connection: status >= 500
+        case .notification, .device, .channel, .topic, .credential: false
+        // Not an answer of the provider but of something on the way to it, which lets no push through.
+        case nil: status < 200 || (300..<400).contains(status)
+        }
+    }
+
     /// What happened and what to do about it, in words for a person.
     package var explanation: (meaning: String, advice: String) {
         if let known = reason?.known { return (known.meaning, known.advice) }

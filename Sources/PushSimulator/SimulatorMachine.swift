@@ -185,7 +185,7 @@ package struct SimulatorMachine: ~Copyable {
             reaction.action = .silence
             record.flags.formUnion([.isUnprocessed, .isUnanswered])
         } else if !faults.isEmpty {
-            applyFaults(&reaction, &record, token, topic, stream, &connection)
+            applyFaults(&reaction, &record, token, topic, stream, &connection, now)
         }
         record.at = now.milliseconds
         record.connection = connection.number
@@ -201,7 +201,7 @@ package struct SimulatorMachine: ~Copyable {
 
     private mutating func applyFaults(
         _ reaction: inout Reaction, _ record: inout Record, _ token: TokenBytes, _ topic: ByteView?, _ stream: Int32,
-        _ connection: inout ProviderConnection
+        _ connection: inout ProviderConnection, _ now: WallTime
     ) {
         let decision = faults.decide(
             FaultFacts(
@@ -219,7 +219,8 @@ package struct SimulatorMachine: ~Copyable {
             reaction.status = answer.status
             reaction.reason = answer.reason
             reaction.customReason = answer.customReason
-            reaction.timestamp = answer.timestamp ?? (answer.status == 410 ? startedAt.milliseconds : 0)
+            // The token is dead as of now, or nobody who registered it since the start would ever hear of it.
+            reaction.timestamp = answer.timestamp ?? (answer.status == 410 ? now.milliseconds : 0)
             reaction.retryAfter = answer.retryAfter
             reaction.body = []
             reaction.channelID = []

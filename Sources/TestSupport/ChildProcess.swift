@@ -178,6 +178,8 @@ package final class TemporaryDirectory: Sendable {
         guard let stream = fopen(file, "w") else {
             throw ChildProcess.NotStarted(description: "cannot write \(file): \(SystemError.current)")
         }
+        // Keys and passwords are written with it, and files of those that others may read are warned of.
+        fchmod(fileno(stream), 0o600)
         fputs(text, stream)
         fclose(stream)
         return file

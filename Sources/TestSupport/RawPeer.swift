@@ -31,6 +31,30 @@ package final class RawPeer {
         guard result == 0 else { throw Failure(action: "connect", number: errno) }
     }
 
+    /// One that may have to wait: `isConnected` tells.
+    package init(towards endpoint: String) throws {
+        guard let port = endpoint.split(separator: ":").last.flatMap({ UInt16($0) }) else {
+            throw Failure(action: "read the port of \(endpoint)", number: EINVAL)
+        }
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        guard descriptor >= 0 else { throw Failure(action: "make a socket", number: errno) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 || errno == EINPROGRESS else { throw Failure(action: "connect", number: errno) }
+    }
+
+    package var isConnected: Bool {
+        var asked = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR | POLLHUP) == 0
+    }
+
     deinit {
         Glibc.close(descriptor)
     }
@@ -85,6 +109,19 @@ package final class RawPeer {
         let body = [5] + Array("READY".utf8) + [11] + Array("Socket-Type".utf8) + [0, 0, 0, UInt8(kind.utf8.count)]
         let full = body + Array(kind.utf8)
         return [4, UInt8(full.count)] + full
+    }
+
+    package static func ready(as kind: String, routingID: [UInt8]) -> [UInt8] {
+        func property(_ name: String, _ value: [UInt8]) -> [UInt8] {
+            [UInt8(name.utf8.count)] + Array(name.utf8) + length(value.count, bytes: 4) + value
+        }
+        let body =
+            [5] + Array("READY".utf8) + property("Socket-Type", Array(kind.utf8)) + property("Identity", routingID)
+        return [6] + length(body.count, bytes: 8) + body
+    }
+
+    private static func length(_ count: Int, bytes: Int) -> [UInt8] {
+        (0..<bytes).reversed().map { UInt8(truncatingIfNeeded: count >> (8 * $0)) }
     }
 
     package static func frame(_ bytes: [UInt8], more: Bool) -> [UInt8] {

@@ -18,6 +18,8 @@ enum Carillon {
         Signal.pipe.ignore()
         // And so is a file that may not grow any more.
         Signal(number: SIGXFSZ).ignore()
+        // Private keys are in it.
+        PrivateMemory.keep()
         OpenSSLAtExit.leave()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
@@ -28,24 +30,37 @@ enum Carillon {
             return .usage
         }
         if ["help", "--help", "-h"].contains(name) {
-            let topic = arguments.dropFirst()
-            if let word = topic.first, let verb = verbs.first(where: { $0.name == word }) {
-                let below = topic.dropFirst().first.flatMap { verb.verb($0) }
-                Terminal.output.write((below ?? verb).help)
-            } else {
-                Terminal.output.write(help)
-            }
-            return .done
+            return help(on: Array(arguments.dropFirst()))
         }
         if name == "--version" { return await VersionVerb.verb.start([]) }
         guard let verb = verbs.first(where: { $0.name == name }) else {
-            let nearest = Spelling.nearest(to: name, in: verbs.map(\.name))
-            Terminal.error.write(
-                "carillon: there is no verb '\(name)'"
-                    + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon help' lists them") + "\n")
-            return .usage
+            return unknown(name)
         }
         return await verb.start(Array(arguments.dropFirst()))
+    }
+
+    private static func unknown(_ name: String) -> ExitCode {
+        let nearest = Spelling.nearest(to: name, in: verbs.map(\.name))
+        Terminal.error.write(
+            "carillon: there is no verb '\(PlainText.line(name, limit: 60))'"
+                + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon help' lists them") + "\n")
+        return .usage
+    }
+
+    /// `help`, `help VERB` and `help VERB VERB`.
+    private static func help(on topic: [String]) -> ExitCode {
+        guard let word = topic.first, !word.hasPrefix("-") else {
+            Terminal.output.write(help)
+            return .done
+        }
+        guard let verb = verbs.first(where: { $0.name == word }) else { return unknown(word) }
+        guard let second = topic.dropFirst().first, !second.hasPrefix("-"), !verb.verbs.isEmpty else {
+            Terminal.output.write(verb.help)
+            return .done
+        }
+        guard let below = verb.verb(second) else { return verb.unknown(second) }
+        Terminal.output.write(below.help)
+        return .done
     }
 
     static var help: String {

@@ -99,8 +99,8 @@ import Testing
         #expect(shown.holds == "certificate_and_key" && shown.file == "push.p12" && shown.format == "PKCS#12")
         #expect(shown.credential?.topics?.map(\.name) == ["com.example.shop"])
         #expect(shown.credential?.environments == ["production"])
-        #expect(shown.credential?.not_after == issued.certificate.notAfter.utcText)
-        #expect((shown.seconds_left ?? 0) > 800 * 86_400)
+        #expect(shown.credential?.expires_at == issued.certificate.notAfter.milliseconds)
+        #expect((shown.expires_in_ms ?? 0) > 800 * 86_400_000)
     }
 
     private struct Shown: Decodable {
@@ -109,13 +109,13 @@ import Testing
             let key_id: String?
             let topics: [Topic]?
             let environments: [String]?
-            let not_after: String?
+            let expires_at: Int64?
         }
         let file: String
         let holds: String
         let format: String
         let key_kind: String?
-        let seconds_left: Int64?
+        let expires_in_ms: Int64?
         let credential: Credential?
     }
 
@@ -127,7 +127,7 @@ import Testing
         #expect(words.output.contains("key_id: \"ABC123DEFG\", team_id: \"…\""))
         let json = try await keys(["show", "AuthKey_ABC123DEFG.p8", "--json"])
         let shown = try JSONDecoder().decode(Shown.self, from: Data(json.output.utf8))
-        #expect(shown.holds == "provider_key" && shown.credential?.key_id == "ABC123DEFG" && shown.seconds_left == nil)
+        #expect(shown.holds == "provider_key" && shown.credential?.key_id == "ABC123DEFG" && shown.expires_in_ms == nil)
     }
 
     @Test func `Halves are said to be halves, and what expired to be so`() async throws {
@@ -155,6 +155,28 @@ import Testing
             "openssl", ["x509", "-in", "cert.pem", "-outform", "der", "-out", "aps.cer"], directory: directory.path)
         #expect(der.status == 0)
         #expect(try await keys(["show", "aps.cer"]).output.contains("without a private key (DER)."))
+    }
+
+    @Test func `CURVE keys and certificates to trust are known for what they are`() async throws {
+        let made = try await keys(["curve", "server.curve", "--json"])
+        struct Made: Decodable { let public_key: String }
+        let publicKey = try JSONDecoder().decode(Made.self, from: Data(made.output.utf8)).public_key
+        let pair = try await keys(["show", "server.curve"])
+        #expect(pair.status == 0 && pair.output.contains("holds a pair of CURVE keys"), "\(pair.output)\(pair.errors)")
+        #expect(pair.output.contains(publicKey) && pair.output.contains("secret_key_file: \"server.curve\""))
+        let whole = String(
+            decoding: try BoundedFile.read(directory.path + "/server.curve", limit: 4096), as: UTF8.self)
+        let secret = try #require(
+            whole.split(separator: "\n").first { $0.contains("secret-key") }?.split(separator: "\"")[1])
+        #expect(!pair.output.contains(secret))
+        _ = try directory.write("public.curve", "public-key = \"\(publicKey)\"\n")
+        let half = try await keys(["show", "public.curve", "--json"])
+        #expect(half.output.contains("\"holds\":\"curve_public_key\"") && half.output.contains("\"public_key\":"))
+        _ = try directory.write("ca.pem", TestCertificates.shared.authority.certificatePEM)
+        let authority = try await keys(["show", "ca.pem"])
+        #expect(authority.output.contains("holds the certificate of an authority (PEM)"), "\(authority.output)")
+        #expect(authority.output.contains("trust: \"ca.pem\"") && !authority.output.contains("private key is missing"))
+        #expect(!authority.output.contains("not a push certificate"))
     }
 
     @Test(

@@ -37,9 +37,15 @@ struct RunningSimulator {
 
     /// A provider token, signed with the key that it wrote down.
     func providerToken(age seconds: Int64 = 0) throws -> String {
-        let key = try ES256PrivateKey(pem: .file(field("key")))
-        let header = "{\"alg\":\"ES256\",\"kid\":\"\(field("key_id"))\"}"
-        let claims = "{\"iss\":\"\(field("team_id"))\",\"iat\":\(WallTime.current().seconds - seconds)}"
+        try Self.token(
+            of: try ES256PrivateKey(pem: .file(field("key"))), field("key_id"), field("team_id"), age: seconds)
+    }
+
+    static func token(
+        of key: ES256PrivateKey, _ keyID: String, _ teamID: String, age seconds: Int64 = 0
+    ) throws -> String {
+        let header = "{\"alg\":\"ES256\",\"kid\":\"\(keyID)\"}"
+        let claims = "{\"iss\":\"\(teamID)\",\"iat\":\(WallTime.current().seconds - seconds)}"
         let input = Base64URL.encode(Array(header.utf8)) + "." + Base64URL.encode(Array(claims.utf8))
         return input + "." + Base64URL.encode(try key.sign(Array(input.utf8)))
     }

@@ -1,3 +1,4 @@
+import PushTransport
 import TestSupport
 import Testing
 
@@ -36,6 +37,44 @@ import Testing
         #expect(ended.output.contains(":status: 200"))
         #expect(ended.output.contains("apns-id: "))
         _ = try await simulator.stop()
+    }
+
+    @Test(arguments: [false, true]) func aGivenKeyIsTaken(_ isPublic: Bool) async throws {
+        let directory = try TemporaryDirectory()
+        let key = try ES256PrivateKey.generate()
+        let file =
+            isPublic
+            ? try directory.write("shop.pem", key.publicKey.pem) : try directory.write("AuthKey_SHOPKEY123.p8", key.pem)
+        let named = isPublic ? ["--key-id", "SHOPKEY123"] : []
+        let simulator = try await RunningSimulator(["--key", file, "--team-id", "SHOPTEAM12"] + named)
+        // Of its own key too, as before.
+        for (token, status) in [
+            (try RunningSimulator.token(of: key, "SHOPKEY123", "SHOPTEAM12"), "200"),
+            (try simulator.providerToken(), "200"),
+            (try RunningSimulator.token(of: try ES256PrivateKey.generate(), "SHOPKEY123", "SHOPTEAM12"), "403"),
+        ] {
+            let ended = try await ChildProcess.run(
+                "curl",
+                [
+                    "--silent", "--show-error", "--http2", "--cacert", simulator.field("ca"), "-H",
+                    "authorization: bearer \(token)", "-H", "apns-topic: com.example.shop", "-H",
+                    "apns-push-type: alert", "--data", "{\"aps\":{\"alert\":\"Hello\"}}", "-o", "/dev/null", "-w",
+                    "%{http_code}", "\(simulator.provider)/3/device/\(Self.token)",
+                ])
+            #expect(ended.output == status, "\(ended.errors)")
+        }
+        _ = try await simulator.stop()
+    }
+
+    @Test func aKeyWithoutAnIdIsRefused() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("shop.p8", try ES256PrivateKey.generate().pem)
+        let ended = try await ChildProcess.run(
+            ChildProcess.carillon, ["simulate", "--data", directory.path, "--key", file])
+        #expect(ended.status == 64 && ended.errors.contains("--key-id"), "\(ended.errors)")
+        let none = try await ChildProcess.run(
+            ChildProcess.carillon, ["simulate", "--data", directory.path, "--key", "\(directory.path)/none.p8"])
+        #expect(none.status == 65 && none.errors.contains("none.p8"), "\(none.errors)")
     }
 
     @Test(arguments: [("", "200"), ("b0", "410")])

@@ -247,8 +247,11 @@ import Testing
             "{match: {request: 1}, answer: {reason: 'Unregistered', timestamp: 123}}, {answer: {reason: 'Unregistered'}}"
         )
         #expect(provider.text(of: provider.send()).body == #"{"reason":"Unregistered","timestamp":123}"#)
+        // Without one, it is the time of the request and not that of the start.
+        let later = WallTime(milliseconds: noon.milliseconds + 90_000)
         #expect(
-            provider.text(of: provider.send()).body == #"{"reason":"Unregistered","timestamp":\#(noon.milliseconds)}"#)
+            provider.text(of: provider.send(at: later)).body
+                == #"{"reason":"Unregistered","timestamp":\#(later.milliseconds)}"#)
     }
 
     @Test func meetsConnections() throws {

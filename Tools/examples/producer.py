@@ -31,6 +31,7 @@ def push(endpoint, envelope, patience=60, answer_time=2):
         socket.close()
 
 if __name__ == "__main__":
+    if len(sys.argv) < 5: sys.exit(print(__doc__) or 64)
     endpoint, app, token, text = sys.argv[1:5]
     name = sys.argv[5] if len(sys.argv) > 5 else str(uuid.uuid4())
     status = push(endpoint, {"id": name, "app": app, "to": {"tokens": [token]}, "alert": text})

@@ -2,6 +2,7 @@
 """Prints what becomes of deliveries and misses nothing: subscriber.py PUBLISH REPLAY [SINCE]
 An event names its predecessor in its topic, a heartbeat the last of each topic: what is missing is asked for."""
 import json, sys, zmq
+if len(sys.argv) < 3: sys.exit(print(__doc__) or 64)
 publish, replay, start = sys.argv[1], sys.argv[2], int((sys.argv + [0])[3])
 context, last = zmq.Context.instance(), {}  # by topic: the seq of its newest event; the largest is the next SINCE
 def take(topic, lines):
@@ -25,8 +26,7 @@ def catch_up(since):
                     print(f"events before {end['oldest']} are gone", file=sys.stderr, flush=True)
                 since = end["next"] if end["next"] > asked else None
 
-live = context.socket(zmq.SUB)
-live.connect(publish)
+(live := context.socket(zmq.SUB)).connect(publish)
 [live.subscribe(prefix) for prefix in ("delivery/", "heartbeat")]
 catch_up(start)
 while True:

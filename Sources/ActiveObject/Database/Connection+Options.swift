@@ -31,6 +31,7 @@ extension Connection {
         // A log that had to grow is cut when it starts anew.
         let bytes = max(1000, options.checkpointPages).multipliedReportingOverflow(by: 4 * 4096)
         try control("PRAGMA journal_size_limit = \(bytes.overflow ? -1 : bytes.partialValue)")
+        if !bytes.overflow { cutLog(above: bytes.partialValue) }
     }
 
     /// SQLite gives up at once if another program opens the same new file at the same time: it does not wait while it

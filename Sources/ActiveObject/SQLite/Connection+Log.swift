@@ -1,4 +1,5 @@
 private import CSQLite
+import Glibc
 
 extension Connection {
     /// Copies what the log holds into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the frames in the log
@@ -33,5 +34,17 @@ extension Connection {
         callbacks.patience = min(usual, .milliseconds(100))
         defer { callbacks.patience = usual }
         _ = try? checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
+    }
+
+    /// Before anybody reads: cuts a log that is larger than this to nothing. A process that was killed while its log was
+    /// large has left it, and it would stay until enough is written. Another program that reads is not waited for.
+    func cutLog(above bytes: Int) {
+        var file = stat()
+        guard unsafe stat(path + "-wal", &file) == 0, Int(file.st_size) > bytes else { return }
+        let usual = callbacks.patience
+        callbacks.patience = .zero
+        defer { callbacks.patience = usual }
+        // A disk that refuses says so again with the first write.
+        _ = try? checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)
     }
 }

@@ -26,6 +26,30 @@ public enum SQLValue: Hashable, Sendable {
         case .blob: .blob
         }
     }
+
+    /// Texts are equal if their bytes are, as SQLite has it: Swift takes the two spellings of é for one, and a change from
+    /// the one to the other would seem to be none.
+    public static func == (one: SQLValue, other: SQLValue) -> Bool {
+        switch (one, other) {
+        case (.null, .null): true
+        case (.integer(let one), .integer(let other)): one == other
+        case (.real(let one), .real(let other)): one == other
+        case (.text(let one), .text(let other)): one.utf8.elementsEqual(other.utf8)
+        case (.blob(let one), .blob(let other)): one == other
+        default: false
+        }
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(valueClass)
+        switch self {
+        case .null: break
+        case .integer(let value): hasher.combine(value)
+        case .real(let value): hasher.combine(value)
+        case .text(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .blob(let value): hasher.combine(value)
+        }
+    }
 }
 
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,

@@ -59,12 +59,12 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         case kind, subject, issuer, topics, environments, fingerprint
         case keyID = "key_id"
         case teamID = "team_id"
-        case notBefore = "not_before"
-        case notAfter = "not_after"
+        case notBefore = "valid_from_at"
+        case notAfter = "expires_at"
         case keyKind = "key_kind"
     }
 
-    /// Times are in UTC, as `2026-03-01T12:00:00Z`.
+    /// Times are milliseconds since 1970.
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(kind, forKey: .kind)
@@ -74,8 +74,8 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         try fields.encodeIfPresent(issuer, forKey: .issuer)
         try fields.encodeIfPresent(topics, forKey: .topics)
         try fields.encodeIfPresent(environments, forKey: .environments)
-        try fields.encodeIfPresent(notBefore?.utcText, forKey: .notBefore)
-        try fields.encodeIfPresent(notAfter?.utcText, forKey: .notAfter)
+        try fields.encodeIfPresent(notBefore?.milliseconds, forKey: .notBefore)
+        try fields.encodeIfPresent(notAfter?.milliseconds, forKey: .notAfter)
         try fields.encodeIfPresent(keyKind, forKey: .keyKind)
         try fields.encode(fingerprint, forKey: .fingerprint)
     }

@@ -34,13 +34,14 @@ extension CredentialFiles {
             let key = try Self.providerKey(path, keyID)
             let providerKey = try ProviderKey(teamID: teamID, keyID: keyID, key: key)
             return LoadedCredential(
-                credential: .providerKey(providerKey), warnings: Self.nameWarning(path, keyID).map { [$0] } ?? [])
+                credential: .providerKey(providerKey),
+                warnings: (Self.nameWarning(path, keyID).map { [$0] } ?? []) + SecretFile.cautions(secrets))
         case .pkcs12(let path, let passwordFile):
             let password = try Self.password(in: passwordFile)
-            return try Self.checked(Self.identity { try TLSIdentity(PKCS12(file: path, password: password)) }, at: now)
+            return try checked(Self.identity { try TLSIdentity(PKCS12(file: path, password: password)) }, at: now)
         case .pem(let certificate, let key, let passwordFile):
             let password = try Self.password(in: passwordFile)
-            return try Self.checked(
+            return try checked(
                 Self.identity {
                     try TLSIdentity(
                         certificates: .file(certificate), key: .file(key ?? certificate), password: password)
@@ -68,10 +69,20 @@ extension CredentialFiles {
         }
     }
 
-    private static func checked(_ identity: TLSIdentity, at now: WallTime) throws(CredentialError) -> LoadedCredential {
+    private func checked(_ identity: TLSIdentity, at now: WallTime) throws(CredentialError) -> LoadedCredential {
         let certificate = CertificateCredential(identity)
         try certificate.checkDates(at: now)
-        return LoadedCredential(credential: .certificate(certificate), warnings: [])
+        return LoadedCredential(credential: .certificate(certificate), warnings: SecretFile.cautions(secrets))
+    }
+
+    /// The files with keys or passwords in them.
+    private var secrets: [String] {
+        switch self {
+        case .key(let path, _, _): [path]
+        case .pkcs12(let path, let passwordFile): [path] + (passwordFile.map { [$0] } ?? [])
+        case .pem(let certificate, let key, let passwordFile):
+            [key ?? certificate] + (passwordFile.map { [$0] } ?? [])
+        }
     }
 
     private static func nameWarning(_ path: String, _ keyID: String) -> String? {
@@ -85,6 +96,7 @@ extension CredentialFiles {
         guard let path else { return nil }
         let longest = 1024
         var bytes = try read(path, limit: longest)
+        defer { wipe(&bytes) }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         // Nothing of what is in it goes into the text.

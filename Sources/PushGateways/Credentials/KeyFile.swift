@@ -26,7 +26,8 @@ package enum KeyFile: Sendable {
     }
 
     private static func sort(_ path: String, _ password: String?) throws -> KeyFile {
-        let bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
+        var bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
+        defer { wipe(&bytes) }
         guard bytes.count <= PKCS12.maximumSize else {
             throw CredentialError(
                 .malformed, "\(path) is too large for keys and certificates: over \(PKCS12.maximumSize) bytes")

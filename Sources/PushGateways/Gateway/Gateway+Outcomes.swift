@@ -15,6 +15,7 @@ extension Gateway {
             if !resends.isEmpty {
                 counts.requeued += UInt64(resends.count)
                 queue.prepend(resends)
+                machine.requeued(resends.count)
                 resends.removeAll(keepingCapacity: true)
             }
             run(machine.ended(tally, on: id, now: loop.now))
@@ -35,6 +36,8 @@ extension Gateway {
             run(machine.goAway(id, reason: reason, disposition: disposition(ofEnd: reason), now: now))
         case .retiring:
             run(machine.retiring(id, now: now))
+        case .alive:
+            run(machine.alive(id, now: now))
         case .closed(let end):
             held.removeAll { $0.id == id }
             run(machine.closed(id, end, disposition: disposition(ofEnd: end.reason), now: now))
@@ -61,7 +64,13 @@ extension Gateway {
             // 0: there was no answer to speak of.
             requeue(delivery, orRetry: Refusal(status: 0, reason: nil), latency: ended.latency)
         case .refused(let refusal):
-            if refusal.status == 429 || refusal.status >= 500 { tally.failed += 1 } else { tally.refused += 1 }
+            if refusal.isTroubleOfProvider {
+                tally.failed += 1
+                tally.failedDevices.note(delivery.token)
+                if let asked = refusal.retryAfter { tally.pause = max(tally.pause ?? .zero, .seconds(asked)) }
+            } else {
+                tally.refused += 1
+            }
             judge(refusal, ended, from: id, &tally)
         }
     }
@@ -76,9 +85,6 @@ extension Gateway {
         case .deactivate:
             report(delivery, .rejected(refusal, deactivates: true), latency: ended.latency)
         case .retry:
-            if refusal.status >= 500, let asked = refusal.retryAfter {
-                tally.pause = max(tally.pause ?? .zero, .seconds(asked))
-            }
             retryLater(ended, refusal)
         case .slowMinting:
             tokens?.mintedTooOften()
@@ -87,10 +93,10 @@ extension Gateway {
             tally.asksForAnother = true
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .renewToken:
-            noteToken(ended, from: id, &tally)
+            noteToken(ended, refusal, from: id, &tally)
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .renewTokenOnce:
-            let generation = noteToken(ended, from: id, &tally)
+            let generation = noteToken(ended, refusal, from: id, &tally)
             var mark = marks[delivery.ticket] ?? Mark()
             if mark.tokenWasRefused, generation == nil || generation != mark.refusedToken {
                 tally.halt = halt(refusal, "twice, the second time with a fresh token")
@@ -101,6 +107,7 @@ extension Gateway {
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .halt:
             tally.halt = halt(refusal, "for good")
+            tally.credentialFault = ConnectionFault(refused: refusal)
             // It waits for another credential with the rest, however often that takes.
             resends.append(delivery)
         }
@@ -117,9 +124,10 @@ extension Gateway {
 
     @discardableResult
     private func noteToken(
-        _ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally
+        _ ended: EndedDelivery, _ refusal: Refusal, from id: ConnectionID, _ tally: inout AnswerTally
     ) -> UInt64? {
         tally.asksForAnother = true
+        tally.credentialFault = ConnectionFault(refused: refusal)
         guard let generation = machine.token(of: id, leftAt: loop.now + (.zero - ended.latency)) else { return nil }
         tally.refusedToken = max(tally.refusedToken ?? 0, generation)
         return generation

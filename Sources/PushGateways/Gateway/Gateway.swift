@@ -128,6 +128,8 @@ package actor Gateway {
             failedConnectsInARow: machine.failedConnectsInARow, counts: counts,
             connections: machine.lookingUp(now: now).map { ConnectionStatus(id: $0, state: .connecting, age: $1) })
         status.counts.connects = machine.connects
+        status.fault = machine.fault
+        status.hasBeenUp = machine.hasBeenUp
         for held in held {
             status.connections.append(await held.connection.status())
         }
@@ -137,10 +139,12 @@ package actor Gateway {
 
     /// Takes no more, sends what it has, and returns when every delivery has been reported and every connection has
     /// closed. When the time is over the connections are closed, and what waits is returned to its owner.
-    package func drain(within: Duration) async {
+    ///
+    /// - Parameter whenCutOff: it also ends as soon as nothing is on the wire and nothing can be sent.
+    package func drain(within: Duration, whenCutOff: Bool = false) async {
         if isClosed { return }
         takesDeliveries = false
-        run(machine.finish(waiting: queue.count, now: loop.now))
+        run(machine.finish(waiting: queue.count, whenCutOff: whenCutOff, now: loop.now))
         let deadline = loop.schedule(after: within) { [weak self] in
             self?.assumeIsolated {
                 $0.run($0.machine.abandon(now: $0.loop.now))
@@ -212,6 +216,7 @@ package actor Gateway {
             case .connect(let id, let address): connect(id, address)
             case .drain(let id): connection(id)?.drain()
             case .close(let id): connection(id)?.close()
+            case .ping(let id): connection(id)?.ping()
             case .useToken(let id):
                 if let token { connection(id)?.use(token) }
             case .renewToken(let generation): tokens?.refused(generation)
@@ -235,7 +240,7 @@ package actor Gateway {
         let now = loop.now
         switch result {
         case .success(let addresses): run(machine.addressesFound(addresses, for: id, now: now))
-        case .failure(let error): run(machine.lookUpFailed("\(error)", for: id, now: now))
+        case .failure(let error): run(machine.lookUpFailed(ConnectionFault(error), for: id, now: now))
         }
         askForFlush()
     }

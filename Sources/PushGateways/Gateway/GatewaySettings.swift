@@ -78,16 +78,7 @@ package struct GatewaySettings: Sendable {
         self.connect = connect
         serverName = place.host
         seed = .random(in: 0 ... .max)
-        lookUp = { place, completion in
-            if SocketAddress(ip: place.host, port: place.port) != nil { return completion(.success([place.host])) }
-            Task.detached {
-                do throws(TCPError) {
-                    completion(.success(try await resolver.resolve(place).map(\.ip)))
-                } catch {
-                    completion(.failure(error))
-                }
-            }
-        }
+        lookUp = SharedLookUps(resolver).lookUp
     }
 }
 

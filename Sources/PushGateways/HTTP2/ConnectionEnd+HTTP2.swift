@@ -4,24 +4,13 @@ import PushTransport
 extension ConnectionEnd {
     /// What the end of an HTTP/2 connection means for the next one.
     init(_ closure: HTTP2Closure, at address: String, wasConnected: Bool, reason: ProviderReason?) {
-        let kind: Kind =
-            switch closure {
-            case .notConnected: .unreachable
-            case .silent: .silent
-            case .goAway: .goAway
-            case .violation: .broken
-            case .channel(.byUs): .byUs
-            case .channel(.timedOut): .unreachable
-            case .channel(.byPeer), .channel(.lost): wasConnected ? .lost : .broken
-            case .channel(.tls(let error)): error.isAboutCredentials ? .credential : .broken
-            }
-        self.init(kind, "\(address): \(closure)", reason: reason)
-    }
-}
-
-extension TLSError {
-    /// The peer does not want our certificate, or wants one.
-    fileprivate var isAboutCredentials: Bool {
-        [.peerRequiresCertificate, .peerRefusedCertificate].contains(code)
+        let sentence = "\(address): \(closure)"
+        switch closure {
+        case .notConnected(let error): self.init(error)
+        case .channel(let closure): self.init(closure, at: address, wasConnected: wasConnected, reason: reason)
+        case .violation: self.init(.broken, ConnectionFault(.badProtocol, sentence, reason: reason))
+        case .silent: self.init(.silent, ConnectionFault(.silent, sentence, reason: reason))
+        case .goAway: self.init(.goAway, ConnectionFault(.goAway, sentence, reason: reason))
+        }
     }
 }

@@ -17,6 +17,8 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private var address: String?
     private var timer: TimerID?
     private var isEnding = false
+    /// Its owner wants to hear of the next sign of life.
+    private var isAskedFor = false
 
     init(_ request: ConnectionRequest, _ settings: GatewayConnection.Settings) {
         id = request.id
@@ -52,6 +54,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func ping() {
+        isAskedFor = true
         connection?.ping()
     }
 
@@ -105,6 +108,12 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         turn()
     }
 
+    func http2IsAlive() {
+        guard isAskedFor else { return }
+        isAskedFor = false
+        report(.alive)
+    }
+
     func http2Closed(_ closure: HTTP2Closure) {
         let wasConnected = machine.phase != .connecting
         machine.closed(now: loop.now)
@@ -134,9 +143,14 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private func send() {
         guard let connection else { return }
         let event = machine.send(now: loop.now) { delivery, tag in
-            unsafe connection.submit(
+            let submission = unsafe connection.submit(
                 shapes.request(for: delivery.message), values: values.write(delivery), body: delivery.message.payload,
                 tag: tag)
+            return switch submission {
+            case .taken: .taken
+            case .full: .noRoom
+            case .over: .over
+            }
         }
         report(event)
     }

@@ -66,7 +66,7 @@ package final class FeedbackSpool: Sendable {
     // MARK: On the pool
 
     private func readNow(from place: Int, limit: Int) throws -> Piece {
-        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw failure("cannot read") }
             size.withLock { $0 = 0 }
@@ -99,7 +99,7 @@ package final class FeedbackSpool: Sendable {
         guard start + bytes.count <= limit else {
             throw Failure(message: "\(path) holds \(start) bytes and may hold \(limit): see why the sink takes nothing")
         }
-        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("cannot write") }
         defer { Glibc.close(descriptor) }
         do {

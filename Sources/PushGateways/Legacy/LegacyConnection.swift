@@ -98,8 +98,14 @@ package actor LegacyConnection: PushConnection {
         loop.execute { self.assumeIsolated { $0.perform($0.machine.close(now: $0.loop.now)) } }
     }
 
-    /// The protocol has no such question.
-    package nonisolated func ping() {}
+    /// The protocol has no such question: a connection whose TLS came up is all that can be known of the peer.
+    package nonisolated func ping() {
+        loop.execute {
+            self.assumeIsolated {
+                if $0.machine.status == .open { $0.outlet.send(ConnectionReport($0.id, event: .alive)) }
+            }
+        }
+    }
 
     package func status() -> ConnectionStatus {
         var status = ConnectionStatus(id: id, state: machine.status, age: begunAt.map { loop.now - $0 } ?? .zero)
@@ -127,7 +133,7 @@ package actor LegacyConnection: PushConnection {
         connector = nil
         switch consume result {
         case .failed(let error):
-            lost(ConnectionEnd(.unreachable, error.message))
+            lost(ConnectionEnd(error))
         case .connected(let socket, let address):
             self.address = address.description
             do throws(TLSError) {
@@ -136,7 +142,7 @@ package actor LegacyConnection: PushConnection {
                 self.channel = channel
                 channel.start()
             } catch {
-                lost(ConnectionEnd(.credential, "\(place): \(error.message)"))
+                closed(.tls(error))
             }
         }
     }
@@ -212,7 +218,8 @@ package actor LegacyConnection: PushConnection {
         timer = nil
         guard !isEnded else { return }
         if machine.status == .connecting {
-            lost(ConnectionEnd(.unreachable, "\(place): no TLS within \(settings.connectTimeout)"))
+            let closure = ChannelClosure.timedOut("no TLS within \(settings.connectTimeout)")
+            lost(ConnectionEnd(closure, at: "\(place)", wasConnected: false))
             return
         }
         perform(machine.timePassed(now: loop.now, acknowledged: channel?.bytesAcknowledged ?? 0))
@@ -237,12 +244,20 @@ package actor LegacyConnection: PushConnection {
     private func closed(_ reason: ChannelClosure) {
         guard !isEnded else { return }
         let cut = decoder.pendingCount > 0 ? "; \(decoder.pendingCount) bytes of an error packet came" : ""
-        let message = "\(place): \(reason)\(cut)"
+        let told = ConnectionEnd(reason, at: "\(place)", wasConnected: machine.status != .connecting)
+        let end = ConnectionEnd(kind(of: reason) ?? told.kind, ConnectionFault(told.fault.code, told.message + cut))
         switch reason {
-        case .byUs: lost(ConnectionEnd(.byUs, message))
-        case .byPeer, .lost: lost(ConnectionEnd(.lost, message), isWordless: cut.isEmpty)
-        case .tls(let error): lost(ConnectionEnd(error.disposition == .terminal ? .credential : .broken, message))
-        case .timedOut: lost(ConnectionEnd(.unreachable, message))
+        case .byPeer, .lost: lost(end, isWordless: cut.isEmpty)
+        case .byUs, .tls, .timedOut: lost(end)
+        }
+    }
+
+    /// Where the certificate is all that says who we are, a handshake that fails for good is about it.
+    private func kind(of reason: ChannelClosure) -> ConnectionEnd.Kind? {
+        switch reason {
+        case .tls(let error): error.disposition == .terminal ? .credential : .broken
+        case .lost, .byPeer: .lost
+        case .byUs, .timedOut: nil
         }
     }
 

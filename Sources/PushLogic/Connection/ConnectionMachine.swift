@@ -91,13 +91,29 @@ package struct ConnectionMachine: ~Copyable {
 
     // MARK: Sending
 
-    /// Hands each delivery that may be sent now to `submit`, with the tag by which its end is to be told. When `submit`
-    /// returns false the transport takes no more: the session drains, and `retiring` is to be reported.
+    /// What the transport did with a request.
+    package enum Submission: Sendable {
+        case taken
+        /// Not now: streams that have ended here are still open there.
+        case noRoom
+        /// Never again on this session.
+        case over
+    }
+
+    /// Hands each delivery that may be sent now to `submit`, with the tag by which its end is to be told. When the
+    /// transport takes no more for good, the session drains, and `retiring` is to be reported. When it has no room for
+    /// the moment, the delivery waits for the next call.
     package mutating func send(
-        now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Bool
+        now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Submission
     ) -> ConnectionEvent? {
         while phase == .open, inFlight.count < limit, var delivery = waiting.popFirst() {
-            guard requests < settings.mostRequests, submit(delivery, inFlight.nextTag) else {
+            let submission = requests < settings.mostRequests ? submit(delivery, inFlight.nextTag) : .over
+            switch submission {
+            case .taken: break
+            case .noRoom:
+                waiting.prepend(delivery)
+                return nil
+            case .over:
                 end(delivery, .notProcessed)
                 drain()
                 return .retiring

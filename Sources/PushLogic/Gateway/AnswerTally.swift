@@ -5,14 +5,15 @@ package struct AnswerTally: Sendable, Equatable {
     /// All of them.
     package var ended = 0
     package var accepted = 0
-    /// Answered, and not with 200, 429 or 5xx.
+    /// Answered otherwise than with 200, by a service that works: about a device, a topic, a credential.
     package var refused = 0
-    /// Answered with 429 or 5xx.
+    /// Answered with trouble of the service itself.
     package var failed = 0
+    package var failedDevices = FewDevices()
     package var unknown = 0
     package var notProcessed = 0
 
-    /// The longest `Retry-After` that came with 5xx.
+    /// The longest `Retry-After` that came with trouble of the service itself.
     package var pause: Duration?
     /// An answer asked for another connection.
     package var asksForAnother = false
@@ -20,6 +21,8 @@ package struct AnswerTally: Sendable, Equatable {
     package var refusedToken: UInt64?
     /// An answer that no retry mends.
     package var halt: GatewayHalt?
+    /// What an answer said about the credential.
+    package var credentialFault: ConnectionFault?
 
     package init() {}
 

@@ -14,7 +14,8 @@ extension GatewayMachine {
             from: found,
             uses: { address in slots.count { $0.isLive && $0.address == address } }, now: now, using: &random)
         guard let chosen else {
-            return lookUpFailed("the look-up gave no address", for: id, now: now)
+            let fault = ConnectionFault(.nameNotFound, "the look-up of the push service gave no address")
+            return lookUpFailed(fault, for: id, now: now)
         }
         slots[index].address = chosen
         slots[index].phase = .connecting
@@ -22,9 +23,9 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    package mutating func lookUpFailed(_ message: String, for id: ConnectionID, now: MonotonicTime) -> [Action] {
+    package mutating func lookUpFailed(_ fault: ConnectionFault, for id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].phase == .lookingUp else { return [] }
-        gone(index, ConnectionEnd(.unreachable, message), now)
+        gone(index, ConnectionEnd(.unreachable, fault), now)
         return settle(now)
     }
 
@@ -33,7 +34,19 @@ extension GatewayMachine {
         slots[index].phase = .open
         slots[index].limit = max(0, limit)
         actions.append(.raise(.up(id, address: slots[index].address ?? "", streamLimit: limit)))
+        hasBeenUp = true
+        fault = nil
+        // What comes up and then says nothing is found out before anything is entrusted to it, or soon after.
+        actions.append(.ping(id))
         load.reset()
+        return settle(now)
+    }
+
+    /// The peer has answered the PING.
+    package mutating func alive(_ id: ConnectionID, now: MonotonicTime) -> [Action] {
+        guard let index = index(of: id), slots[index].phase == .open else { return [] }
+        if slots[index].aliveSince == nil { slots[index].aliveSince = now }
+        if slots[index].epoch == epoch { reached() }
         return settle(now)
     }
 
@@ -82,29 +95,52 @@ extension GatewayMachine {
     // MARK: Ends
 
     /// One that answered has shown that connecting works; one that we ended has shown nothing.
-    private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd) -> Bool {
-        slot.answered == 0 && end.kind != .credential && slot.epoch == epoch && slot.phase != .closing
-            && (end.kind != .byUs || slot.isLive)
+    private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd, _ now: MonotonicTime) -> Bool {
+        slot.answered == 0 && !isProven(slot, now) && end.kind != .credential && slot.epoch == epoch
+            && slot.phase != .closing && (end.kind != .byUs || slot.isLive)
+    }
+
+    /// In an outage attempts go on, of every app, every few seconds, and each fails for the same reason. Of those that
+    /// follow the opening of the breaker only each that doubles their number is worth an event: others would fill the log.
+    private func saysNothingNew(_ end: ConnectionFault) -> Bool {
+        let attempt = failedConnectsInARow + 1
+        return breaker.isUnreachable && end.code == fault?.code && attempt & (attempt - 1) != 0
+    }
+
+    private func isProven(_ slot: PoolSlot, _ now: MonotonicTime) -> Bool {
+        slot.aliveSince.map { now - $0 >= policy.provenAfter } ?? false
+    }
+
+    mutating func reached() {
+        if breaker.reached() { actions.append(.raise(.breakerClosed)) }
     }
 
     /// Takes the slot away, and learns from it.
     private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
         let slot = slots[index]
+        // Its end was ours, and the reason for it was not.
+        let end = slot.fault.map { ConnectionEnd(end.kind, $0) } ?? end
         slots[index].phase = .gone
         if slot.given == 0 { slots.remove(at: index) }
-        actions.append(
-            .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
-        let isFailure = countsAsFailure(slot, end)
+        let isFailure = countsAsFailure(slot, end, now)
+        if !(isFailure && slot.isPending && saysNothingNew(end.fault)) {
+            actions.append(
+                .raise(.down(slot.id, address: slot.address, end, age: now - slot.begunAt, answered: slot.answered)))
+        }
         if let address = slot.address, end.kind == .silent || isFailure {
             addresses.failed(address, now: now, random: random.unit())
         }
         if isFailure {
             failedConnectsInARow += 1
-            connectsAgainAt = now + policy.reconnect.delay(afterFailures: failedConnectsInARow, random: random.unit())
-            let opened = breaker.connectFailed(
-                inARow: failedConnectsInARow, othersAreOpen: slots.contains { $0.phase == .open }, now: now,
-                random: random.unit())
-            announce(opened)
+            fault = end.fault
+            let wait = policy.reconnect.delay(afterFailures: failedConnectsInARow, random: random.unit())
+            connectsAgainAt = now + wait
+            announce(
+                breaker.connectFailed(
+                    inARow: failedConnectsInARow, othersAreOpen: slots.contains { $0.phase == .open }, wait: wait))
+        } else if slot.epoch == epoch, isProven(slot, now) {
+            failedConnectsInARow = 0
+            connectsAgainAt = MonotonicTime(nanoseconds: .min)
         }
         breaker.connectionClosed(slot.id)
     }

@@ -32,7 +32,7 @@ extension GatewayMachine {
     /// drains when there is a new one in its place.
     package mutating func credentialChanged(usesTokens: Bool, now: MonotonicTime) -> [Action] {
         guard mode != .ending else { return [] }
-        epoch += 1
+        epoch &+= 1
         tokens = TokenState(isUsed: usesTokens)
         if case .halted = mode { mode = .running }
         if !breaker.isClosed {
@@ -40,6 +40,7 @@ extension GatewayMachine {
             actions.append(.raise(.breakerClosed))
         }
         failedConnectsInARow = 0
+        fault = nil
         connectsAgainAt = MonotonicTime(nanoseconds: .min)
         load.reset()
         rotates = true
@@ -69,8 +70,10 @@ extension GatewayMachine {
         case .halt:
             stop(Self.halt(reason, "ended connection \(slot.id)"), now)
         case .renewToken:
+            refused(by: reason)
             refuseToken(slot.token, now)
         case .renewTokenOnce:
+            refused(by: reason)
             tokens.disbelievedEnds += 1
             if tokens.disbelievedEnds > 1 {
                 stop(Self.halt(reason, "ended two connections, the second with a fresh token"), now)
@@ -80,6 +83,21 @@ extension GatewayMachine {
         case .drop, .deactivate, .retry, .reconnect, .slowMinting:
             break
         }
+    }
+
+    /// It is told at once: whether a fresh token mends it may take a minute to find out.
+    mutating func refused(_ credentialFault: ConnectionFault, _ index: Int) {
+        slots[index].fault = credentialFault
+        if fault != credentialFault { actions.append(.raise(.credentialRefused(credentialFault))) }
+        fault = credentialFault
+    }
+
+    /// The same, where the word came with the end of a connection.
+    private mutating func refused(by reason: ProviderReason?) {
+        let meaning = (reason?.known).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
+        fault = ConnectionFault(
+            .credentialRefused, "the push service ended a connection with \(reason?.rawValue ?? "no reason")\(meaning)",
+            reason: reason)
     }
 
     mutating func refuseToken(_ generation: UInt64, _ now: MonotonicTime) {

@@ -52,6 +52,10 @@ extension GatewayMachine {
         return settle(now)
     }
 
+    /// So many that came back of a connection stand in the queue again. Before `ended`, which would take what it was last
+    /// told of the queue for the truth, and an end for the end of everything.
+    package mutating func requeued(_ count: Int) { waiting += count }
+
     /// A batch of deliveries has come back from a connection.
     package mutating func ended(_ tally: AnswerTally, on id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].given >= tally.ended else {
@@ -67,6 +71,7 @@ extension GatewayMachine {
             }
         }
         if tally.accepted > 0 { tokens.disbelievedEnds = 0 }
+        if tally.answers > 0 { reached() }
         let wasHalfOpen = breaker.isHalfOpen
         announce(breaker.answered(tally, on: id, now: now, random: random.unit()))
         if wasHalfOpen, breaker.isClosed { actions.append(.raise(.breakerClosed)) }
@@ -74,6 +79,7 @@ extension GatewayMachine {
         let isCurrent = slots[index].epoch == epoch
         if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
         // A connection of an older credential says nothing about the one in force.
+        if isCurrent, let credentialFault = tally.credentialFault { refused(credentialFault, index) }
         if isCurrent, let halt = tally.halt { stop(halt, now) }
         if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
         slots.removeAll { $0.id == id && $0.phase == .gone && $0.given == 0 }

@@ -5,7 +5,7 @@ import PushTime
 extension GatewayMachine {
     /// Ends every input: brings the connections to their number and hands out what is to be done.
     mutating func settle(_ now: MonotonicTime) -> [Action] {
-        if mode == .finishing, waiting == 0, outstanding == 0 { end(now, atOnce: false) }
+        if isFinished { end(now, atOnce: false) }
         if mode == .running || mode == .finishing {
             replaceStale(now)
             drainSurplus(now)
@@ -29,9 +29,9 @@ extension GatewayMachine {
 
     /// When the next connection could be begun; nil when none is missing, or when time alone does not help.
     func nextOpening(_ now: MonotonicTime) -> MonotonicTime? {
-        guard live < target, slots.count < 2 * range.maximum, tokens.isReady, !breaker.isOpen, mayBeginAnother else {
-            return nil
-        }
+        guard live < target, slots.count < 2 * range.maximum, tokens.isReady, !breaker.forbidsConnecting,
+            mayBeginAnother
+        else { return nil }
         return max(connectsAgainAt, budget.nextFree(now: now))
     }
 
@@ -42,7 +42,7 @@ extension GatewayMachine {
 
     private mutating func openMissing(_ now: MonotonicTime) {
         while let moment = nextOpening(now), moment <= now, budget.take(now: now) {
-            lastID += 1
+            lastID &+= 1
             let id = ConnectionID(lastID)
             slots.append(PoolSlot(id: id, epoch: epoch, token: tokens.current ?? 0, now: now))
             connects += 1

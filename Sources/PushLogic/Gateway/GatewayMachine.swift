@@ -13,6 +13,8 @@ package struct GatewayMachine: ~Copyable {
         case connect(ConnectionID, address: String)
         case drain(ConnectionID)
         case close(ConnectionID)
+        /// Ask the peer for a sign of life; then `alive`, or the connection ends as silent.
+        case ping(ConnectionID)
         /// The provider refused this generation of the token: have a newer one minted.
         case renewToken(refused: UInt64)
         /// Requests of this connection are to carry the newest token.
@@ -47,6 +49,11 @@ package struct GatewayMachine: ~Copyable {
     var load = LoadGauge()
     var tokens: TokenState
     package internal(set) var failedConnectsInARow = 0
+    /// Why there is no connection: the last failure, until a connection is open.
+    package internal(set) var fault: ConnectionFault?
+    package internal(set) var hasBeenUp = false
+    /// While it finishes: what cannot be sent now is not waited for.
+    private var finishesWhenCutOff = false
     var connectsAgainAt = MonotonicTime(nanoseconds: .min)
     package internal(set) var connects: UInt64 = 0
     /// As the shell last said it.
@@ -94,6 +101,8 @@ package struct GatewayMachine: ~Copyable {
         case .closed: return .running
         case .halfOpen: return .probing
         case .open(let until, let cause): return .paused(for: max(.zero, until - now), cause)
+        case .unreachable(let attempts):
+            return .paused(for: max(.zero, (nextOpening(now) ?? now) - now), .unreachable(attempts: attempts))
         }
     }
 
@@ -113,7 +122,7 @@ package struct GatewayMachine: ~Copyable {
     package mutating func timePassed(now: MonotonicTime) -> [Action] {
         breaker.timePassed(now: now)
         closeOverdue(now)
-        if let halt = tokens.overdue(now: now) { stop(halt, now) }
+        if let halt = tokens.overdue(now: now, fault) { stop(halt, now) }
         growOrShrink(now)
         return settle(now)
     }
@@ -137,8 +146,12 @@ package struct GatewayMachine: ~Copyable {
     }
 
     /// Takes no more from its owner, sends what there is, then ends. Halted, it ends at once.
-    package mutating func finish(waiting: Int, now: MonotonicTime) -> [Action] {
+    ///
+    /// - Parameter whenCutOff: it also ends as soon as nothing is on the wire and nothing can be sent, for an owner that
+    ///   keeps what comes back.
+    package mutating func finish(waiting: Int, whenCutOff: Bool = false, now: MonotonicTime) -> [Action] {
         self.waiting = waiting
+        finishesWhenCutOff = finishesWhenCutOff || whenCutOff
         switch mode {
         case .running: mode = .finishing
         case .halted: end(now, atOnce: false)
@@ -174,6 +187,16 @@ package struct GatewayMachine: ~Copyable {
     }
 
     // MARK: For the other files
+
+    /// It is to finish, and nothing is left that could be waited for.
+    var isFinished: Bool {
+        guard mode == .finishing, outstanding == 0 else { return false }
+        return waiting == 0 || (finishesWhenCutOff && !canSend)
+    }
+
+    private var canSend: Bool {
+        !breaker.isOpen && slots.contains { $0.phase == .open && tokens.isBelieved($0.token) }
+    }
 
     mutating func takeActions() -> [Action] {
         let taken = actions

@@ -12,8 +12,12 @@ package struct GatewayPolicy: Sendable, Equatable {
     package var shrinkAfter: Duration = .seconds(1800)
     package var quietShare = 0.25
 
-    /// Between attempts to connect that fail in a row.
-    package var reconnect = Backoff()
+    /// Between attempts to connect that fail in a row. The longest is what a push may have to wait after an outage;
+    /// attempts cost little, and `connects` bounds them.
+    package var reconnect = Backoff(first: .seconds(1), longest: .seconds(15))
+    /// One that the peer answered a PING on and that lived this long shows that connecting works, even if there was
+    /// nothing to send on it.
+    package var provenAfter: Duration = .seconds(30)
     /// How long an address that went silent or failed is passed over.
     package var quarantine = Backoff(first: .seconds(30), longest: .seconds(1800))
     package var connects = ConnectBudget.Policy()

@@ -28,6 +28,10 @@ struct PoolSlot {
     /// Given to it and not ended.
     var given = 0
     var answered: UInt64 = 0
+    /// When the peer first answered a PING.
+    var aliveSince: MonotonicTime?
+    /// Why it takes no more, where its end alone would not tell.
+    var fault: ConnectionFault?
 
     /// The provider token that its requests carry, and since when; the one before it.
     var token: UInt64 = 0

@@ -41,11 +41,15 @@ struct TokenState {
         return true
     }
 
-    mutating func overdue(now: MonotonicTime) -> GatewayHalt? {
+    /// - Parameter fault: what the provider said about the one that was refused.
+    mutating func overdue(now: MonotonicTime, _ fault: ConnectionFault?) -> GatewayHalt? {
         guard let until = awaitedUntil, now >= until else { return nil }
         awaitedUntil = nil
+        let said = fault?.code == .credentialRefused ? "; \(fault?.sentence ?? "")" : ""
         return GatewayHalt(
             .providerToken,
-            "the provider refused the provider token, and no newer one has come; check the key, its id and the clock")
+            "the provider refused the provider token, and no newer one has come; check the key, its id and the clock"
+                + said,
+            reason: fault?.reason)
     }
 }

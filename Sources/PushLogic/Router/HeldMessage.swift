@@ -1,4 +1,5 @@
 import PushModel
+import PushTime
 
 /// A message that the router holds whole.
 struct HeldMessage {
@@ -7,6 +8,10 @@ struct HeldMessage {
     /// Its app's place times six, and its lane there.
     let lane: Int
     let cost: Int
+    /// When it could first go out, in milliseconds since 1970: it was accepted, and its `not_before` had come.
+    let begin: Int64
+    /// When some of its devices were last given to a gateway, in milliseconds since 1970.
+    var givenAt: Int64 = 0
     /// Deliveries that are out or wait for another attempt.
     var open = 0
     /// Nobody is left to be sent to for the first time.
@@ -19,6 +24,9 @@ struct HeldMessage {
         counts = accepted.counts
         self.lane = lane
         self.cost = cost
+        let notBefore = accepted.message.notBefore.map { max(0, min($0, .max / 4000)) * 1000 }
+        // Both come from the disk: what is added to them must not overflow.
+        begin = max(min(accepted.acceptedAt, .max / 4), notBefore ?? 0)
     }
 
     /// What it takes up, about.
@@ -76,8 +84,25 @@ final class FanOut {
     var isReady = false
     /// Devices that its lane counts as prepared while they are awaited.
     var reserved = 0
+    /// Nil unless the registry failed to answer its question the last time.
+    var trouble: PageTrouble?
 
     var left: Int { page.count - at }
+}
+
+/// A question to the registry that has failed, and is asked again.
+struct PageTrouble {
+    var failures = 0
+    /// How often in a row it failed although the registry had answered others since.
+    var failuresAlone = 0
+    /// How many answers the registry had given by then.
+    var answers: UInt64
+    var askAgainAt: MonotonicTime
+    var text: String
+
+    /// Whether it is the question that fails, and not the registry. Once may be chance: the answer that came in between
+    /// may have been on its way already.
+    var isItsOwn: Bool { failuresAlone >= 2 }
 }
 
 /// Places of held messages; each is used again.

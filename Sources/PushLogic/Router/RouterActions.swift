@@ -40,6 +40,8 @@ package struct RouterActions: Sendable {
     package var claimants: [Int] = []
     package var loads: [LoadRequest] = []
     package var due: DueRequest?
+    /// Acknowledged messages that the ledger cannot read: for the log.
+    package var damaged: [LedgerFault] = []
 
     package init() {}
 

@@ -4,7 +4,7 @@ import PushTime
 /// What waits in one lane of one app.
 struct LaneLine {
     /// On disk: only their numbers are here. They come after what is held.
-    var spilled = SeqQueue()
+    var spilled = SpilledQueue()
     /// Held whole, and not begun.
     var loaded = PlaceRing()
     /// With devices to send to, in turn.
@@ -22,6 +22,8 @@ struct LaneLine {
     var loading = 0
     /// What was read back had no room; how often room had been made by then.
     var fullAt: UInt64?
+    /// When it last sent something, had a message end, or began to hold one.
+    var movedAt = MonotonicTime(nanoseconds: 0)
     /// What one of them takes up at most, as the latest tell.
     var typicalCost = 4096
 
@@ -34,9 +36,11 @@ struct LaneLine {
 struct AppLine {
     let app: AppID
     var hasGate = false
+    /// What waits of it is to be dropped while it has no gateway.
+    var isDropped = false
     var gate: ObjectIdentifier?
-    /// What a gateway said that the router has not been told of yet.
-    var early: (source: ObjectIdentifier, window: UInt64)?
+    /// What gateways said that are not the one in force: one that the router has not been told of yet, or that is leaving.
+    private(set) var early: [(source: ObjectIdentifier, window: UInt64)] = []
     var submitted: UInt64 = 0
     /// How many may be submitted in all.
     var window: UInt64 = 0
@@ -51,6 +55,23 @@ struct AppLine {
     init(_ app: AppID, quantum: Int) {
         self.app = app
         turns = LaneTurns(quantum: quantum)
+    }
+
+    private static let earlyLimit = 8
+
+    mutating func heardEarly(_ source: ObjectIdentifier, window: UInt64) {
+        if let index = early.firstIndex(where: { $0.source == source }) {
+            early[index].window = window
+        } else {
+            if early.count == Self.earlyLimit { early.removeFirst() }
+            early.append((source, window))
+        }
+    }
+
+    /// What that one said before it was there. The others are forgotten.
+    mutating func takeEarly(_ source: ObjectIdentifier?) -> UInt64 {
+        defer { early = [] }
+        return early.first { $0.source == source }?.window ?? 0
     }
 
     var credit: Int { window > submitted ? Int(clamping: window - submitted) : 0 }

@@ -27,6 +27,7 @@ extension RouterMachine {
                 looked = sendFresh(lane, limit, place, &batch)
             }
             work -= max(1, looked)
+            if batch.count > before { lanes[lane].movedAt = now }
             apps[place].turns.served(turn, count: batch.count - before, while: waiting)
         }
         for lane in first..<first + LaneTurns.lanes { advance(lane) }
@@ -91,7 +92,9 @@ extension RouterMachine {
         } else {
             let id = APNSID.derived(app: content.app, message: content.id, token: token)
             let ticket = deliveries.add(device, of: message, givenAt: wall.milliseconds)
-            batch.append(Delivery(ticket: ticket, message: content, token: token, apnsID: id))
+            let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
+            batch.append(
+                Delivery(ticket: ticket, message: content, token: token, apnsID: id, latestStart: latestStart))
             messages[message].open = 1
         }
         settle(message)
@@ -104,11 +107,14 @@ extension RouterMachine {
         let content = messages[message].accepted.message
         let count = min(limit, fan.left)
         let page = fan.page
+        messages[message].givenAt = wall.milliseconds
+        let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
         for place in fan.at..<fan.at + count {
             let device = page[place]
             let id = APNSID.derived(app: content.app, message: content.id, token: device.token)
             let ticket = deliveries.add(device.id, of: message, givenAt: wall.milliseconds)
-            batch.append(Delivery(ticket: ticket, message: content, token: device.token, apnsID: id))
+            batch.append(
+                Delivery(ticket: ticket, message: content, token: device.token, apnsID: id, latestStart: latestStart))
         }
         fan.at += count
         messages[message].open += count

@@ -1,27 +1,32 @@
-import PushModel
+package import PushModel
 import PushTime
 
 /// What is past its time is not sent, and each of it is said.
 extension RouterMachine {
-    func isExpired(_ message: Int) -> Bool {
-        let accepted = messages[message].accepted
-        return isExpired(accepted.message, acceptedAt: accepted.acceptedAt)
-    }
-
-    func isExpired(_ message: Message, acceptedAt: Int64) -> Bool {
-        if let expiresAt = message.expiresAt, expiresAt != 0 { return wall.seconds >= expiresAt }
-        return wall.milliseconds - acceptedAt >= oldestMilliseconds
-    }
-
-    private var oldestMilliseconds: Int64 { policy.oldest.wholeMilliseconds }
+    func isExpired(_ message: Int) -> Bool { wall.milliseconds >= end(of: message) }
 
     /// How long it may still wait.
-    func timeLeft(_ message: Message, acceptedAt: Int64) -> Duration {
-        if let expiresAt = message.expiresAt, expiresAt != 0 {
-            return .milliseconds(max(0, min(expiresAt, .max / 2000) * 1000 - wall.milliseconds))
+    func timeLeft(_ message: Int) -> Duration { .milliseconds(max(0, end(of: message) - wall.milliseconds)) }
+
+    /// When it is too late for an attempt, in milliseconds since 1970.
+    ///
+    /// Without a time of its own it counts from when the message could first go out. With `expires_at` 0 the one attempt is
+    /// now: a message to many whose devices are being sent to goes on for as long as it gets on.
+    private func end(of message: Int) -> Int64 {
+        if droppedApps > 0, isDropped(message) { return 0 }
+        // Field by field: a copy of the whole would be counted in and out for each delivery.
+        guard let expiresAt = messages[message].accepted.message.expiresAt else {
+            return messages[message].begin + policy.oldest.wholeMilliseconds
         }
-        return .milliseconds(max(0, acceptedAt + oldestMilliseconds - wall.milliseconds))
+        if expiresAt != 0 { return max(-Self.latest, min(expiresAt, Self.latest)) * 1000 }
+        return max(messages[message].begin, messages[message].givenAt) + policy.once.wholeMilliseconds
     }
+
+    /// What a gateway has to know of a message with `expires_at` 0, as it does not see when that was accepted.
+    func latestStart(of message: Int) -> UInt32 { UInt32(clamping: (end(of: message) + 999) / 1000) }
+
+    /// Seconds whose milliseconds can be reckoned with.
+    private static let latest = Int64.max / 4000
 
     /// Ends a message of which nothing has begun. False where some of it ended before a restart and it takes claims to
     /// tell which: that goes the usual way, and expires there.
@@ -125,4 +130,82 @@ extension RouterMachine {
         turnPage(message, fan)
         if isWaiting(message, fan) { settle(message) }
     }
+}
+
+/// What waits on disk expires too, while nothing of it goes out: where an app has no gateway, or its lane is stalled, its
+/// messages are read a part at a time, and those whose time is over end.
+extension RouterMachine {
+    /// A part is in flight, of one lane at a time.
+    mutating func lookForExpired() {
+        guard lookedAt == nil, !lanes.isEmpty, !ledgerTrouble.holds(at: now) else { return }
+        for place in apps.indices where hasDropped(place) { endDropping(place) }
+        for offset in 1...lanes.count {
+            let lane = (lastLooked + offset) % lanes.count
+            guard !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, isQuiet(lane) else { continue }
+            lastLooked = lane
+            lookedAt = lane
+            let seqs = lanes[lane].spilled.look(policy.look)
+            lanes[lane].loading = seqs.count
+            loading += seqs.count
+            actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
+            return
+        }
+    }
+
+    func isQuiet(_ lane: Int) -> Bool { !apps[place(ofLane: lane)].hasGate || isStalled(lane) }
+
+    /// Ends those that have expired. The others go on waiting where they were.
+    mutating func looked(at messages: [AcceptedMessage], of lane: Int) {
+        lookedAt = nil
+        var rest: [UInt64] = []
+        var ended = 0
+        for message in messages {
+            let place = add(message, to: lane, cost: HeldMessage.cost(of: message))
+            if isExpired(place) {
+                // One that has had its say in part is claimed on the way, and expires then.
+                begin(place)
+                ended += 1
+            } else {
+                release(place)
+                rest.append(message.seq)
+            }
+        }
+        lanes[lane].spilled.pass(rest)
+        // Where some have, there are likely more.
+        if ended > 0 { sweepAt = now }
+    }
+
+    // MARK: Dropping
+
+    func isDropped(_ message: Int) -> Bool {
+        let place = place(ofLane: messages[message].lane)
+        return apps[place].isDropped && !apps[place].hasGate
+    }
+
+    /// Whatever waits of an app without a gateway ends now, as if its time were over. Returns how many messages those are;
+    /// nil for an app that has a gateway, or of which nothing ever came.
+    package mutating func drop(_ app: AppID) -> Int? {
+        guard let place = apps.firstIndex(where: { $0.app == app }), !apps[place].hasGate else { return nil }
+        let count = waitingMessages(at: place)
+        if count > 0, !apps[place].isDropped {
+            apps[place].isDropped = true
+            droppedApps += 1
+        }
+        sweepAt = now
+        return count
+    }
+
+    /// In the lanes of an app, with those that are being looked up or sent.
+    private func waitingMessages(at place: Int) -> Int {
+        lanesOf(place).reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].loading + lanes[$1].held }
+    }
+
+    /// What comes from now on waits again.
+    mutating func endDropping(_ place: Int) {
+        guard apps[place].isDropped else { return }
+        apps[place].isDropped = false
+        droppedApps -= 1
+    }
+
+    func hasDropped(_ place: Int) -> Bool { apps[place].isDropped && waitingMessages(at: place) == 0 }
 }

@@ -1,4 +1,5 @@
 package import PushModel
+import PushTime
 
 /// From a message to its devices: pages, who is gone, who had it.
 extension RouterMachine {
@@ -70,7 +71,7 @@ extension RouterMachine {
         fan.step = .paging
         fan.reserved = min(policy.page, about)
         lanes[messages[message].lane].prepared += fan.reserved
-        if mayWork, !registryTrouble.holds(at: now) { askPage(message) } else { pagesToAsk.append(message) }
+        if mayWork { askPage(message) } else { pagesToAsk.append(message) }
     }
 
     private mutating func askPage(_ message: Int) {
@@ -81,13 +82,33 @@ extension RouterMachine {
                 after: messages[message].fanOut?.cursor, limit: policy.page))
     }
 
+    /// The registry could not answer: this message asks again later, and later each time. The others go on.
     package mutating func pageFailed(_ message: Int, _ text: String) {
-        registryTrouble.failed(text, now: now, policy.trouble)
+        guard let fan = messages[message].fanOut, fan.step == .paging else {
+            preconditionFailure("router: a page for message \(message), which asked for none")
+        }
+        var trouble = fan.trouble ?? PageTrouble(answers: registryAnswers, askAgainAt: now, text: text)
+        trouble.failures += 1
+        trouble.failuresAlone = trouble.answers == registryAnswers ? 0 : trouble.failuresAlone + 1
+        trouble.answers = registryAnswers
+        trouble.askAgainAt = now + policy.trouble.delay(afterFailures: trouble.failures, random: 0)
+        trouble.text = text
+        fan.trouble = trouble
+        if !trouble.isItsOwn { registryTrouble = text }
         pagesToAsk.append(message)
+        askPagesAt = min(askPagesAt ?? .distantFuture, trouble.askAgainAt)
     }
 
-    package mutating func pageCame(_ message: Int, _ page: AudiencePage) {
-        registryTrouble.succeeded(now: now)
+    /// The registry can never say who this message is for: it ends, and says so. What of it is under way ends as usual.
+    package mutating func pageRefused(_ message: Int, _ text: String) {
+        let fan = endQuestion(message)
+        registryAnswered()
+        failures[message] = .audience(text)
+        fan.hasAllPages = true
+        settle(message)
+    }
+
+    private mutating func endQuestion(_ message: Int) -> FanOut {
         apps[place(ofLane: messages[message].lane)].isDirty = true
         guard let fan = messages[message].fanOut, fan.step == .paging else {
             preconditionFailure("router: a page for message \(message), which asked for none")
@@ -95,6 +116,24 @@ extension RouterMachine {
         lanes[messages[message].lane].prepared -= fan.reserved
         fan.reserved = 0
         fan.step = .idle
+        fan.trouble = nil
+        return fan
+    }
+
+    /// Whoever waits because the registry failed asks at once: it is there again.
+    private mutating func registryAnswered() {
+        registryAnswers &+= 1
+        guard registryTrouble != nil else { return }
+        registryTrouble = nil
+        for message in pagesToAsk where messages[message].fanOut?.trouble?.isItsOwn == false {
+            messages[message].fanOut?.trouble?.askAgainAt = now
+        }
+        askPagesAt = now
+    }
+
+    package mutating func pageCame(_ message: Int, _ page: AudiencePage) {
+        let fan = endQuestion(message)
+        registryAnswered()
         fan.cursor = page.next
         fan.hasAllPages = page.next == nil || fan.isAbandoned
         if fan.isAbandoned { return settle(message) }
@@ -189,14 +228,40 @@ extension RouterMachine {
 
     /// What could not be asked for, or was not answered.
     mutating func askWhatWaits() {
-        if !pagesToAsk.isEmpty, !registryTrouble.holds(at: now) {
-            for message in pagesToAsk { askPage(message) }
-            pagesToAsk = []
-        }
+        if !pagesToAsk.isEmpty, askPagesAt.map({ $0 <= now }) ?? true { askPagesAgain() }
         if !claimsToAsk.isEmpty, !ledgerTrouble.holds(at: now) {
             for message in claimsToAsk { askClaim(message) }
             claimsToAsk = []
         }
+    }
+
+    private mutating func askPagesAgain() {
+        var waiting: [Int] = []
+        askPagesAt = nil
+        for message in pagesToAsk {
+            guard let fan = messages[message].fanOut else { continue }
+            if messages[message].accepted.audience.isDynamic, isExpired(message) {
+                giveUp(message)
+            } else if let at = fan.trouble?.askAgainAt, at > now {
+                waiting.append(message)
+                askPagesAt = min(askPagesAt ?? .distantFuture, at)
+            } else {
+                askPage(message)
+            }
+        }
+        pagesToAsk = waiting
+    }
+
+    /// The time of a dynamic audience is over while the registry does not say who else is in it: nobody else is looked
+    /// for. What was found already stands in its line and expires there.
+    private mutating func giveUp(_ message: Int) {
+        let fan = endQuestion(message)
+        fan.hasAllPages = true
+        guard fan.left == 0, fan.ahead.isEmpty, messages[message].open == 0 else { return settle(message) }
+        messages[message].fanOut = nil
+        messages[message].isThrough = true
+        lanes[messages[message].lane].begun -= 1
+        complete(message, isExpired: messages[message].counts.total == 0)
     }
 
     // MARK: Ready
@@ -253,10 +318,12 @@ extension RouterMachine {
     }
 
     mutating func complete(_ message: Int, isExpired: Bool = false) {
+        var failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
+        if droppedApps > 0, isDropped(message) { failure = .dropped }
         actions.completed.append(
             CompletedMessage(
                 seq: messages[message].accepted.seq, message: messages[message].accepted.message,
-                counts: messages[message].counts, isExpired: isExpired))
+                counts: messages[message].counts, isExpired: isExpired, failure: failure))
         unfinished -= 1
         release(message)
     }

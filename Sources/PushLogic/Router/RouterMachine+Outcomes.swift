@@ -14,7 +14,7 @@ extension RouterMachine {
     /// What one wants that is leaving, as it takes nothing, says nothing about the one that is there.
     private mutating func heard(_ source: ObjectIdentifier?, taken: UInt64, window: UInt64, _ place: Int) {
         if let source, source != apps[place].gate {
-            apps[place].early = (source, window)
+            apps[place].heardEarly(source, window: window)
         } else if taken <= apps[place].submitted {
             apps[place].window = window
         }
@@ -94,9 +94,8 @@ extension RouterMachine {
     private mutating func retryLater(_ delivery: Delivery, _ slot: Int, _ place: Int, _ delay: Duration) {
         deliveries.cameBack(slot)
         apps[place].retrying += 1
-        let accepted = messages[Int(deliveries.slots[slot].message)].accepted
         // What expires before that is to be said when it does.
-        let wait = min(delay, timeLeft(accepted.message, acceptedAt: accepted.acceptedAt))
+        let wait = min(delay, timeLeft(Int(deliveries.slots[slot].message)))
         retries.add(delivery, at: now + wait)
     }
 

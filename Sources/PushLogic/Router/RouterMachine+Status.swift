@@ -35,8 +35,23 @@ package struct RouterStatus: Sendable, Equatable {
     package var spilledBytes = 0
     /// Seconds since 1970: when the next scheduled message is due.
     package var nextDue: Int64?
-    /// What keeps it from going on: for people.
-    package var troubles: [String] = []
+    package var troubles = RouterTroubles()
+
+    package init() {}
+}
+
+/// What keeps the router from going on, in words for people. That the ledger cannot write is not among it: whoever
+/// tells the router so knows it.
+package struct RouterTroubles: Sendable, Equatable {
+    /// Of single messages, no more than this are named.
+    static let most = 8
+
+    /// What holds up every app.
+    package var everywhere: [String] = []
+    /// What holds up one message and no other.
+    package var ofMessages: [String] = []
+    /// Messages that were accepted and turned out to be damaged, since the start.
+    package var damaged: UInt64 = 0
 
     package init() {}
 }
@@ -63,9 +78,25 @@ extension RouterMachine {
         status.loadedBytes = heldBytes
         status.spilledBytes = lanes.reduce(0) { $0 + $1.spilled.reservedBytes }
         status.nextDue = nextDue
-        if let fault { status.troubles.append(fault.description) }
-        if let text = ledgerTrouble.text { status.troubles.append(text) }
-        if let text = registryTrouble.text { status.troubles.append("the registry does not answer: \(text)") }
+        status.troubles = troubles
         return status
+    }
+
+    /// Cheap: asked at the end of each tick.
+    package var troubles: RouterTroubles {
+        var troubles = RouterTroubles()
+        troubles.damaged = damaged
+        if let text = ledgerTrouble.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
+        if let text = registryTrouble { troubles.everywhere.append("the registry does not answer: \(text)") }
+        if pagesToAsk.isEmpty { return troubles }
+        for message in pagesToAsk {
+            guard let trouble = messages[message].fanOut?.trouble, trouble.isItsOwn else { continue }
+            guard troubles.ofMessages.count < RouterTroubles.most else { break }
+            let content = messages[message].accepted.message
+            troubles.ofMessages.append(
+                "message \(content.id.text) of app \(content.app.name) waits, because the registry fails to say whom it "
+                    + "is for: \(trouble.text)")
+        }
+        return troubles
     }
 }

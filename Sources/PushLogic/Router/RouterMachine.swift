@@ -9,7 +9,7 @@ package import PushTime
 /// claimed, a page at a time) → *ready* (devices to send to) → *through* (nobody left) → *done* (all have ended). One of
 /// a single token that nobody can have had before goes from loaded to ready at once.
 package struct RouterMachine: ~Copyable {
-    let policy: RouterPolicy
+    package var policy: RouterPolicy
     let identities: Identities
     let inactive: any InactiveDevices
 
@@ -43,9 +43,17 @@ package struct RouterMachine: ~Copyable {
     /// Messages whose page, or claim, is to be asked for when that can be answered.
     var pagesToAsk: [Int] = []
     var claimsToAsk: [Int] = []
-    var registryTrouble = Trouble()
+    /// When the first of `pagesToAsk` is asked for again; nil: at once.
+    var askPagesAt: MonotonicTime?
+    /// Why the registry did not answer, until it answers again; and how often it has answered.
+    var registryTrouble: String?
+    var registryAnswers: UInt64 = 0
     var ledgerTrouble = Trouble()
     var fault: LedgerFault?
+    /// Why nobody else is looked for, of the few messages that are like that, by their places.
+    var failures: [Int: MessageFailure] = [:]
+    /// Messages that the ledger could not read.
+    var damaged: UInt64 = 0
     var isStopped = false
 
     /// Seconds since 1970.
@@ -53,7 +61,12 @@ package struct RouterMachine: ~Copyable {
     var isDueAsked = false
     /// The earliest that was accepted while the ledger was asked.
     var notedDue: Int64?
-    private var sweepAt: MonotonicTime?
+    var sweepAt: MonotonicTime?
+    /// The lane of which a part is being read to see what of it has expired; and the last one that was.
+    var lookedAt: Int?
+    var lastLooked = 0
+    /// Apps whose waiting messages are being dropped.
+    var droppedApps = 0
 
     /// Accepted, not scheduled, and not done.
     package internal(set) var unfinished = 0
@@ -90,17 +103,19 @@ package struct RouterMachine: ~Copyable {
         apps[place].hasGate = isThere
         apps[place].gate = source
         apps[place].submitted = 0
-        apps[place].window = 0
         // It begins to report before its owner can say that it is there, and says a thing once.
-        if let early = apps[place].early, early.source == source { apps[place].window = early.window }
-        apps[place].early = nil
+        apps[place].window = apps[place].takeEarly(source)
         apps[place].isDirty = true
-        if !isThere { unload(place) }
+        // What had no room for want of a gateway is to be read back now.
+        for lane in lanesOf(place) { lanes[lane].fullAt = nil }
+        if isThere { endDropping(place) } else { unload(place) }
         return place
     }
 
     package mutating func healthChanged(_ fault: LedgerFault?) {
         self.fault = fault
+        // Those that were not asked for while it could not write wait for no time.
+        if fault == nil { askPagesAt = nil }
         markAll()
     }
 
@@ -115,6 +130,8 @@ package struct RouterMachine: ~Copyable {
     var mayWork: Bool { fault == nil && !isStopped }
 
     func place(ofLane lane: Int) -> Int { lane / LaneTurns.lanes }
+
+    func lanesOf(_ place: Int) -> Range<Int> { place * LaneTurns.lanes..<(place + 1) * LaneTurns.lanes }
 
     mutating func place(of app: AppID) -> Int {
         if lastPlace < apps.count, apps[lastPlace].app == app { return lastPlace }
@@ -194,9 +211,8 @@ package struct RouterMachine: ~Copyable {
     package var nextDeadline: MonotonicTime? {
         if isStopped { return nil }
         var earliest = retries.earliest ?? .distantFuture
-        for case let until? in [registryTrouble.until, ledgerTrouble.until] where until > now {
-            earliest = min(earliest, until)
-        }
+        if let until = ledgerTrouble.until, until > now { earliest = min(earliest, until) }
+        if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
         if let nextDue, !isDueAsked, fault == nil {
             let wait = Duration.milliseconds(max(0, min(nextDue, .max / 2000) * 1000 - wall.milliseconds))
             // The clock on the wall may be set: it is looked at again each minute.
@@ -209,12 +225,16 @@ package struct RouterMachine: ~Copyable {
     }
 
     private mutating func sweepIfDue() {
-        guard !isStopped, held > 0 else {
+        guard !isStopped, unfinished > 0 else {
             sweepAt = nil
             return
         }
         if let sweepAt, now >= sweepAt {
-            for lane in lanes.indices { sweep(lane) }
+            for lane in lanes.indices {
+                sweep(lane)
+                if isStalled(lane) { putBackUnsent(lane) }
+            }
+            lookForExpired()
             self.sweepAt = nil
         }
         if sweepAt == nil { sweepAt = now + policy.sweep }

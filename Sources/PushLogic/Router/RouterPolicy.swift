@@ -7,6 +7,12 @@ package struct RouterPolicy: Sendable, Equatable {
     package var loadedBytes = 48 << 20
     /// Deliveries of one app that are with its gateway or wait for another attempt.
     package var underWay = 50_000
+    /// What each lane may hold beyond the pool while its app's gateway takes deliveries, so that no number of lanes that
+    /// cannot send keeps one that can from sending. One message is allowed whatever its size.
+    package var laneFloor = 256
+    package var laneFloorBytes = 256 << 10
+    /// A lane that has sent nothing and ended nothing for this long holds no more unsent messages than one load.
+    package var stalledAfter: Duration = .seconds(1)
 
     /// Devices that are asked for, claimed and prepared together.
     package var page = 1000
@@ -25,12 +31,16 @@ package struct RouterPolicy: Sendable, Equatable {
     /// Devices that a broad lane has prepared when it begins no more than `begunBroad`.
     package var preparedBroad = 16_384
 
-    /// A message without `expires_at` ends when it is this old: by then its dedupe is forgotten.
+    /// A message without `expires_at` ends when it has waited so long since it was accepted, or since its `not_before`.
     package var oldest: Duration = .seconds(7 * 86400)
+    /// How long a message with `expires_at` 0 may wait for its one attempt, counted in the same way.
+    package var once: Duration = .seconds(10)
     /// After something could not be read.
     package var trouble = Backoff()
     /// How often what waits without hope of being sent is looked through for what has expired.
     package var sweep: Duration = .seconds(5)
+    /// Messages that are read back together to see which of them have expired.
+    package var look = 1024
 
     package init() {}
 }

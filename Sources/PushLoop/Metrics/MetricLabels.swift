@@ -20,6 +20,15 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         pairs = elements.map { Pair(name: $0.0, value: $0.1) }
     }
 
+    /// For a check of the names.
+    init(names: [String]) {
+        pairs = names.map { Pair(name: $0, value: "") }
+    }
+
+    init(names: [String], values: [String]) {
+        pairs = zip(names, values).map { Pair(name: $0, value: $1) }
+    }
+
     func adding(_ name: String, _ value: String) -> MetricLabels {
         var labels = self
         labels.pairs.append(Pair(name: name, value: value))
@@ -27,6 +36,17 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
     }
 
     var names: [String] { pairs.map(\.name) }
+}
+
+/// One of the values that a metric computes all together: of its labels, in their order, and what they count.
+package struct MetricValue: Sendable {
+    let labels: [String]
+    let value: Double
+
+    package init(_ labels: [String], _ value: Double) {
+        self.labels = labels
+        self.value = value
+    }
 }
 
 /// One series for each value of a label, made at registration.

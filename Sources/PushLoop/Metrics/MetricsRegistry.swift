@@ -4,6 +4,10 @@ import Synchronization
 ///
 /// The same name, kind and labels again give the series there is. The same name with another kind, help, label names
 /// or bounds is a programming error and ends the process with a message.
+///
+/// How many series there are depends on the configuration and on what peers answer, so that too many of them is no
+/// error: beyond `maximumSeries` a metric takes no more. Whoever asked gets something to count on that is not shown,
+/// and `refusedSeries` says how often that happened.
 package final class MetricsRegistry: Sendable {
     enum Kind: String, Sendable {
         case counter, gauge, histogram
@@ -16,25 +20,37 @@ package final class MetricsRegistry: Sendable {
         case computed(@Sendable () -> Double)
     }
 
-    struct Series: Sendable {
-        let labels: MetricLabels
-        let source: Source
-    }
-
     struct Metric: Sendable {
         let name: String
         let help: String
         let kind: Kind
         let labelNames: [String]
-        var series: [Series]
+        var series = SeriesTable()
+        /// Instead of series: asked for all of them when the metrics are rendered.
+        var values: (@Sendable () -> [MetricValue])?
+
+        /// Why a series cannot be one of this metric; nil if it can.
+        func clash(_ kind: Kind, _ labels: MetricLabels, _ help: String) -> String? {
+            if values != nil { return "is computed for all its labels together already" }
+            if self.kind != kind { return "is a \(self.kind) already; it cannot be a \(kind) as well" }
+            if labelNames != labels.names {
+                return "has the labels \(labelNames); it cannot have \(labels.names) as well"
+            }
+            return self.help == help ? nil : "has another help text already: \"\(self.help)\""
+        }
     }
 
-    /// Label values are of closed sets; a metric with more series than this has one that is not.
-    private static let maximumSeries = 10_000
-
+    /// Of one metric, not counting those that are computed all together.
+    private let maximumSeries: Int
     private let metrics = Locked<[String: Metric]>([:])
+    private let refused = Counter()
 
-    package init() {}
+    package init(maximumSeries: Int = 20_000) {
+        self.maximumSeries = maximumSeries
+    }
+
+    /// Series that were asked for and are not shown, since their metric has as many as it may.
+    package var refusedSeries: UInt64 { refused.value }
 
     // MARK: Registration
 
@@ -73,6 +89,21 @@ package final class MetricsRegistry: Sendable {
         registerComputed(name, help, .counter, labels, value)
     }
 
+    /// Gauges of one name that are asked for their labels and values together when the metrics are rendered: nothing is
+    /// kept for any one of them, so that there may be many.
+    package func computedGauges(
+        _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
+    ) {
+        registerFamily(name, help, .gauge, labels, values)
+    }
+
+    /// The same for counters that something else keeps. They must not go down.
+    package func computedCounters(
+        _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
+    ) {
+        registerFamily(name, help, .counter, labels, values)
+    }
+
     package func counters<Label: MetricLabel>(
         _ name: String, help: String, by label: String, _ type: Label.Type, labels: MetricLabels = [:]
     ) -> MetricFamily<Label, Counter> {
@@ -98,11 +129,7 @@ package final class MetricsRegistry: Sendable {
     /// in vain. False if there is none.
     @discardableResult
     package func remove(_ name: String, labels: MetricLabels) -> Bool {
-        metrics.withLock { metrics in
-            guard let index = metrics[name]?.series.firstIndex(where: { $0.labels == labels }) else { return false }
-            metrics[name]?.series.remove(at: index)
-            return true
-        }
+        metrics.withLock { $0[name]?.series.remove(labels) ?? false }
     }
 
     // MARK: Rendering
@@ -112,8 +139,9 @@ package final class MetricsRegistry: Sendable {
         // Out of the lock: a computed gauge may take its time, or register something.
         let metrics = metrics.withLock { $0.values.sorted { $0.name < $1.name } }
         var page = PrometheusPage()
-        for metric in metrics where !metric.series.isEmpty {
-            page.append(metric)
+        for metric in metrics {
+            let values = metric.values?() ?? []
+            if !metric.series.isEmpty || !values.isEmpty { page.append(metric, values) }
         }
         return page.text
     }
@@ -134,6 +162,21 @@ package final class MetricsRegistry: Sendable {
             isNew.load(ordering: .relaxed), "metric \(name) is registered already; two cannot compute one series")
     }
 
+    private func registerFamily(
+        _ name: String, _ help: String, _ kind: Kind, _ labels: [String],
+        _ values: @escaping @Sendable () -> [MetricValue]
+    ) {
+        if let fault = MetricNames.fault(name: name, kind: kind, labels: MetricLabels(names: labels)) {
+            preconditionFailure("metric \(name): \(fault)")
+        }
+        metrics.withLock { metrics in
+            if let other = metrics[name] == nil ? Self.clash(of: name, kind, in: metrics) : name {
+                preconditionFailure("metric \(name): its rendered names are those of \(other)")
+            }
+            metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels, values: values)
+        }
+    }
+
     private func register(
         _ name: String, _ help: String, _ kind: Kind, _ labels: MetricLabels, _ make: () -> Source
     ) -> Source {
@@ -141,29 +184,24 @@ package final class MetricsRegistry: Sendable {
             preconditionFailure("metric \(name): \(fault)")
         }
         return metrics.withLock { metrics in
-            guard var metric = metrics[name] else {
+            // Never held by another name than this: to add to what is held twice would copy all of it.
+            guard metrics[name] != nil else {
                 if let other = Self.clash(of: name, kind, in: metrics) {
                     preconditionFailure("metric \(name): its rendered names are those of \(other)")
                 }
                 let source = make()
-                metrics[name] = Metric(
-                    name: name, help: help, kind: kind, labelNames: labels.names,
-                    series: [Series(labels: labels, source: source)])
+                metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels.names)
+                metrics[name]?.series.append(source, labels)
                 return source
             }
-            precondition(
-                metric.kind == kind, "metric \(name) is a \(metric.kind) already; it cannot be a \(kind) as well")
-            precondition(
-                metric.labelNames == labels.names,
-                "metric \(name) has the labels \(metric.labelNames); it cannot have \(labels.names) as well")
-            precondition(metric.help == help, "metric \(name) has another help text already: \"\(metric.help)\"")
-            if let known = metric.series.first(where: { $0.labels == labels }) { return known.source }
-            precondition(
-                metric.series.count < Self.maximumSeries,
-                "metric \(name) has \(Self.maximumSeries) series: one of its labels is not of a closed set")
+            if let fault = metrics[name]?.clash(kind, labels, help) { preconditionFailure("metric \(name) \(fault)") }
+            if let known = metrics[name]?.series[labels] { return known }
             let source = make()
-            metric.series.append(Series(labels: labels, source: source))
-            metrics[name] = metric
+            if metrics[name]?.series.count ?? 0 < maximumSeries {
+                metrics[name]?.series.append(source, labels)
+            } else {
+                refused.increment()
+            }
             return source
         }
     }

@@ -21,6 +21,10 @@ package enum ProcessMetrics {
         registry.computedGauge("process_start_time_seconds", help: "When the process started, in Unix time.") {
             Double(startedAt.milliseconds) / 1000
         }
+        registry.computedCounter(
+            "carillon_metrics_refused_series_total",
+            help: "Series that are not shown, since their metric has as many as it may."
+        ) { [weak registry] in Double(registry?.refusedSeries ?? 0) }
         registry.computedGauge("carillon_uptime_seconds", help: "How long Carillon has been running.") {
             (MonotonicTime.current() - started).inSeconds
         }

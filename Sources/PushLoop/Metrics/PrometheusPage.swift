@@ -2,10 +2,14 @@
 struct PrometheusPage {
     private(set) var text = ""
 
-    mutating func append(_ metric: MetricsRegistry.Metric) {
+    /// - Parameter values: what the metric has computed for all its labels together.
+    mutating func append(_ metric: MetricsRegistry.Metric, _ values: [MetricValue]) {
         text += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n"
         text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
-        for series in metric.series {
+        for value in values {
+            append(metric.name, MetricLabels(names: metric.labelNames, values: value.labels), Self.number(value.value))
+        }
+        for series in metric.series.inOrder {
             switch series.source {
             case .counter(let counter): append(metric.name, series.labels, String(counter.value))
             case .gauge(let gauge): append(metric.name, series.labels, String(gauge.value))

@@ -66,11 +66,45 @@ package struct CompletedMessage: Sendable {
     package let counts: OutcomeCounts
     /// Past its `expires_at` before anybody was found for it: the whole of it expired.
     package let isExpired: Bool
+    /// Why it ends although not everybody was sent to; nil in nearly all cases.
+    package let failure: MessageFailure?
 
-    package init(seq: UInt64, message: Message, counts: OutcomeCounts, isExpired: Bool = false) {
+    package init(
+        seq: UInt64, message: Message, counts: OutcomeCounts, isExpired: Bool = false, failure: MessageFailure? = nil
+    ) {
         self.seq = seq
         self.message = message
         self.counts = counts
         self.isExpired = isExpired
+        self.failure = failure
+    }
+
+    /// How many events say it.
+    package var eventCount: Int { 1 + (isExpired ? 1 : 0) + (failure == nil ? 0 : 1) }
+}
+
+/// What is wrong with a message that was accepted and can never be carried out: it ends with `message.rejected`, which
+/// says this, before its `message.completed`.
+package struct MessageFailure: Sendable, Equatable {
+    package let reason: String
+    package let detail: String
+
+    /// The registry can never answer who the message is for.
+    package static func audience(_ detail: String) -> MessageFailure {
+        MessageFailure(reason: RejectionReason.badAudience.rawValue, detail: detail)
+    }
+
+    /// The ledger cannot read the message that it accepted.
+    package static func damaged(_ detail: String) -> MessageFailure {
+        MessageFailure(reason: "damaged", detail: detail)
+    }
+
+    /// An operator has given up what waited of an app that nothing is sent for.
+    package static let dropped = MessageFailure(
+        reason: "dropped", detail: "the app has no gateway, and an operator dropped what waited of it")
+
+    private init(reason: String, detail: String) {
+        self.reason = reason
+        self.detail = detail
     }
 }

@@ -44,12 +44,17 @@ package struct EventDraft: Sendable {
 }
 
 extension EventDraft {
-    /// - Parameter evidence: the moment of which it is known that the device was gone, milliseconds since 1970.
-    package static func deactivated(_ device: DeviceID, app: AppID, reason: String?, evidence: Int64) -> EventDraft {
+    /// - Parameters:
+    ///   - evidence: the moment of which it is known that the device was gone, milliseconds since 1970.
+    ///   - erases: whether what the registry knows of it is erased.
+    package static func deactivated(
+        _ device: DeviceID, app: AppID, reason: String?, evidence: Int64, erases: Bool = false
+    ) -> EventDraft {
         var event = EventDraft(.deviceDeactivated, app: app)
         event.device = device
         event.reason = reason
         event.add("time", evidence)
+        if erases { event.details.append(Detail("erased", .flag(true))) }
         return event
     }
 }

@@ -11,6 +11,10 @@ package protocol DeviceBook: AnyObject, Sendable {
 
     /// By hand. Publishes `device.deactivated`. Which of them were active until now.
     func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID]
+
+    /// Erases what is known of them: token, user, tags and the rest. Their ids stay in past events. Publishes
+    /// `device.deactivated` with the reason `removed`. Which of them were there until now.
+    func remove(_ devices: [DeviceID]) async throws -> [DeviceID]
 }
 
 package struct DeviceList: Sendable {

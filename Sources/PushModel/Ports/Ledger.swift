@@ -37,9 +37,26 @@ package protocol LedgerWitness: Sendable {
 package struct LedgerFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// What happened, where, what to do.
     package let description: String
+    /// The one message that it is about: the others can be had.
+    package let damaged: DamagedMessage?
 
-    package init(_ description: String) {
+    package init(_ description: String, damaged: DamagedMessage? = nil) {
         self.description = description
+        self.damaged = damaged
+    }
+}
+
+/// A message that was accepted and cannot be read any more.
+package struct DamagedMessage: Sendable, Equatable {
+    package let seq: UInt64
+    /// What is known of it from elsewhere, if anything is.
+    package let app: AppID?
+    package let id: MessageID?
+
+    package init(seq: UInt64, app: AppID?, id: MessageID?) {
+        self.seq = seq
+        self.app = app
+        self.id = id
     }
 }
 

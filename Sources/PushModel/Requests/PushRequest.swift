@@ -4,11 +4,17 @@ package struct PushRequest: Sendable {
     package let audience: Audience
     /// With a known id and the same content: look again who the audience is.
     package let again: Bool
+    /// What its payload has that the push service or the device will ignore: an array in JSON, for the ack. Empty where
+    /// there is nothing to say, which is the rule.
+    package let findings: [UInt8]
+    /// The configured name of the client that handed it in; nil without CURVE.
+    package var client: String?
 
-    package init(_ message: Message, to audience: Audience, again: Bool = false) {
+    package init(_ message: Message, to audience: Audience, again: Bool = false, findings: [UInt8] = []) {
         self.message = message
         self.audience = audience
         self.again = again
+        self.findings = findings
     }
 }
 
@@ -49,6 +55,7 @@ package enum Acceptance: Sendable, Equatable {
     case conflict(seq: UInt64)
     /// It is new, and its `expires_at` is past.
     case expired
-    /// The ledger cannot write: nothing was taken. What a person reads, such as that the disk is full.
+    /// Nothing was taken, and the same may be taken later: the ledger cannot write, or remembers as many ids as it may.
+    /// What a person reads, such as that the disk is full.
     case failed(String)
 }

@@ -36,13 +36,17 @@ struct ReplayQuestion: Sendable {
 final class Replay {
     let peer: [UInt8]
     let hasDelimiter: Bool
+    let userID: String?
     let request: ReplayRequest
+    /// The right to observe was taken from its key: no more events go out to it.
+    var isRevoked = false
     /// Waits until the socket may take more.
     var waiter: CheckedContinuation<Void, Never>?
 
-    init(peer: [UInt8], hasDelimiter: Bool, request: ReplayRequest) {
-        self.peer = peer
-        self.hasDelimiter = hasDelimiter
+    init(_ question: ReplayQuestion, request: ReplayRequest) {
+        peer = question.peer
+        hasDelimiter = question.hasDelimiter
+        userID = question.userID
         self.request = request
     }
 }
@@ -57,14 +61,17 @@ extension EventBus {
         }
         do throws(Rejection) {
             let request = try question.request()
-            begin(Replay(peer: question.peer, hasDelimiter: question.hasDelimiter, request: request))
+            begin(Replay(question, request: request))
         } catch {
             refuse(question.peer, question.hasDelimiter, error: error.reason.rawValue, detail: error.detail)
         }
     }
 
     private func begin(_ replay: Replay) {
-        guard replays[replay.peer] == nil, replays.count < settings.replays.concurrent else {
+        guard replays[replay.peer] == nil, replays.count < settings.replays.concurrent,
+            replay.userID == nil
+                || replays.values.count(where: { $0.userID == replay.userID }) < settings.replays.concurrentOfOneKey
+        else {
             return refuse(
                 replay.peer, replay.hasDelimiter, error: "busy",
                 retryAfter: settings.replays.retryAfter.wholeMilliseconds)
@@ -72,7 +79,11 @@ extension EventBus {
         replays[replay.peer] = replay
         Task {
             let isAnswered = await answer(replay)
-            if !isAnswered { counts.replaysAbandoned += 1 }
+            if replay.isRevoked {
+                refuse(replay.peer, replay.hasDelimiter, error: "forbidden")
+            } else if !isAnswered {
+                counts.replaysAbandoned += 1
+            }
             replays[replay.peer] = nil
             replayEnded()
         }
@@ -112,7 +123,7 @@ extension EventBus {
                     retryAfter: limits.retryAfter.wholeMilliseconds)
                 return true
             }
-            if isStopped { return false }
+            if isStopped || replay.isRevoked { return false }
             // What was removed while it was being read is gone like what was gone before; what was removed after it had
             // been read is not.
             if oldest == nil || page.oldest > at + 1 { oldest = page.oldest }
@@ -158,7 +169,7 @@ extension EventBus {
     /// Sends, and waits for a requester that does not keep up as long as there is patience.
     private func send(to replay: Replay, _ frames: (inout ZMQOutbox) -> Void) async -> Bool {
         var deadline: MonotonicTime?
-        while let router, !isStopped {
+        while let router, !isStopped, !replay.isRevoked {
             let result = router.send { outbox in
                 outbox.add(replay.peer)
                 if replay.hasDelimiter { outbox.addEmpty() }

@@ -25,16 +25,21 @@ package actor EventBus {
 
     private nonisolated let inbox: Locked<Inbox>
     private nonisolated let inboxBytes: Int
-    private let context: ZMQContext
+    let context: ZMQContext
     let log: any EventLog
     var settings: EventBusSettings
 
-    private var publisher: ZMQSocket?
+    var publisher: ZMQSocket?
+    /// Where `publisher` is bound, with the port that the system chose.
+    var publishEndpoint: String?
+    var rebinding: Rebinding?
     var router: ZMQSocket?
+    /// Of both sockets.
+    var door: ZMQDoor?
     private var heartbeat: TimerHandle?
     var topics: TopicTable
     var prefixes: SubscribedPrefixes
-    private var prefixesChanged = false
+    var prefixesChanged = false
     /// Until the first heartbeat can be told of them.
     private var firstHeads: [LogWriter.Head]
     /// The next one is at the end.
@@ -108,8 +113,12 @@ package actor EventBus {
             throw error
         }
         do {
+            let door = ZMQDoor(most: settings.connections, changed: settings.doorChanged)
+            for socket in [publisher, router] { try door.watch(socket) }
+            self.door = door
             let endpoints = EventBusEndpoints(
                 publish: try Self.bind(publisher, settings.publish), replay: try Self.bind(router, settings.replay))
+            publishEndpoint = endpoints.publish
             begin(publisher, router)
             return endpoints
         } catch {
@@ -124,22 +133,37 @@ package actor EventBus {
         return try socket.bind(endpoint)
     }
 
-    private var publisherOptions: ZMQSocketOptions {
+    var publisherOptions: ZMQSocketOptions {
         var options = ZMQSocketOptions()
-        options.security = settings.publishSecurity
+        options.security = settings.publishSecurity.ofServer
+        options.ipcMode = settings.ipcMode
+        options.usesIPv6 = settings.publish?.hasPrefix("tcp://[") == true
         options.sendHighWaterMark = settings.sendHighWater
+        options.unacknowledgedTimeout = settings.unacknowledgedTimeout
         options.linger = .milliseconds(500)
-        // Subscribers send subscriptions and handshakes, and nothing longer.
-        options.maxFrameSize = 1024
+        // Subscribers send subscriptions and handshakes. A subscription costs libzmq some thirty times its length, and
+        // the handshake of CURVE takes more than 128 bytes.
+        options.maxFrameSize = 640
+        // libzmq reads subscriptions into a queue of its own at once, whatever the mark. With none, input is never
+        // stopped, and `ignoresResets` is not needed, with which a subscriber that was killed would hold its queue for
+        // half a minute.
+        options.receiveHighWaterMark = 0
         return options
     }
 
     private var routerOptions: ZMQSocketOptions {
         var options = ZMQSocketOptions()
-        options.security = settings.replaySecurity
+        options.security = settings.replaySecurity.ofServer
+        options.ipcMode = settings.ipcMode
+        options.usesIPv6 = settings.replay?.hasPrefix("tcp://[") == true
         options.sendHighWaterMark = settings.replays.sendHighWater
+        options.unacknowledgedTimeout = settings.unacknowledgedTimeout
         options.linger = .milliseconds(500)
         options.maxFrameSize = 4096
+        // A monitor that starts anew under its old routing id would not be heard for as long as its old connection is.
+        options.routerHandover = true
+        options.receiveHighWaterMark = 256
+        options.ignoresResets = true
         return options
     }
 
@@ -148,14 +172,7 @@ package actor EventBus {
         self.router = router
         for head in firstHeads { topics.note(head.kind, head.app, last: head.seq, at: loop.now) }
         firstHeads = []
-        publisher.onMessage = { [unowned self] message in
-            switch message.subscription {
-            case .added(let prefix): prefixes.add(prefix)
-            case .removed(let prefix): prefixes.remove(prefix)
-            case nil: return
-            }
-            prefixesChanged = true
-        }
+        takeSubscriptions(of: publisher)
         router.onMessage = { [unowned self] message in
             let question = ReplayQuestion(message, frames: message.count)
             take(question)
@@ -168,6 +185,14 @@ package actor EventBus {
         heartbeat = loop.scheduleRepeating(every: EventBusSettings.heartbeatInterval) { [unowned self] in beat() }
     }
 
+    func takeSubscriptions(of publisher: ZMQSocket) {
+        publisher.onMessage = { [unowned self] message in
+            guard let change = message.subscription else { return }
+            prefixes.take(change)
+            prefixesChanged = true
+        }
+    }
+
     /// Ends both sockets and the answers under way; returns when nothing of it is on the loop any more. What is handed
     /// in afterwards is not published.
     package func stop() async {
@@ -177,6 +202,7 @@ package actor EventBus {
             if let heartbeat { loop.cancel(heartbeat) }
             publisher?.close()
             router?.close()
+            endRebinding()
             resumeReplays()
         }
         if !replays.isEmpty { await withCheckedContinuation { stopWaiters.append($0) } }
@@ -188,11 +214,6 @@ package actor EventBus {
         stopWaiters = []
     }
 
-    /// Who may ask for a replay from now on.
-    package nonisolated func setObservers(_ observers: EventBusSettings.Observers) {
-        loop.executeUnlessStopped { self.assumeIsolated { $0.settings.observers = observers } }
-    }
-
     package var status: EventBusStatus {
         var status = counts
         status.prefixCount = prefixes.all.count
@@ -200,6 +221,7 @@ package actor EventBus {
             .sorted()
         status.rendersAll = prefixes.isOverfull
         status.replaysRunning = replays.count
+        status.connections = door?.gate.open ?? 0
         inbox.withLock { inbox in
             status.last = inbox.last
             status.dropped += inbox.dropped

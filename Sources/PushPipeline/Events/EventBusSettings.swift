@@ -1,16 +1,25 @@
+package import Glibc
 package import PushTransport
 
 /// Where and how events are published and replayed.
 package struct EventBusSettings: Sendable {
-    /// Who may see events. `named`: clients by the name that the ZAP handler gave to their key.
+    /// Who may see events. `withKeys`: clients by the user id of their connections, which is their public key.
     package enum Observers: Sendable, Equatable {
         case everybody
-        case named(Set<String>)
+        case withKeys(Set<String>)
 
-        func include(_ name: String?) -> Bool {
+        func include(_ userID: String?) -> Bool {
             switch self {
             case .everybody: true
-            case .named(let names): name.map(names.contains) ?? false
+            case .withKeys(let keys): userID.map(keys.contains) ?? false
+            }
+        }
+
+        func includeAll(of others: Observers) -> Bool {
+            switch (self, others) {
+            case (.everybody, _): true
+            case (.withKeys, .everybody): false
+            case (.withKeys(let keys), .withKeys(let others)): others.isSubset(of: keys)
             }
         }
     }
@@ -19,6 +28,8 @@ package struct EventBusSettings: Sendable {
     package struct Replay: Sendable, Equatable {
         /// Requests that are being answered; one more is told that it is busy.
         package var concurrent = 8
+        /// Those of one key, so that one observer cannot hold all places.
+        package var concurrentOfOneKey = 2
         /// Events of one read of the log.
         package var page = 2000
         /// Events that one request brings at most, whatever it asks for.
@@ -43,21 +54,34 @@ package struct EventBusSettings: Sendable {
     package var publishSecurity = ZMQSecurity.none
     package var replaySecurity = ZMQSecurity.none
     package var observers = Observers.everybody
+    /// Connections of both sockets together; more wait until some have gone.
+    package var connections = 1024
+    /// Called when there are too many connections, and when there is room again.
+    package var doorChanged: @Sendable (ConnectionGate) -> Void = { _ in }
+    /// Permissions of the files of `ipc://` endpoints.
+    package var ipcMode: mode_t = 0o600
 
     /// A message of a topic ends at the first of these. A line costs a tenth of a microsecond more in messages of 64 KiB
     /// than in longer ones, hardly to be measured, and the high-water mark below counts messages, not bytes.
     package var messageBytes = 64 << 10
     package var messageLines = 2000
     /// Messages that libzmq queues for a subscriber that does not keep up; what comes then is dropped for it. Full ones
-    /// make 64 MiB a subscriber, for as long as its connection lasts: the heartbeat of ZMTP ends it after half a minute.
+    /// make 64 MiB a subscriber, for as long as its connection lasts: the kernel ends it when nothing was taken for half
+    /// a minute.
     /// The kernel's buffers come on top, some 4 MiB. At full load (800 messages of 20 KiB a second) this is a second of
     /// stillness; a tenth of it would not hold one tick of a hundred apps.
     package var sendHighWater = 1000
+    /// A subscriber or requester whose system takes nothing for this long is disconnected. Then nothing of its is
+    /// rendered until it has come back.
+    package var unacknowledgedTimeout = Duration.seconds(30)
     /// Bytes of segments that wait for the loop. What comes above that is not published; replay has it.
     package var inboxBytes = 64 << 20
-    /// Prefixes that are remembered, for as long as the bus is open. Above that everything is rendered, and libzmq alone decides who gets it.
+    /// Prefixes that are remembered. While there are more, everything is rendered, and libzmq alone decides who gets it.
     package var prefixLimit = 16_384
     package var replays = Replay()
+    /// Called on the bus's loop when the publishing socket has been closed to end subscriptions, with what kept it from
+    /// being bound again: nil when it is bound, an error each time that a long series of attempts has failed.
+    package var rebound: @Sendable (ZMQError?) -> Void = { _ in }
 
     package init(publish: String?, replay: String?) {
         self.publish = publish
@@ -95,6 +119,10 @@ package struct EventBusStatus: Sendable, Equatable {
     /// Requesters that went or did not read.
     package var replaysAbandoned: UInt64 = 0
     package var replaysRunning = 0
+    /// That are open, whether or not their handshakes are done.
+    package var connections = 0
+    /// How often all subscriptions were ended because an observer's right was taken.
+    package var rebinds: UInt64 = 0
 
     package init() {}
 }

@@ -1,3 +1,5 @@
+import PushTransport
+
 /// What subscribers of the publishing socket ask for.
 struct SubscribedPrefixes {
     /// `family/app/kind`: with an app of 64 bytes, no topic is longer. What is asked for beyond it matches nothing.
@@ -5,25 +7,34 @@ struct SubscribedPrefixes {
 
     private let limit: Int
     private(set) var all: Set<[UInt8]> = []
-    /// Those that were asked for and are not any more, as far as libzmq tells; it tells so as well when a peer cancels
-    /// what it never asked for, though others still want it. So they are rendered as before, and libzmq decides who gets
-    /// it.
+    /// Those that a peer cancelled; it may cancel what it never asked for, though others still want it. So they are
+    /// rendered as before, and libzmq decides who gets it.
     private var cancelled: Set<[UInt8]> = []
     /// By length, how many there are of both.
     private var lengths = [Int](repeating: 0, count: longestTopic + 1)
-    /// Some were not remembered, so that nothing can be said to be unwanted any more. It stays so: which of them are
-    /// still there would have to be remembered.
-    private(set) var isOverfull = false
+    /// How many were asked for and not remembered for want of room. libzmq tells of each of them once, and once more when
+    /// the last connection that asked for it has ended; those that were cancelled before count on.
+    private var forgotten = 0
+    /// While some are forgotten, nothing can be said to be unwanted.
+    var isOverfull: Bool { forgotten > 0 }
 
     init(limit: Int) {
         self.limit = limit
     }
 
-    mutating func add(_ prefix: [UInt8]) {
+    mutating func take(_ change: ZMQSubscription) {
+        switch change {
+        case .added(let prefix): add(prefix)
+        case .removed(let prefix): remove(prefix)
+        case .cancelled(let prefix): cancel(prefix)
+        }
+    }
+
+    private mutating func add(_ prefix: [UInt8]) {
         guard prefix.count <= Self.longestTopic, !all.contains(prefix) else { return }
         if cancelled.remove(prefix) == nil {
             guard all.count + cancelled.count < limit else {
-                isOverfull = true
+                forgotten += 1
                 return
             }
             lengths[prefix.count] += 1
@@ -31,7 +42,16 @@ struct SubscribedPrefixes {
         all.insert(prefix)
     }
 
-    mutating func remove(_ prefix: [UInt8]) {
+    private mutating func remove(_ prefix: [UInt8]) {
+        guard prefix.count <= Self.longestTopic else { return }
+        if all.remove(prefix) != nil || cancelled.remove(prefix) != nil {
+            lengths[prefix.count] -= 1
+        } else {
+            forgotten = max(0, forgotten - 1)
+        }
+    }
+
+    private mutating func cancel(_ prefix: [UInt8]) {
         if all.remove(prefix) != nil { cancelled.insert(prefix) }
     }
 

@@ -42,6 +42,7 @@ package actor Feedback: FeedbackSink {
     private nonisolated let identities: Identities
     private let policy: BrakeMachine.Policy
     private let limits: Limits
+    private let wallClock: @Sendable () -> WallTime
     private let log: Logger
     private var brakes: [AppID: BrakeMachine] = [:]
     private var waiting: [DeactivationCandidate] = []
@@ -52,7 +53,8 @@ package actor Feedback: FeedbackSink {
 
     package init(
         on loop: EventLoop, registry: any DeviceRegistry, ledger: any Ledger, identities: Identities,
-        policy: BrakeMachine.Policy = BrakeMachine.Policy(), limits: Limits = Limits(), log: Logger
+        policy: BrakeMachine.Policy = BrakeMachine.Policy(), limits: Limits = Limits(),
+        wallClock: @escaping @Sendable () -> WallTime = { .current() }, log: Logger
     ) {
         self.loop = loop
         self.registry = registry
@@ -60,6 +62,7 @@ package actor Feedback: FeedbackSink {
         self.identities = identities
         self.policy = policy
         self.limits = limits
+        self.wallClock = wallClock
         self.log = log
         told = ToldDevices(limit: limits.told)
     }
@@ -193,6 +196,13 @@ package actor Feedback: FeedbackSink {
                 counts.held += 1
             } else if let seen, seen > suspect.evidence {
                 counts.alive += 1
+                log.info(
+                    "a device stays active though the push service called it gone: it registered or was seen after the time that the answer names",
+                    [
+                        LogKey("app"): suspect.app.name, LogKey("device"): "\(suspect.device)",
+                        .reason: suspect.reason ?? "-", LogKey("gone_since_ms"): suspect.evidence,
+                        LogKey("last_seen_ms"): seen,
+                    ])
             } else if registry.inactive.contains(suspect.device)
                 || told.contains(suspect.device, since: seen ?? .min, now: loop.now)
             {
@@ -202,9 +212,18 @@ package actor Feedback: FeedbackSink {
             }
         }
         guard !dead.isEmpty else { return }
-        guard await ledger.note(dead.map(\.event)) != nil else { throw FeedbackError.ledgerRefused }
+        // A provider's clock may be ahead. The registry takes no moment after the event's for evidence, and what is
+        // remembered here is what the registry makes of it: else whoever registers again would seem to be told of already.
+        let written = wallClock().milliseconds
+        let devices = dead.map(\.device)
+        // Whoever reads the event may count on it that nothing more is sent there.
+        registry.hold(devices)
+        guard await ledger.note(dead.map(\.event)) != nil else {
+            await registry.release(devices)
+            throw FeedbackError.ledgerRefused
+        }
         counts.deactivated += UInt64(dead.count)
-        for suspect in dead { told.add(suspect.device, evidence: suspect.evidence, now: loop.now) }
+        for suspect in dead { told.add(suspect.device, evidence: min(suspect.evidence, written), now: loop.now) }
     }
 
     // MARK: From the feedback service

@@ -25,6 +25,7 @@ struct Suspect: Sendable, Equatable {
 /// full, the older is forgotten, and at worst an event is written twice, which does nothing more.
 struct ToldDevices: Sendable {
     private struct Telling: Sendable {
+        /// What the registry makes of it: no moment after the event counts, whatever a provider says of the future.
         let evidence: Int64
         let at: MonotonicTime
     }

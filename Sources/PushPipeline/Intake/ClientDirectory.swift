@@ -1,6 +1,9 @@
 package import PushTransport
 
-/// Which key is whose: what the ZAP handler lets in, and what those may do who came in.
+/// The clients by their public keys: the rights of each, and the sockets that each may connect to.
+///
+/// A client is known by its key everywhere but in texts for people: the user id that the ZAP handler gives to a
+/// connection is the key. A key that is replaced under the same name loses its rights with the next message.
 package struct ClientDirectory: Sendable, Equatable {
     package typealias Client = Rights.Client
 
@@ -10,8 +13,19 @@ package struct ClientDirectory: Sendable, Equatable {
         self.clients = clients
     }
 
-    /// What each key is called, for the ZAP handler.
-    package var users: [CurvePublicKey: String] { clients.mapValues(\.name) }
+    /// For the ZAP handler: a connection is refused where the key has no right, because a subscription has no answer in
+    /// which to refuse it, and what a client without a right may send at all it could send without end.
+    package var users: [CurvePublicKey: ZAPUser] {
+        clients.reduce(into: [:]) { users, entry in
+            let sockets = PipelineSocket.allCases.filter(entry.value.mayConnect)
+            users[entry.key] = ZAPUser(id: entry.key.z85, domains: Set(sockets.map(\.rawValue)))
+        }
+    }
 
-    package var rights: Rights { Rights(Array(clients.values)) }
+    package var rights: Rights {
+        Rights(Dictionary(uniqueKeysWithValues: clients.map { ($0.key.z85, $0.value) }))
+    }
+
+    /// The user ids of those who may observe.
+    package var observers: Set<String> { Set(clients.filter(\.value.observe).map(\.key.z85)) }
 }

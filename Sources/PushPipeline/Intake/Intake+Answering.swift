@@ -14,11 +14,16 @@ extension Intake {
         let heldBefore = held.count
         if group.isRetry { isRetrying = false }
         var next = 0
+        // Messages of one client arrive in runs, so the client is looked up once for each run.
+        var run = (caller: RequestGroup.nobody, since: tally.totals)
         unsafe group.identities.withUnsafeBytes { identities in
             for entry in group.entries {
                 let identity = unsafe UnsafeRawBufferPointer(
-                    rebasing: identities[
-                        Int(entry.identityStart)..<Int(entry.identityStart) + Int(entry.identityLength)])
+                    rebasing: identities[entry.identityStart..<entry.identityStart + entry.identityLength])
+                if entry.caller != run.caller {
+                    tally.attribute(since: run.since, to: group.client(run.caller))
+                    run = (entry.caller, tally.totals)
+                }
                 switch entry.answer {
                 case .one:
                     write(acceptances[next], of: group.requests[next], to: &answer)
@@ -35,6 +40,13 @@ extension Intake {
                 }
             }
         }
+        tally.attribute(since: run.since, to: group.client(run.caller))
+        let later = wallClock().seconds
+        for (request, acceptance) in zip(group.requests, acceptances) {
+            quotas.answered(request.message, isNew: acceptance.isNew, at: later)
+        }
+        // What is held is handed in again without being judged again.
+        for request in held[heldBefore...] { quotas.hold(request.message) }
         unanswered -= group.requests.count - (held.count - heldBefore)
         unansweredBytes -= group.byteCount
         feelPressure()
@@ -46,12 +58,12 @@ extension Intake {
         switch acceptance {
         case .accepted(let seq):
             tally.accepted += 1
-            AckText.accepted(id: id, seq: seq, to: &text)
+            AckText.accepted(id: id, seq: seq, findings: request.findings, to: &text)
         case .duplicate(let seq):
             tally.duplicate += 1
-            AckText.duplicate(id: id, seq: seq, to: &text)
-        case .conflict(let seq): reject(Self.conflict(seq), id, &text)
-        case .expired: reject(expired(request.message), id, &text)
+            AckText.duplicate(id: id, seq: seq, findings: request.findings, to: &text)
+        case .conflict(let seq): reject(Self.conflict(seq), request, &text)
+        case .expired: reject(expired(request.message), request, &text)
         case .failed:
             tally.busy += 1
             tally.failed += 1
@@ -59,15 +71,18 @@ extension Intake {
         }
     }
 
-    private func reject(_ rejection: Rejection, _ id: MessageID, _ text: inout [UInt8]) {
-        count(rejection)
-        AckText.rejected(id: id.text, rejection, to: &text)
+    private func reject(_ rejection: Rejection, _ request: PushRequest, _ text: inout [UInt8]) {
+        let id = request.message.id.text
+        AckText.rejected(id: id, rejection, to: &text)
+        tell(EnvelopeFault(id: id, rejection: rejection, app: request.message.app), of: request.client)
     }
 
     /// The same where nobody waits for it.
     private func settle(_ acceptance: Acceptance, of request: PushRequest) {
         func reject(_ rejection: Rejection) {
-            tell(EnvelopeFault(id: request.message.id.text, rejection: rejection, app: request.message.app))
+            tell(
+                EnvelopeFault(id: request.message.id.text, rejection: rejection, app: request.message.app),
+                of: request.client)
         }
         switch acceptance {
         case .accepted: tally.accepted += 1
@@ -122,5 +137,12 @@ extension Intake {
             outbox.add(kind)
             outbox.add(text)
         }
+    }
+}
+
+extension Acceptance {
+    /// Whether the ledger remembers something new.
+    fileprivate var isNew: Bool {
+        if case .accepted = self { true } else { false }
     }
 }

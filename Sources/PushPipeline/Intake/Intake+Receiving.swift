@@ -9,16 +9,19 @@ extension Intake {
     func receive(_ frames: RequestFrames, at door: Door) {
         beginRun()
         tally.messages += 1
+        let before = tally.totals
+        defer { tally.attribute(since: before, to: client(of: frames)) }
         switch (door, frames.kind) {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
         case (.router, .bad(let rejection, let envelope)):
-            refuse(unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }, rejection, "ack/1", frames)
+            let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
+            refuse(EnvelopeFault(id: id, rejection: rejection, app: nil), "ack/1", frames)
         case (.pull, .single(let envelope, let payload)): unsafe take(envelope, payload, from: frames)
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
         case (.pull, .bad(let rejection, let envelope)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
-            tell(EnvelopeFault(id: id, rejection: rejection, app: nil))
+            tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: client(of: frames))
         }
     }
 
@@ -38,68 +41,75 @@ extension Intake {
         }
         do throws(EnvelopeFault) {
             let request = unsafe try read(envelope, payload, from: caller(of: frames))
+            if let quota = admit(request.message) {
+                sayBusy(request.message.id, quota.retryAfter, to: &answer)
+                unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
+                return
+            }
             unsafe group.add(request, from: frames.identity, hasDelimiter: frames.hasDelimiter)
             weigh(1, size)
         } catch {
-            refuse(error.id, error.rejection, "ack/1", frames)
+            refuse(error, "ack/1", frames)
         }
     }
 
     private func askBatch(_ text: UnsafeRawBufferPointer, in frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
         if isFull {
-            unsafe refuseLines(text)
+            unsafe refuseLines(text, of: client(of: frames))
             unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
             return
         }
         let caller = caller(of: frames)
-        let wait = retryAfter.wholeMilliseconds
+        let wait = retryAfter
         var lines = BatchLines()
         do throws(Rejection) {
             unsafe try reader.readBatch(text, now: now) { result in
                 switch allow(result, caller) {
                 case .success(let request):
                     if isFull {
-                        tally.busy += 1
-                        lines.say { AckText.busy(id: request.message.id.text, retryAfterMS: wait, to: &$0) }
+                        lines.say { sayBusy(request.message.id, wait, to: &$0) }
+                    } else if let quota = admit(request.message) {
+                        lines.say { sayBusy(request.message.id, quota.retryAfter, to: &$0) }
                     } else {
                         group.addLine(request)
                         lines.asked()
                         unanswered += 1
                     }
                 case .failure(let fault):
-                    count(fault.rejection)
                     lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
+                    tell(fault, of: client(of: frames))
                 }
             }
         } catch {
             // It has no lines to speak of, so one status is for all.
-            refuse(nil, error, "ack-batch/1", frames)
+            refuse(EnvelopeFault(id: nil, rejection: error, app: nil), "ack-batch/1", frames)
             return
         }
         if lines.requestCount == 0 {
             lines.write(to: &answer) { _, _ in }
             unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
         } else {
-            unsafe group.add(lines, from: frames.identity, hasDelimiter: frames.hasDelimiter)
+            unsafe group.add(
+                lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: client(of: frames))
             weigh(0, text.count)
         }
     }
 
-    private func refuse(_ id: String?, _ rejection: Rejection, _ kind: StaticString, _ frames: RequestFrames) {
-        count(rejection)
-        AckText.rejected(id: id, rejection, to: &answer)
+    private func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
+        AckText.rejected(id: fault.id, fault.rejection, to: &answer)
         unsafe say(kind, to: frames.identity, frames.hasDelimiter)
+        tell(fault, of: client(of: frames))
     }
 
     /// All lines of a batch that there is no room for, by their ids; as one, if it is none that would ever be taken.
-    private func refuseLines(_ text: UnsafeRawBufferPointer) {
+    private func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) {
         let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
         while start < text.count {
             guard lines < EnvelopeReader.mostLines else {
                 answer.removeAll(keepingCapacity: true)
-                return sayOnce(Rejection(.tooMany, "there are more than \(EnvelopeReader.mostLines) lines"))
+                return sayOnce(Rejection(.tooMany, "there are more than \(EnvelopeReader.mostLines) lines"), of: client)
             }
             let end = unsafe EnvelopeSkim.find(UInt8(ascii: "\n"), in: text, from: start) ?? text.count
             let id = unsafe EnvelopeSkim.id(UnsafeRawBufferPointer(rebasing: text[start..<end]))
@@ -108,13 +118,13 @@ extension Intake {
             start = end + 1
             lines += 1
         }
-        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in it")) }
+        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in it"), of: client) }
         tally.busy += UInt64(lines)
     }
 
-    private func sayOnce(_ rejection: Rejection) {
-        count(rejection)
+    private func sayOnce(_ rejection: Rejection, of client: String?) {
         AckText.rejected(id: nil, rejection, to: &answer)
+        tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: client)
     }
 
     // MARK: Without an answer
@@ -125,10 +135,15 @@ extension Intake {
         let size = unsafe envelope.count + (payload?.count ?? 0)
         tally.bytes += UInt64(size)
         do throws(EnvelopeFault) {
-            group.add(unsafe try read(envelope, payload, from: caller(of: frames)))
-            weigh(1, size)
+            let request = unsafe try read(envelope, payload, from: caller(of: frames))
+            if let quota = admit(request.message) {
+                tell(overQuota(request, quota), of: request.client)
+            } else {
+                group.add(request)
+                weigh(1, size)
+            }
         } catch {
-            tell(error)
+            tell(error, of: client(of: frames))
         }
         if isFull { feelPressure() }
     }
@@ -141,15 +156,19 @@ extension Intake {
             unsafe try reader.readBatch(text, now: now) { result in
                 switch allow(result, caller) {
                 case .success(let request):
-                    group.add(request)
-                    unanswered += 1
-                case .failure(let fault): tell(fault)
+                    if let quota = admit(request.message) {
+                        tell(overQuota(request, quota), of: request.client)
+                    } else {
+                        group.add(request)
+                        unanswered += 1
+                    }
+                case .failure(let fault): tell(fault, of: caller.name)
                 }
             }
             // Where nothing was taken no reply comes that would take the weight away again.
             if unanswered > before { weigh(0, text.count) }
         } catch {
-            tell(EnvelopeFault(id: nil, rejection: error, app: nil))
+            tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: client(of: frames))
         }
         if isFull { feelPressure() }
     }
@@ -159,7 +178,8 @@ extension Intake {
     private func read(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
-        let request = unsafe try reader.read(envelope, payload: payload, now: now)
+        var request = unsafe try reader.read(envelope, payload: payload, now: now)
+        request.client = caller.name
         if let refusal = caller.refusal(for: request.message.app) {
             throw EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app)
         }
@@ -169,18 +189,46 @@ extension Intake {
     private func allow(
         _ result: Result<PushRequest, EnvelopeFault>, _ caller: Caller
     ) -> Result<PushRequest, EnvelopeFault> {
-        guard case .success(let request) = result, let refusal = caller.refusal(for: request.message.app) else {
-            return result
-        }
+        guard case .success(var request) = result, let name = caller.name else { return result }
+        request.client = name
+        guard let refusal = caller.refusal(for: request.message.app) else { return .success(request) }
         return .failure(EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app))
     }
 
+    /// What the configuration calls the key of the sender; nil where no key is asked for.
+    private func client(of frames: RequestFrames) -> String? { caller(of: frames).name }
+
     private func caller(of frames: RequestFrames) -> Caller {
-        guard let name = frames.sender else { return .anyone }
-        if let lastCaller, lastCaller.name == name { return lastCaller.caller }
-        let caller = rights.client(named: name).map { Caller.client($0) } ?? .stranger(name)
-        lastCaller = (name, caller)
+        guard let userID = frames.sender else { return .anyone }
+        if let lastCaller, lastCaller.userID == userID { return lastCaller.caller }
+        let caller = rights.client(withUserID: userID).map { Caller.client($0) } ?? .stranger(userID: userID)
+        lastCaller = (userID, caller)
         return caller
+    }
+
+    /// Nil if the message's app has room for it, which is taken with this; or the limit that it has reached.
+    private func admit(_ message: Message) -> AppQuota? {
+        let isCrowded = backlogNow + unanswered >= limits.backlog
+        let share = isCrowded ? limits.backlog / quotas.appCount : nil
+        let quota = quotas.admit(message, at: now, run: runNumber, share: share, load: load)
+        guard let quota else { return nil }
+        tally.overQuota[quota, default: 0] += 1
+        if quotas.isWorthReport(quota, of: message.app, at: now) {
+            settings.quotaReached(message.app, quota, quota.detail(message.app, quotas.limits(of: message.app)))
+        }
+        return quota
+    }
+
+    private func sayBusy(_ id: MessageID, _ wait: Duration, to text: inout [UInt8]) {
+        tally.busy += 1
+        AckText.busy(id: id.text, retryAfterMS: wait.wholeMilliseconds, to: &text)
+    }
+
+    private func overQuota(_ request: PushRequest, _ quota: AppQuota) -> EnvelopeFault {
+        let app = request.message.app
+        return EnvelopeFault(
+            id: request.message.id.text, rejection: Rejection(.tooMany, quota.detail(app, quotas.limits(of: app))),
+            app: app)
     }
 
     private func weigh(_ requests: Int, _ bytes: Int) {
@@ -189,24 +237,39 @@ extension Intake {
         group.byteCount += bytes
     }
 
-    func count(_ rejection: Rejection) {
-        tally.rejected[rejection.reason, default: 0] += 1
-    }
-
-    /// What came over PULL and is not taken becomes an event, as long as there are not too many.
-    func tell(_ fault: EnvelopeFault) {
-        count(fault.rejection)
+    /// Counts a rejection, and records it as an event and a log line within the rate limit.
+    ///
+    /// - Parameter client: what its key is called; nil where no key is asked for.
+    func tell(_ fault: EnvelopeFault, of client: String?) {
+        tally.count(fault.rejection)
         let (skipped, isAllowed) = budget.take(now: loop.now)
         guard isAllowed else {
             tally.skippedEvents += 1
             return
         }
+        let id = fault.id.flatMap { MessageID($0) }
         var draft = EventDraft(.messageRejected, app: fault.app)
-        draft.messageID = fault.id.flatMap { MessageID($0) }
+        draft.messageID = id
         draft.reason = fault.rejection.reason.rawValue
         draft.add("detail", fault.rejection.detail)
+        draft.add("client", client)
         if skipped > 0 { draft.add("skipped", skipped) }
         notes.append(draft)
+        settings.log?.warning(
+            "message rejected",
+            [
+                .event: "message.rejected", .client: client ?? "-", .app: fault.app?.name ?? "-",
+                .messageID: id?.text ?? "-", .reason: fault.rejection.reason.rawValue,
+                .detail: fault.rejection.detail,
+            ])
         askForFlush()
     }
+}
+
+extension LogKey {
+    fileprivate static let app = LogKey("app")
+    fileprivate static let client = LogKey("client")
+    fileprivate static let detail = LogKey("detail")
+    fileprivate static let event = LogKey("event")
+    fileprivate static let messageID = LogKey("message_id")
 }

@@ -27,17 +27,21 @@ package actor Intake {
 
     private let context: ZMQContext
     let ledger: any Ledger
-    private let settings: IntakeSettings
+    let settings: IntakeSettings
     let limits: PipelineLimits
     private let backlog: @Sendable () -> Int
+    let load: @Sendable (AppID) -> AppLoad
     let wallClock: @Sendable () -> WallTime
 
     var router: ZMQSocket?
     var pull: ZMQSocket?
+    /// Of both sockets.
+    private var door: ZMQDoor?
     var reader: EnvelopeReader
     var rights: Rights
-    /// What the last message's sender was called, and is.
-    var lastCaller: (name: String, caller: Caller)?
+    var quotas: AppQuotas
+    /// The sender of the last message.
+    var lastCaller: (userID: String, caller: Caller)?
 
     var group = RequestGroup()
     var tally = IntakeCounts()
@@ -58,7 +62,8 @@ package actor Intake {
     private var isRunBegun = false
     /// Seconds since 1970.
     private(set) var now: Int64 = 0
-    private var backlogNow = 0
+    private(set) var backlogNow = 0
+    private(set) var runNumber: UInt64 = 0
 
     private var fault: LedgerFault?
     private var isPullPaused = false
@@ -73,19 +78,24 @@ package actor Intake {
     /// - Parameters:
     ///   - backlog: the messages that wait in the whole pipeline: accepted and not done. Asked on the loop, once for
     ///     each run of messages.
+    ///   - load: what an app holds. Asked on the loop, at most once for each app and run of messages.
     package init(
         on loop: EventLoop, context: ZMQContext, ledger: any Ledger, settings: IntakeSettings,
-        backlog: @escaping @Sendable () -> Int = { 0 }, wallClock: @escaping @Sendable () -> WallTime = { .current() }
+        backlog: @escaping @Sendable () -> Int = { 0 },
+        load: @escaping @Sendable (AppID) -> AppLoad = { _ in AppLoad() },
+        wallClock: @escaping @Sendable () -> WallTime = { .current() }
     ) {
         self.init(
             on: loop, context: context, ledger: ledger, settings: settings, waiting: WaitingAcks(), backlog: backlog,
-            wallClock: wallClock)
+            load: load, wallClock: wallClock)
     }
 
     /// With other bounds for the answers that wait.
     init(
         on loop: EventLoop, context: ZMQContext, ledger: any Ledger, settings: IntakeSettings, waiting: WaitingAcks,
-        backlog: @escaping @Sendable () -> Int = { 0 }, wallClock: @escaping @Sendable () -> WallTime = { .current() }
+        backlog: @escaping @Sendable () -> Int = { 0 },
+        load: @escaping @Sendable (AppID) -> AppLoad = { _ in AppLoad() },
+        wallClock: @escaping @Sendable () -> WallTime = { .current() }
     ) {
         self.loop = loop
         self.context = context
@@ -93,9 +103,11 @@ package actor Intake {
         self.settings = settings
         self.waiting = waiting
         self.backlog = backlog
+        self.load = load
         self.wallClock = wallClock
         limits = settings.limits
         rights = settings.rights
+        quotas = AppQuotas(limits: settings.appLimits, window: settings.window.components.seconds)
         reader = EnvelopeReader(apps: settings.apps)
     }
 
@@ -118,6 +130,14 @@ package actor Intake {
         }
     }
 
+    /// Other limits of apps, from the next message on.
+    package nonisolated func update(limits: [AppID: AppLimits], window: Duration) {
+        enter {
+            $0.quotas.replaceLimits(limits)
+            $0.quotas.window = window.components.seconds
+        }
+    }
+
     private nonisolated func enter(_ work: @escaping @Sendable (isolated Intake) -> Void) {
         loop.executeUnlessStopped { self.assumeIsolated(work) }
     }
@@ -127,6 +147,7 @@ package actor Intake {
     /// Binds. If one of the two cannot be bound, neither is.
     package func open() throws(ZMQError) -> IntakeEndpoints {
         precondition(router == nil && pull == nil && !isClosed, "intake was opened before")
+        door = ZMQDoor(most: settings.connections, changed: settings.doorChanged)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
             if let endpoint = settings.router {
@@ -167,6 +188,7 @@ package actor Intake {
         counts.unansweredBytes = unansweredBytes
         counts.waitingAcks = waiting.count
         counts.isPullPaused = isPullPaused
+        counts.connections = door?.gate.open ?? 0
         return counts
     }
 
@@ -175,15 +197,16 @@ package actor Intake {
     private func bind(_ kind: ZMQSocket.Kind, _ endpoint: String) throws(ZMQError) -> (ZMQSocket, String) {
         var options = ZMQSocketOptions()
         options.maxFrameSize = IntakeSettings.maxFrameSize
-        options.security = settings.security(of: endpoint)
+        options.ipcMode = settings.ipcMode
+        options.security = settings.security(of: endpoint, for: kind == .router ? .router : .pull).ofServer
+        options.usesIPv6 = endpoint.hasPrefix("tcp://[")
+        // Large messages: few of them may wait. A lower mark costs more for each message than it saves.
+        options.receiveHighWaterMark = 256
+        options.ignoresResets = true
         if kind == .router {
-            // A producer that starts anew under its old routing id is the same one.
-            options.routerHandover = true
-        } else {
-            // While it is left unread no pong is read either, and to take that for silence would lose what is on its way.
-            options.heartbeatInterval = .zero
-            // What is left unread may be large.
-            options.receiveHighWaterMark = 256
+            // A producer that starts anew under its old routing id is the same one. With CURVE the ZAP handler gives each
+            // connection a routing id of its own, and a connection that has another one by some error takes over none.
+            options.routerHandover = !options.security.isServer
         }
         let socket = try ZMQSocket(kind, in: context, on: loop, options: options)
         let isSecured = options.security.isServer
@@ -197,6 +220,7 @@ package actor Intake {
         socket.onBatchEnd = { [unowned self] in endRun() }
         socket.onTerminated = { [unowned self] in close() }
         do throws(ZMQError) {
+            try self.door?.watch(socket)
             return (socket, try socket.bind(endpoint))
         } catch {
             socket.close()
@@ -233,6 +257,7 @@ package actor Intake {
     func beginRun() {
         guard !isRunBegun else { return }
         isRunBegun = true
+        runNumber &+= 1
         now = wallClock().seconds
         backlogNow = backlog()
     }
@@ -272,13 +297,13 @@ package actor Intake {
     /// Whether there is no room for one more.
     var isFull: Bool {
         unanswered >= limits.unanswered || unansweredBytes >= limits.unansweredBytes
-            || backlogNow + unanswered >= limits.backlog || fault != nil || isStopping
+            || backlogNow + unanswered >= 2 * limits.backlog || fault != nil || isStopping
     }
 
     /// Full, or not long past it: a PULL that was paused stays so until there is room for more than one.
     private var isStillFull: Bool {
         4 * unanswered > 3 * limits.unanswered || 4 * unansweredBytes > 3 * limits.unansweredBytes
-            || 4 * (backlogNow + unanswered) > 3 * limits.backlog || fault != nil || isStopping
+            || 4 * (backlogNow + unanswered) > 3 * 2 * limits.backlog || fault != nil || isStopping
     }
 
     /// What is told to a producer that there is no room for.

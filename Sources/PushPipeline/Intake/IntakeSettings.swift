@@ -1,3 +1,6 @@
+package import Glibc
+package import PushLoop
+package import PushModel
 package import PushTransport
 package import PushWire
 
@@ -11,11 +14,25 @@ package struct IntakeSettings: Sendable {
     package var security = ZMQSecurity.none
     /// Whether `security` holds for `ipc://` as well, which the rights on its directory guard otherwise. Restart.
     package var securesIPC = false
+    /// Permissions of the files of `ipc://` endpoints. Restart.
+    package var ipcMode: mode_t = 0o600
     /// Live.
     package var rights = Rights()
     /// Live.
     package var apps: AppTable
     package var limits = PipelineLimits()
+    /// Connections of both sockets together; more wait until some have gone.
+    package var connections = 2048
+    /// Called when there are too many connections, and when there is room again.
+    package var doorChanged: @Sendable (ConnectionGate) -> Void = { _ in }
+    /// What each app may hold; one that is not named has the standard limits. Live.
+    package var appLimits: [AppID: AppLimits] = [:]
+    /// How long message ids are remembered. Live.
+    package var window = Duration.seconds(7 * 86_400)
+    /// Called on intake's loop when an app has reached a limit, at most once a second for each.
+    package var quotaReached: @Sendable (AppID, AppQuota, _ detail: String) -> Void = { _, _, _ in }
+    /// The log that names rejected requests; nil for none.
+    package var log: Logger?
 
     package init(router: String? = nil, pull: String? = nil, apps: AppTable) {
         self.router = router
@@ -23,19 +40,29 @@ package struct IntakeSettings: Sendable {
         self.apps = apps
     }
 
-    /// What a socket that is bound there asks of its clients.
-    func security(of endpoint: String) -> ZMQSecurity {
-        endpoint.hasPrefix("tcp://") || (securesIPC && endpoint.hasPrefix("ipc://")) ? security : .none
+    /// What a socket that is bound there asks of its clients, in the socket's own ZAP domain.
+    func security(of endpoint: String, for socket: PipelineSocket) -> ZMQSecurity {
+        let isSecured = endpoint.hasPrefix("tcp://") || (securesIPC && endpoint.hasPrefix("ipc://"))
+        return isSecured ? security.inDomain(of: socket) : .none
     }
 
-    /// The largest audience is a hundred thousand tokens of a hundred bytes: 20 MB of envelope. A batch is ten thousand
-    /// envelopes of everyday size.
-    static let maxFrameSize = 96 << 20
+    /// An envelope of the largest size that is read, and some more. A batch is ten thousand envelopes of everyday size.
+    /// Who sends a longer frame is disconnected.
+    static let maxFrameSize = 40 << 20
 }
 
 extension ZMQSecurity {
     var isServer: Bool {
         if case .curveServer = self { true } else { false }
+    }
+
+    /// The same keys in the socket's own ZAP domain, by which the ZAP handler knows the right that it asks for.
+    package func inDomain(of socket: PipelineSocket) -> ZMQSecurity {
+        if case .curveServer(let secretKey, _) = self {
+            .curveServer(secretKey: secretKey, domain: socket.rawValue)
+        } else {
+            self
+        }
     }
 }
 

@@ -22,7 +22,7 @@ struct RequestFrames {
     /// Where an answer goes; empty where there is none.
     let identity: UnsafeRawBufferPointer
     let hasDelimiter: Bool
-    /// What its key is called, where keys are asked for.
+    /// The user id of its connection, which is the client's key, where keys are asked for.
     let sender: String?
 
     /// - Parameter total: the frames that it had, which may be more than are at hand.

@@ -1,4 +1,3 @@
-import Glibc
 import PushModel
 
 /// What one tick brought: requests for the ledger, and who waits for their answers.
@@ -17,15 +16,19 @@ struct RequestGroup: Sendable {
     /// Who waits: a routing id among `identities`.
     struct Entry {
         let answer: Answer
-        let identityStart: Int32
-        let identityLength: UInt8
+        let identityStart: Int
+        /// At most 255: the socket lets nobody through with a longer one.
+        let identityLength: Int
         let hasDelimiter: Bool
+        /// The client's index in `callers`; `nobody` without CURVE.
+        let caller: Int32
     }
 
     private(set) var requests: [PushRequest] = []
     private(set) var entries: [Entry] = []
     private(set) var batches: [BatchLines] = []
     private(set) var identities: [UInt8] = []
+    private var callers: [String] = []
     /// Of the envelopes, as they came.
     var byteCount = 0
     /// Whether it has requests in it that the ledger failed to write before.
@@ -33,16 +36,31 @@ struct RequestGroup: Sendable {
 
     var isEmpty: Bool { requests.isEmpty }
 
+    /// The configured name of the client that handed an entry in; nil without CURVE.
+    func client(_ caller: Int32) -> String? { caller == Self.nobody ? nil : callers[Int(caller)] }
+
+    static let nobody: Int32 = -1
+
     /// A request whose ack goes to `identity`.
     mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool) {
         requests.append(request)
-        unsafe append(.one, identity, hasDelimiter)
+        unsafe append(.one, identity, hasDelimiter, client: request.client)
     }
 
     /// A request that nobody waits for.
     mutating func add(_ request: PushRequest) {
         requests.append(request)
-        entries.append(Entry(answer: .none, identityStart: 0, identityLength: 0, hasDelimiter: false))
+        entries.append(
+            Entry(
+                answer: .none, identityStart: 0, identityLength: 0, hasDelimiter: false,
+                caller: caller(request.client)))
+    }
+
+    /// Messages of one client arrive in runs, so comparing with the last name is enough.
+    private mutating func caller(_ client: String?) -> Int32 {
+        guard let client else { return Self.nobody }
+        if callers.last != client { callers.append(client) }
+        return Int32(callers.count - 1)
     }
 
     /// A request of a batch that `add` of the batch follows.
@@ -50,31 +68,33 @@ struct RequestGroup: Sendable {
         requests.append(request)
     }
 
-    mutating func add(_ batch: BatchLines, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool) {
+    mutating func add(
+        _ batch: BatchLines, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool, client: String?
+    ) {
         batches.append(batch)
-        unsafe append(.batch(batches.count - 1), identity, hasDelimiter)
+        unsafe append(.batch(batches.count - 1), identity, hasDelimiter, client: client)
     }
 
-    private mutating func append(_ answer: Answer, _ identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool) {
-        var start = Int32(identities.count)
+    private mutating func append(
+        _ answer: Answer, _ identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool, client: String?
+    ) {
+        var start = identities.count
         // What one producer sends comes in runs.
-        if let last = entries.last, Int(last.identityLength) == identity.count,
-            unsafe isAt(Int(last.identityStart), identity)
-        {
+        if let last = entries.last, last.identityLength == identity.count, unsafe isAt(last.identityStart, identity) {
             start = last.identityStart
         } else {
             unsafe identities.append(contentsOf: identity)
         }
         entries.append(
             Entry(
-                answer: answer, identityStart: start, identityLength: UInt8(identity.count),
-                hasDelimiter: hasDelimiter))
+                answer: answer, identityStart: start, identityLength: identity.count, hasDelimiter: hasDelimiter,
+                caller: caller(client)))
     }
 
     private func isAt(_ start: Int, _ identity: UnsafeRawBufferPointer) -> Bool {
-        unsafe identities.withUnsafeBytes {
-            unsafe memcmp($0.baseAddress! + start, identity.baseAddress!, identity.count)
-        } == 0
+        unsafe identities.withUnsafeBytes { identities in
+            unsafe identities[start..<start + identity.count].elementsEqual(identity)
+        }
     }
 
     /// Room for as much as the tick before brought.

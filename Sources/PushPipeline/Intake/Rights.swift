@@ -1,8 +1,9 @@
 package import PushModel
 
-/// What each client may do, by the name that the ZAP handler gave to its key.
+/// What each client may do, by the user id that the ZAP handler gave to its connections: the client's public key.
 package struct Rights: Sendable, Equatable {
     package struct Client: Sendable, Equatable {
+        /// For people.
         package let name: String
         /// The apps it may push to.
         package let push: Set<AppID>
@@ -14,16 +15,23 @@ package struct Rights: Sendable, Equatable {
             self.push = push
             self.observe = observe
         }
+
+        package func mayConnect(to socket: PipelineSocket) -> Bool {
+            switch socket {
+            case .router, .pull: !push.isEmpty
+            case .publish, .replay: observe
+            }
+        }
     }
 
     private let clients: [String: Client]
 
-    package init(_ clients: [Client] = []) {
-        self.clients = Dictionary(clients.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    package init(_ clients: [String: Client] = [:]) {
+        self.clients = clients
     }
 
-    /// Nil for a name that is not there any more: a connection outlives the key that opened it.
-    package func client(named name: String) -> Client? { clients[name] }
+    /// Nil for a key that has been removed or replaced: its connections stay until they end by themselves.
+    package func client(withUserID userID: String) -> Client? { clients[userID] }
 }
 
 /// Who is at the other end of a message, and so what it may ask for.
@@ -31,8 +39,17 @@ enum Caller {
     /// The socket asks for no keys: whoever reaches it may push.
     case anyone
     case client(Rights.Client)
-    /// Authenticated, but of no name that is known now.
-    case stranger(String)
+    /// Authenticated with a key that has been removed or replaced since.
+    case stranger(userID: String)
+
+    /// The configured name of the client; nil without CURVE.
+    var name: String? {
+        switch self {
+        case .anyone: nil
+        case .client(let client): client.name
+        case .stranger(let name): name
+        }
+    }
 
     /// Nil when it may push to `app`.
     func refusal(for app: AppID) -> Rejection? {
@@ -41,8 +58,11 @@ enum Caller {
         case .client(let client) where client.push.contains(app): nil
         case .client(let client):
             Rejection(.forbidden, "client \(client.name) may not push to \(app): its \"push\" does not name that app")
-        case .stranger(let name):
-            Rejection(.forbidden, "client \(name) is not known any more, and may not push to \(app)")
+        case .stranger(let userID):
+            Rejection(
+                .forbidden,
+                "the key \(userID) is not in security.clients any more, and may not push to \(app): connect with the "
+                    + "client's current key")
         }
     }
 }

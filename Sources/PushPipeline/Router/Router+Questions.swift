@@ -33,20 +33,34 @@ extension Router {
         pagesAwaited += 1
         // Not on the loop: an answer that comes after the loop has stopped is dropped, as the ledger's are.
         Task.detached { [weak self, registry] in
-            let result: Result<AudiencePage, any Error>
+            let result: PageResult
             do {
-                result = .success(
+                result = .page(
                     try await registry.page(of: page.audience, app: page.app, after: page.after, limit: page.limit))
+            } catch let fault as AudienceFault {
+                result = .refused(fault.description)
+            } catch let fault as BadCursor {
+                // The cursor is of the registry's own making: to ask again would bring the same.
+                result = .refused(fault.description)
             } catch {
-                result = .failure(error)
+                result = .failed("\(error)")
             }
             self?.answer {
                 $0.pagesAwaited -= 1
                 switch result {
-                case .success(let devices): $0.machine.pageCame(page.message, devices)
-                case .failure(let error): $0.machine.pageFailed(page.message, "\(error)")
+                case .page(let devices): $0.machine.pageCame(page.message, devices)
+                case .refused(let text): $0.machine.pageRefused(page.message, text)
+                case .failed(let text): $0.machine.pageFailed(page.message, text)
                 }
             }
         }
     }
+}
+
+private enum PageResult {
+    case page(AudiencePage)
+    /// That audience can never be answered.
+    case refused(String)
+    /// The next time it may be.
+    case failed(String)
 }

@@ -14,6 +14,11 @@ package actor Router {
         package var wallClock: @Sendable () -> WallTime = { .current() }
         /// Devices that providers called dead. Called on the router's loop.
         package var deactivation: @Sendable ([DeactivationCandidate]) -> Void = { _ in }
+        /// What keeps the router from going on has changed: what there was, and what there is. Called on the router's
+        /// loop.
+        package var troublesChanged: @Sendable (RouterTroubles, RouterTroubles) -> Void = { _, _ in }
+        /// A message that was acknowledged turned out to be damaged. Called on the router's loop.
+        package var damaged: @Sendable (LedgerFault) -> Void = { _ in }
 
         package init(_ limits: PipelineLimits = PipelineLimits()) {
             policy.loadedMessages = limits.loadedMessages
@@ -35,6 +40,7 @@ package actor Router {
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
+    private var troubles = RouterTroubles()
     /// Pages that the registry was asked for.
     package internal(set) var pagesAwaited = 0
     private nonisolated let unfinishedCount = Atomic<Int>(0)
@@ -88,6 +94,11 @@ package actor Router {
         enter { $0.machine.healthChanged(fault) }
     }
 
+    /// How long a message without `expires_at` may wait.
+    package nonisolated func expire(after oldest: Duration) {
+        enter { $0.machine.policy.oldest = oldest }
+    }
+
     /// Gives out no more. What is with gateways is still taken back and recorded; what waits is on disk.
     package nonisolated func stop() {
         enter { $0.machine.stop() }
@@ -118,6 +129,14 @@ package actor Router {
 
     package func status() -> RouterStatus { machine.status() }
 
+    /// Ends what waits of an app that has no gateway. Returns how many messages those are; nil where there is a gateway,
+    /// or nothing ever waited.
+    package func drop(_ app: AppID) -> Int? {
+        var count: Int?
+        take { count = $0.machine.drop(app) }
+        return count
+    }
+
     func take(_ work: (isolated Router) -> Void) {
         if !isFlushAsked {
             isFlushAsked = true
@@ -135,6 +154,7 @@ package actor Router {
         let (actions, hasMore) = machine.run()
         unfinishedCount.store(machine.unfinished, ordering: .relaxed)
         carryOut(actions)
+        tellTroubles()
         if hasMore { take { _ in } }
         arm()
         if !drainWaiters.isEmpty, machine.out == 0 {
@@ -145,6 +165,7 @@ package actor Router {
 
     private func carryOut(_ actions: RouterActions) {
         if actions.hasRecords { ledger.record(actions.records, completed: actions.completed) }
+        for fault in actions.damaged { settings.damaged(fault) }
         if !actions.candidates.isEmpty { settings.deactivation(actions.candidates) }
         for submission in actions.submissions {
             guard submission.place < gates.count, let gate = gates[submission.place] else {
@@ -153,6 +174,14 @@ package actor Router {
             gate.submit(submission.deliveries)
         }
         ask(actions)
+    }
+
+    private func tellTroubles() {
+        let now = machine.troubles
+        guard now != troubles else { return }
+        let before = troubles
+        troubles = now
+        settings.troublesChanged(before, now)
     }
 
     private func arm() {

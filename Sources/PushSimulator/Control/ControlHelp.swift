@@ -33,6 +33,7 @@ extension SimulatorMachine {
           streams  a new stream limit
           EFFECT   at most one of
                    answer: { status: 503, reason: "ServiceUnavailable", retry_after: 30, timestamp: MILLISECONDS }
+                           (with 410 and without a timestamp: the time of the request)
                    goaway: { back: N (before this request) or last: STREAM, code: "NO_ERROR", reason: "Shutdown", close: true }
                    reset: "REFUSED_STREAM"    silence: true    half_frame: true    close: true    wedge: true
                    on connections: refuse: true    tls: "refuse" or "expired_certificate"

@@ -16,9 +16,9 @@ extension LedgerCore {
         var rows: [MessageRowBuilder] = []
         var scheduled: [(seq: UInt64, due: Int64, key: AcceptedKey, app: AppID, body: [UInt8])] = []
         var duplicates: [(Message, seq: UInt64)] = []
-        /// To forget again if the disk refuses: numbers that ids got, and siblings.
+        /// To forget again if the disk refuses: new ids, and further messages of known ones.
         var newIDs: [UInt64] = []
-        var newSiblings: [UInt64] = []
+        var later: [RememberedMessages.Added] = []
 
         init(first: UInt64) {
             self.first = first
@@ -50,12 +50,13 @@ extension LedgerCore {
             fingerprint: fingerprint.value, content: identities.content(of: message),
             audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: false)
         let isLate = message.isExpired(at: WallTime(milliseconds: now))
-        guard let known = messages.value(of: key.fingerprint) else {
+        guard let known = messages.first(of: key.fingerprint) else {
             if isLate { return .expired }
+            if let refusal = overLimit { return refusal }
             // A delivery may be remembered for longer than the id, by which it was late: then it is claimed as others.
             key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
             let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
-            messages.set(seq, for: key.fingerprint)
+            messages.addFirst(seq, of: key.fingerprint)
             intake.newIDs.append(key.fingerprint)
             return .accepted(seq: seq)
         }
@@ -64,20 +65,38 @@ extension LedgerCore {
         guard let first else { return .duplicate(seq: known) }
         guard first.hasContent(of: key) else { return .conflict(seq: known) }
         if !(request.again && request.audience.isDynamic) {
-            for earlier in [known] + (siblings[key.fingerprint] ?? []).suffix(8) {
-                if try self.key(of: earlier, intake)?.audience == key.audience {
-                    intake.duplicates.append((message, earlier))
-                    return .duplicate(seq: earlier)
-                }
+            var earlier = first.audience == key.audience ? known : nil
+            if earlier == nil, let later = messages.later(of: key.fingerprint, for: key.audience),
+                let stored = try self.key(of: later, intake), stored.fingerprint == key.fingerprint,
+                stored.audience == key.audience
+            {
+                earlier = later
+            }
+            if let earlier {
+                intake.duplicates.append((message, earlier))
+                return .duplicate(seq: earlier)
             }
         }
         if isLate { return .expired }
+        if let refusal = overLimit { return refusal }
         // From now on somebody else may have it.
         if first.isSingle { deliveries.insert(first.audience) }
         let seq = accept(request, key, needsClaim: true, at: now, &intake)
-        siblings[key.fingerprint, default: []].append(seq)
-        intake.newSiblings.append(key.fingerprint)
+        intake.later.append(messages.addLater(seq, of: key.fingerprint, for: key.audience))
         return .accepted(seq: seq)
+    }
+
+    /// How many ids and deliveries are remembered: what `LedgerRetention.keyLimit` bounds.
+    var rememberedCount: Int { messages.count + deliveries.count }
+
+    /// Not nil while as much is remembered as may be. What was accepted is carried out all the same, and its deliveries
+    /// are remembered too: only what is new is refused.
+    private var overLimit: Acceptance? {
+        guard rememberedCount >= retention.keyLimit else { return nil }
+        refusedByLimit &+= 1
+        return .failed(
+            "\(connection.path) remembers \(rememberedCount) message ids and deliveries, as many as dedupe.limit allows: "
+                + "raise that, shorten dedupe.window, or send less")
     }
 
     private func accept(
@@ -86,13 +105,13 @@ extension LedgerCore {
         // The group's first events are these. To ask the writer for it would copy the whole of it each time.
         let seq = intake.first + UInt64(intake.keys.count)
         let message = request.message
-        writer.add(accepted: message, named: request.audience.named, at: now)
+        writer.add(accepted: request, at: now)
         intake.keys.append(key)
         intake.keyWords.append(key.fingerprint)
         intake.keyWords.append(key.content)
         intake.keyWords.append(key.audience)
-        // What is due by now, or was overtaken by what is, does not wait.
-        if let due = message.notBefore, due > max(now / 1000, released.due) {
+        // What is due by now does not wait.
+        if let due = message.notBefore, due > now / 1000 {
             var body: [UInt8] = []
             MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &body)
             intake.scheduled.append((seq, due, key, message.app, body))
@@ -114,7 +133,7 @@ extension LedgerCore {
     /// What is kept of an accepted message: from this group, or from the disk.
     private func key(of seq: UInt64, _ intake: Intake) throws(StoreError) -> AcceptedKey? {
         if seq >= intake.first {
-            let index = Int(seq - intake.first)
+            let index = Int(clamping: seq - intake.first)
             return index < intake.keys.count ? intake.keys[index] : nil
         }
         return try key(of: seq)
@@ -123,6 +142,10 @@ extension LedgerCore {
     func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if let key = try storedKey(of: seq) { return key }
         // Older than the window, and still waiting for its time.
+        return try scheduledKey(of: seq)
+    }
+
+    func scheduledKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         let find = statements.findScheduled
         defer { find.reset() }
         find.bind(1, seq)
@@ -146,10 +169,7 @@ extension LedgerCore {
 
     /// The disk has refused: what was decided has not happened.
     func forget(_ intake: Intake) {
-        for fingerprint in intake.newSiblings {
-            siblings[fingerprint]?.removeLast()
-            if siblings[fingerprint]?.isEmpty ?? false { siblings[fingerprint] = nil }
-        }
-        for fingerprint in intake.newIDs { messages.remove(fingerprint) }
+        for added in intake.later.reversed() { messages.takeBack(added) }
+        for fingerprint in intake.newIDs { messages.takeBackFirst(of: fingerprint) }
     }
 }

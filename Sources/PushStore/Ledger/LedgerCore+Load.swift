@@ -12,11 +12,32 @@ extension LedgerCore {
             do {
                 if let message = try load(seq) { messages.append(message) }
             } catch {
-                if error.code == .damaged { unreadable.insert(seq) }
-                return .failure(LedgerFault("\(error)"))
+                guard error.code == .damaged else { return .failure(LedgerFault("\(error)")) }
+                unreadable.insert(seq)
+                return .failure(LedgerFault("\(error)", damaged: known(of: seq)))
             }
         }
         return .success(messages)
+    }
+
+    /// What the event of its acceptance, which has the same number, says of a message that is damaged itself.
+    private func known(of seq: UInt64) -> DamagedMessage {
+        var (app, id): (AppID?, MessageID?) = (nil, nil)
+        if let find = try? connection.prepare(
+            "SELECT first, count, time, body FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1")
+        {
+            find.bind(1, seq)
+            if (try? find.step()) == true, let segment = LogSegment(find) {
+                try? unsafe segment.walk(since: max(seq, 1) - 1) { event, apps, bytes in
+                    guard event.seq == seq, event.kind == .messageAccepted else { return false }
+                    app = event.app.map { apps[$0] }
+                    id = event.messageID.flatMap { MessageID(unsafe String(decoding: bytes[$0], as: UTF8.self)) }
+                    return false
+                }
+            }
+            find.reset()
+        }
+        return DamagedMessage(seq: seq, app: app, id: id)
     }
 
     private func damaged(_ seq: UInt64) -> StoreError {
@@ -39,7 +60,7 @@ extension LedgerCore {
         find.bind(1, seq)
         guard try find.step() else { return nil }
         return MessageRow(
-            first: find.word(0), count: max(0, Int(find.number(1))), time: find.number(2),
+            first: find.word(0), count: max(0, Int(clamping: find.number(1))), time: find.number(2),
             apps: MessageRow.apps(find.text(3)),
             heads: find.blob(4), bodies: find.blob(5))
     }
@@ -78,18 +99,42 @@ extension LedgerCore {
     func due(at time: Int64, limit: Int) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
         var last = released
+        var unread: UInt64?
+        let before = (released, overtaken)
         do {
-            try collect(at: time, limit, &messages, &last)
+            try collectOvertaken(at: time, limit, &messages, unread: &unread)
+            try collect(at: time, limit - messages.count, &messages, &last, unread: &unread)
             released = last
             return .success(DueMessages(messages: messages, next: try nextDue()))
         } catch {
+            // What was found by then is found again by the next call.
+            (released, overtaken) = before
             if messages.isEmpty { released = last }
-            return .failure(LedgerFault("\(error)"))
+            return .failure(LedgerFault("\(error)", damaged: unread.flatMap { known(of: $0) }))
+        }
+    }
+
+    private func collectOvertaken(
+        at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], unread: inout UInt64?
+    ) throws(StoreError) {
+        while messages.count < limit, let seq = overtaken.next(at: time) {
+            if unreadable.contains(seq) { continue }
+            do {
+                if let message = try scheduled(seq) { messages.append(message) }
+            } catch {
+                guard error.code == .damaged else { throw error }
+                // Those before it go first.
+                if !messages.isEmpty { return overtaken.add(seq, due: .min) }
+                unreadable.insert(seq)
+                unread = seq
+                throw error
+            }
         }
     }
 
     private func collect(
-        at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], _ last: inout (due: Int64, seq: UInt64)
+        at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], _ last: inout (due: Int64, seq: UInt64),
+        unread: inout UInt64?
     ) throws(StoreError) {
         let due = statements.due
         defer { due.reset() }
@@ -105,6 +150,7 @@ extension LedgerCore {
                 if !messages.isEmpty { return }
                 unreadable.insert(seq)
                 last = (due.number(1), seq)
+                unread = seq
                 throw damaged(seq)
             }
             last = (due.number(1), seq)
@@ -117,6 +163,8 @@ extension LedgerCore {
         defer { next.reset() }
         next.bind(1, released.due)
         next.bind(2, released.seq)
-        return try next.step() ? next.number(0) : nil
+        let later = try next.step() ? next.number(0) : nil
+        guard let earlier = overtaken.nextDue else { return later }
+        return min(earlier, later ?? earlier)
     }
 }

@@ -4,25 +4,35 @@ import PushWire
 
 /// What the ledger knows when it is opened: rebuilt from its rows.
 extension LedgerCore {
-    static func open(
-        _ path: String, clock: @escaping @Sendable () -> Int64
-    ) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
-        let connection = try SQLiteConnection(path)
+    static func open(_ settings: SQLiteLedger.Settings) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
+        let connection = try SQLiteConnection(settings.path)
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
         // Some builds wipe what is freed, which is one more write of every page.
         try connection.run("PRAGMA secure_delete = OFF")
-        // Pages are taken over from the log on another thread.
+        // Pages are copied from the log on another thread. A log that had to grow is cut when it begins anew.
         try connection.run("PRAGMA wal_autocheckpoint = 0")
+        try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
+        connection.followLog()
         try prepare(connection)
+        // What a process that was killed has left would stay as large as it is. A disk that refuses this says so again
+        // when something is written.
+        _ = try? connection.checkpoint(.truncate)
         let identities = try identities(connection)
         let statements = try LedgerStatements(connection)
         let core = LedgerCore(
-            connection, statements, identities, try numbering(connection), clock: clock)
+            connection, statements, identities, try numbering(connection), lastAge: try lastAge(connection),
+            settings: settings)
         try core.readLog()
         try core.readTraces()
         let lanes = try core.readMessages()
-        try core.readScheduled()
-        try core.readKeys()
+        let scheduled = try core.readScheduled()
+        try core.readKeys(Set(scheduled.map(\.seq)))
+        try core.remember(scheduled)
+        for (lane, seqs) in lanes {
+            core.backlog.add(lane.app, waiting: seqs.reduce(0) { $0 + (core.pending.contains($1) ? 1 : 0) })
+        }
+        let backlogs = core.backlog
+        core.published.withLock { $0 = backlogs }
         var backlog = LedgerBacklog(nextDue: try core.nextDue())
         for (lane, seqs) in lanes {
             let open = seqs.filter { core.pending.contains($0) }
@@ -64,20 +74,46 @@ extension LedgerCore {
         let last = try connection.prepare("SELECT first + count FROM log ORDER BY first DESC LIMIT 1")
         let next = try last.step() ? last.word(0) : 1
         last.reset()
+        try check(connection, next, "log")
         let heads = try connection.prepare("SELECT app, kind, seq FROM heads")
         var known: [LogWriter.Head] = []
         while try heads.step() {
             guard let kind = EventKind(rawValue: UInt8(clamping: heads.number(1))) else { continue }
+            try check(connection, heads.word(2), "heads")
             known.append(LogWriter.Head(app: AppID(heads.text(0)), kind: kind, seq: heads.word(2)))
         }
         return LogWriter(next: next, heads: known)
+    }
+
+    /// Numbers ascend from 1 and never get that far: one that is larger, or negative, is not a number of this ledger, and
+    /// what would be reckoned with it is wrong.
+    private static func check(
+        _ connection: SQLiteConnection, _ number: UInt64, count: Int = 0, _ table: String
+    ) throws(StoreError) {
+        let (end, overflow) = number.addingReportingOverflow(UInt64(clamping: count))
+        guard !overflow, end <= FingerprintTable.maximumValue else {
+            throw StoreError(
+                .damaged,
+                "\(connection.path) is damaged: its table \(table) has the number \(Int64(bitPattern: number)); restore it "
+                    + "from a backup")
+        }
+    }
+
+    private func check(_ number: UInt64, count: Int = 0, _ table: String) throws(StoreError) {
+        try Self.check(connection, number, count: count, table)
+    }
+
+    /// The time of `AgeClock` that was stored last.
+    private static func lastAge(_ connection: SQLiteConnection) throws(StoreError) -> Int64? {
+        let last = try connection.prepare("SELECT value FROM meta WHERE name = 'age'")
+        return try last.step() ? last.number(0) : nil
     }
 
     private func readLog() throws(StoreError) {
         let sum = try connection.prepare("SELECT coalesce(sum(length(body)), 0), coalesce(min(first), 0) FROM log")
         _ = try sum.step()
         logBytes = sum.number(0)
-        oldest = sum.number(1) > 0 ? sum.word(1) : writer.next
+        oldest = sum.number(1) > 0 ? min(sum.word(1), writer.next) : writer.next
     }
 
     /// Bodies are left where they are.
@@ -86,9 +122,10 @@ extension LedgerCore {
         var lanes: [Lane: [UInt64]] = [:]
         while try rows.step() {
             let first = rows.word(0)
+            try check(first, count: Int(clamping: rows.number(1)), "messages")
             let apps = MessageRow.apps(rows.text(2))
             let size = unsafe rows.withBlob(3) { $0.count / MessageRowBuilder.headSize }
-            var segment = PendingMessages.Segment(first: first, count: min(max(0, Int(rows.number(1))), size))
+            var segment = PendingMessages.Segment(first: first, count: min(max(0, Int(clamping: rows.number(1))), size))
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<segment.count {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
@@ -103,42 +140,43 @@ extension LedgerCore {
         return lanes
     }
 
-    private func readScheduled() throws(StoreError) {
-        let rows = try connection.prepare("SELECT seq, fingerprint FROM scheduled ORDER BY seq")
+    private struct ScheduledKey {
+        let seq: UInt64
+        let fingerprint: UInt64
+        let audience: UInt64
+    }
+
+    private func readScheduled() throws(StoreError) -> [ScheduledKey] {
+        let rows = try connection.prepare("SELECT seq, fingerprint, audience, app FROM scheduled ORDER BY seq")
+        var scheduled: [ScheduledKey] = []
         while try rows.step() {
-            scheduledCount += 1
-            remember(rows.word(1), rows.word(0))
+            try check(rows.word(0), "scheduled")
+            scheduled.append(ScheduledKey(seq: rows.word(0), fingerprint: rows.word(1), audience: rows.word(2)))
+            if let app = AppID(rows.text(3)) { backlog.add(app, scheduled: 1) }
         }
+        scheduledCount = scheduled.count
+        return scheduled
     }
 
-    /// The first of an id is the one with the lowest number, whatever the order in which they are read.
-    private func remember(_ fingerprint: UInt64, _ seq: UInt64) {
-        guard let known = messages.add(seq, for: fingerprint) else { return }
-        if known == seq || siblings[fingerprint]?.contains(seq) ?? false { return }
-        if seq < known { messages.set(seq, for: fingerprint) }
-        let later = max(seq, known)
-        var others = siblings[fingerprint] ?? []
-        others.insert(later, at: others.lastIndex { $0 < later }.map { $0 + 1 } ?? 0)
-        siblings[fingerprint] = others
-    }
-
-    private func readKeys() throws(StoreError) {
+    private func readKeys(_ scheduled: Set<UInt64>) throws(StoreError) {
         let sizes = try connection.prepare(
             "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0) FROM keys")
         _ = try sizes.step()
-        messages.reserve(messages.count + Int(sizes.number(0)) / AcceptedKey.size)
-        deliveries.reserve(Int(sizes.number(1)) / EndedKey.size)
+        messages.reserve(scheduled.count + Int(clamping: sizes.number(0)) / AcceptedKey.size)
+        deliveries.reserve(Int(clamping: sizes.number(1)) / EndedKey.size)
         sizes.reset()
         let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
         while try rows.step() {
             let number = rows.word(0)
+            try check(number, count: unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }, "keys")
             unsafe rows.withBlob(1) { bytes in
                 for index in 0..<(bytes.count / AcceptedKey.size) {
-                    remember(unsafe AcceptedKey(bytes, at: index).fingerprint, number + UInt64(index))
+                    let key = unsafe AcceptedKey(bytes, at: index)
+                    messages.recall(number + UInt64(index), of: key.fingerprint, for: key.audience)
                 }
             }
             unsafe rows.withBlob(2) { bytes in
-                for index in 0..<(bytes.count / EndedKey.size) { recall(unsafe EndedKey(bytes, at: index)) }
+                for index in 0..<(bytes.count / EndedKey.size) { recall(unsafe EndedKey(bytes, at: index), scheduled) }
             }
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<(bytes.count / 8) {
@@ -148,19 +186,29 @@ extension LedgerCore {
                 }
             }
         }
-        // An id with several messages: the device of a first one for a single device is claimed by it.
-        for fingerprint in siblings.keys {
-            guard let first = messages.value(of: fingerprint), let key = try key(of: first), key.isSingle else {
-                continue
+    }
+
+    private func remember(_ scheduled: [ScheduledKey]) throws(StoreError) {
+        for key in scheduled {
+            try messages.recallScheduled(key.seq, of: key.fingerprint, for: key.audience) { (seq) throws(StoreError) in
+                try self.key(of: seq)?.audience
             }
-            deliveries.insert(key.audience)
+        }
+        // An id with several messages: the device of a first one for a single device is claimed by it.
+        for first in messages.finishRecalling() {
+            if let key = try key(of: first), key.isSingle { deliveries.insert(key.audience) }
         }
         keyRow = nil
     }
 
-    private func recall(_ key: EndedKey) {
-        if key.isClaimed { deliveries.insert(key.fingerprint) }
-        guard pending.contains(key.seq) || scheduledCount > 0, let end = DeliveryEnd(rawValue: key.end) else { return }
+    private func recall(_ key: EndedKey, _ scheduled: Set<UInt64>) {
+        if key.isClaimed {
+            deliveries.insert(key.fingerprint)
+            if key.isOnly { endedOnly.insert(key.fingerprint) }
+        }
+        guard pending.contains(key.seq) || scheduled.contains(key.seq), let end = DeliveryEnd(rawValue: key.end) else {
+            return
+        }
         recovered[key.seq, default: Recovered()].deliveries.insert(key.fingerprint)
         recovered[key.seq]?.counts.add(end)
     }

@@ -15,11 +15,9 @@ extension LedgerCore {
         guard var tracing else { return nil }
         let end = min(tracing.blocks + Self.blocksAtOnce, tracing.run.blockCount)
         while tracing.blocks < end {
-            let bytes = tracing.run.block(tracing.blocks)
             statements.addTraceBlock.bind(1, tracing.run.first + UInt64(tracing.blocks))
-            statements.addTraceBlock.bind(2, bytes)
+            statements.addTraceBlock.bind(2, tracing.run.block(tracing.blocks))
             try statements.addTraceBlock.run()
-            written += bytes.count
             tracing.blocks += 1
         }
         guard end == tracing.run.blockCount else { return tracing }
@@ -39,11 +37,15 @@ extension LedgerCore {
         if tracing.isStored { traced = tracing.run.last }
     }
 
+    /// The last event before those that are in no run yet.
+    var untraced: UInt64 { max(traced, oldest - min(oldest, 1)) }
+
     /// A run goes with the last of its log rows.
     func trimTraces(before oldest: UInt64) throws(StoreError) {
         while true {
             let row = statements.oldestTrace
-            guard try row.step(), row.word(1) < oldest else { return row.reset() }
+            defer { row.reset() }
+            guard try row.step(), row.word(1) < oldest else { return }
             let (first, last) = (row.word(0), row.word(1))
             row.reset()
             statements.removeTraceBlocks.bind(1, last)
@@ -55,6 +57,7 @@ extension LedgerCore {
 
     func readTraces() throws(StoreError) {
         let newest = try connection.prepare("SELECT last FROM trace_runs ORDER BY first DESC LIMIT 1")
-        traced = try newest.step() ? newest.word(0) : 0
+        // A number that cannot be is as good as none: traces are found by reading the log then.
+        traced = try newest.step() ? min(newest.word(0), writer.next - 1) : 0
     }
 }

@@ -25,6 +25,8 @@ extension LedgerCore {
         var closing: [UInt64] = []
         var segments: [LogSegment] = []
         unscheduled = []
+        // A transaction that could not be undone would stand in the way of every later one.
+        if connection.isInTransaction { try? statements.rollBack.run() }
         do {
             // An empty group would fit on any disk, and say that all is well.
             if fault != nil { try probe() }
@@ -32,9 +34,9 @@ extension LedgerCore {
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
             try decide(written.requests, at: now, &intake)
             cut(&segments, at: now)
-            let (numbers, ended, completed) = try add(written, intake, &segments, &closing, at: now)
+            let outcomes = try add(written, intake, &segments, &closing, at: now)
             try store(intake, at: now)
-            try store(first, intake.keyWords, ended, completed, at: now)
+            try store(first, intake.keyWords, outcomes, at: now)
             segments.append(writer.finish())
             try store(segments)
             let tracing = try storeTrace()
@@ -43,12 +45,13 @@ extension LedgerCore {
             committed(tracing)
             retained = LedgerGroup()
             retainedCount = 0
-            done(written, intake, numbers, closing, segments)
+            done(written, intake, outcomes, closing, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             writer.revert(to: mark)
             forget(intake)
             for seq in closing { pending.reopen(seq) }
+            backlog = published.withLock { $0 }
             refused(group, written, LedgerFault("\(error)"))
         }
     }
@@ -59,14 +62,24 @@ extension LedgerCore {
         try statements.commit.run()
     }
 
-    /// Outcomes and notes into the segment. The numbers of the first event of each note; what is kept of deliveries that
-    /// ended; and the numbers of messages that are done.
+    /// What a group's outcomes and notes come to.
+    private struct Outcomes {
+        /// The numbers of the first event of each note.
+        var notes: [UInt64] = []
+        /// What is kept of deliveries that ended, as it is written.
+        var ended: [UInt64] = []
+        /// Of those, the claimed ones of messages for one device.
+        var only: [UInt64] = []
+        /// The numbers of messages that are done.
+        var completed: [UInt64] = []
+    }
+
+    /// Outcomes and notes into the segment.
     private func add(
         _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ closing: inout [UInt64],
         at now: Int64
-    ) throws(StoreError) -> (numbers: [UInt64], ended: [UInt64], completed: [UInt64]) {
-        var ended: [UInt64] = []
-        var completed: [UInt64] = []
+    ) throws(StoreError) -> Outcomes {
+        var outcomes = Outcomes()
         // To ask the writer for it would copy the whole of it each time.
         var count = writer.count
         func counted(_ events: Int) {
@@ -80,33 +93,36 @@ extension LedgerCore {
             for record in deliveries {
                 writer.add(record, at: now)
                 counted(1)
-                // The end of the one delivery of a message is the end of the message, which comes with it.
-                guard let end = record.end, pending.needsClaim(record.seq) else { continue }
+                guard let end = record.end, let isOnly = try ends(record, at: now) else { continue }
                 let key = EndedKey(
                     fingerprint: identities.delivery(record.fingerprint, record.device).value, seq: record.seq,
-                    end: end.rawValue, isClaimed: end != .suppressed)
-                ended.append(key.fingerprint)
-                ended.append(key.word)
+                    end: end.rawValue, isClaimed: end != .suppressed, isOnly: isOnly)
+                outcomes.ended.append(key.fingerprint)
+                outcomes.ended.append(key.word)
+                if isOnly, key.isClaimed { outcomes.only.append(key.fingerprint) }
             }
             for message in messages {
                 writer.add(message, at: now)
-                counted(message.isExpired ? 2 : 1)
-                completed.append(message.seq)
+                counted(message.eventCount)
+                outcomes.completed.append(message.seq)
+                pinned.release(message.seq)
                 switch pending.complete(message.seq) {
                 case .done:
                     closing.append(message.seq)
+                    backlog.add(message.message.app, waiting: -1)
                 case .rowDone(let first):
                     closing.append(message.seq)
+                    backlog.add(message.message.app, waiting: -1)
+                    pinned.release(first)
                     statements.removeMessages.bind(1, first)
                     try statements.removeMessages.run()
                 case .unknown:
-                    if scheduledCount > 0 { try unschedule(message.seq) }
+                    if scheduledCount > 0 { try unschedule(message) }
                 }
             }
         }
-        var numbers: [UInt64] = []
         for (events, _) in group.notes {
-            numbers.append(writer.next)
+            outcomes.notes.append(writer.next)
             for event in events { writer.add(event, at: now) }
             counted(events.count)
         }
@@ -116,20 +132,43 @@ extension LedgerCore {
             draft.add("accepted_seq", Int64(clamping: seq))
             writer.add(draft, at: now)
         }
-        return (numbers, ended, completed)
+        return outcomes
+    }
+
+    /// Whether something is to be kept of a delivery that has ended: nil for no. True for that of a message for one
+    /// device, which is otherwise found through its message. A message that was accepted long ago is forgotten long before
+    /// its delivery may be.
+    private func ends(_ record: DeliveryRecord, at now: Int64) throws(StoreError) -> Bool? {
+        switch pending.needsClaim(record.seq) {
+        case true?: return false
+        case false?:
+            let (waited, overflow) = now.subtractingReportingOverflow(record.acceptedAt)
+            return overflow || waited >= longWait ? true : nil
+        case nil: return try isForOneScheduled(record.seq)
+        }
+    }
+
+    private func isForOneScheduled(_ seq: UInt64) throws(StoreError) -> Bool {
+        if scheduledCount == 0 { return false }
+        // Its devices come one after the other.
+        if let known = lastScheduled, known.seq == seq { return known.isForOne }
+        let find = statements.findScheduled
+        defer { find.reset() }
+        find.bind(1, seq)
+        let isForOne =
+            try find.step()
+            && AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5)).isSingle
+        lastScheduled = (seq, isForOne)
+        return isForOne
     }
 
     /// What came so late that its id is older than the window is forgotten with it. Its deliveries are not.
-    private func unschedule(_ seq: UInt64) throws(StoreError) {
-        let find = statements.findScheduled
-        find.bind(1, seq)
-        let isThere = try find.step()
-        let key = AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
-        find.reset()
-        guard isThere else { return }
-        statements.removeScheduled.bind(1, seq)
+    private func unschedule(_ message: CompletedMessage) throws(StoreError) {
+        guard let key = try scheduledKey(of: message.seq) else { return }
+        statements.removeScheduled.bind(1, message.seq)
         try statements.removeScheduled.run()
-        unscheduled.append((seq, try storedKey(of: seq) == nil ? key : nil))
+        unscheduled.append((message.seq, try storedKey(of: message.seq) == nil ? key : nil))
+        backlog.add(message.message.app, scheduled: -1)
     }
 
     private func cut(_ segments: inout [LogSegment], at now: Int64) {
@@ -149,7 +188,6 @@ extension LedgerCore {
             add.bind(4, row.apps.map(\.name).joined(separator: "\n"))
             add.bind(5, row.heads)
             add.bind(6, row.bodies)
-            written += row.bodies.count + row.heads.count
             try add.run()
         }
         for message in intake.scheduled {
@@ -167,16 +205,15 @@ extension LedgerCore {
     }
 
     private func store(
-        _ number: UInt64, _ accepted: [UInt64], _ ended: [UInt64], _ completed: [UInt64], at now: Int64
+        _ number: UInt64, _ accepted: [UInt64], _ outcomes: Outcomes, at now: Int64
     ) throws(StoreError) {
-        if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
+        if accepted.isEmpty, outcomes.ended.isEmpty, outcomes.completed.isEmpty { return }
         let add = statements.addKeys
         add.bind(1, number)
         add.bind(2, now)
         add.bind(3, accepted)
-        add.bind(4, ended)
-        add.bind(5, completed)
-        written += 8 * (accepted.count + ended.count + completed.count)
+        add.bind(4, outcomes.ended)
+        add.bind(5, outcomes.completed)
         try add.run()
     }
 
@@ -187,7 +224,6 @@ extension LedgerCore {
             add.bind(2, Int64(segment.count))
             add.bind(3, segment.time)
             add.bind(4, segment.bytes)
-            written += segment.bytes.count
             try add.run()
         }
         guard let first = segments.first?.first else { return }
@@ -202,15 +238,25 @@ extension LedgerCore {
     // MARK: Afterwards
 
     private func done(
-        _ group: LedgerGroup, _ intake: Intake, _ numbers: [UInt64], _ closing: [UInt64], _ segments: [LogSegment]
+        _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ closing: [UInt64], _ segments: [LogSegment]
     ) {
         for row in intake.rows { pending.append(row.finished()) }
-        scheduledCount += intake.scheduled.count - unscheduled.count
-        for case (let seq, let key?) in unscheduled {
-            forget(key, seq)
-            // It was claimed by being sent.
-            if key.isSingle { deliveries.insert(key.audience) }
+        for message in intake.accepted {
+            backlog.add(
+                message.message.app, waiting: message.isScheduled ? 0 : 1, scheduled: message.isScheduled ? 1 : 0)
         }
+        let backlog = backlog
+        published.withLock { $0 = backlog }
+        scheduledCount += intake.scheduled.count - unscheduled.count
+        for message in intake.scheduled where message.due < released.due {
+            overtaken.add(message.seq, due: message.due)
+        }
+        lastScheduled = nil
+        for delivery in outcomes.only {
+            deliveries.insert(delivery)
+            endedOnly.insert(delivery)
+        }
+        for case (let seq, let key?) in unscheduled { forget(key, seq) }
         if !closing.isEmpty { pending.compact() }
         if !recovered.isEmpty {
             for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }
@@ -219,7 +265,7 @@ extension LedgerCore {
         for ((_, reply), replies) in zip(group.requests, intake.replies) { reply(replies) }
         if !intake.accepted.isEmpty { witness?.accepted(intake.accepted) }
         for segment in segments where segment.count > 0 { witness?.committed(segment) }
-        for ((_, done), number) in zip(group.notes, numbers) { done?(number) }
+        for ((_, done), number) in zip(group.notes, outcomes.notes) { done?(number) }
         healthIs(nil)
     }
 

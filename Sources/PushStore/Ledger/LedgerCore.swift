@@ -1,5 +1,7 @@
 import PushLogic
+import PushLoop
 import PushModel
+import PushTime
 import PushWire
 
 /// Groups that the disk has, and what that took.
@@ -22,23 +24,41 @@ final class LedgerCore {
     let statements: LedgerStatements
     let identities: Identities
     let clock: @Sendable () -> Int64
+    private let steady: @Sendable () -> MonotonicTime
+    private var ageClock: AgeClock
+    /// What of it the disk has.
+    var storedAge: Int64?
     var witness: (any LedgerWitness)?
 
     var writer: LogWriter
-    /// Messages whose ids are remembered: the number of the first with that id.
-    let messages = FingerprintTable(hasValues: true)
-    /// Further messages of an id, for other audiences. Few ids have any.
-    var siblings: [UInt64: [UInt64]] = [:]
+    /// Messages whose ids are remembered.
+    var messages = RememberedMessages()
     /// Deliveries that somebody has claimed.
     let deliveries = FingerprintTable(hasValues: false)
+    /// Of those, the ones of messages for one device that are remembered by their end, not by their message.
+    let endedOnly = FingerprintTable(hasValues: false)
+    /// New messages that were refused because as much is remembered as may be.
+    var refusedByLimit: UInt64 = 0
+    var retention: LedgerRetention {
+        didSet { longWait = Self.longWait(in: retention) }
+    }
+    /// Milliseconds from which on a message has waited for long.
+    private(set) var longWait: Int64
     var pending = PendingMessages()
     /// What had become of messages that were not done when the ledger was opened.
     var recovered: [UInt64: Recovered] = [:]
     var scheduledCount = 0
+    /// How many messages of each app are not done. As of the group under way; `published` is as of the last one.
+    var backlog = AppBacklogs()
+    let published = Locked(AppBacklogs())
     /// Scheduled messages that the group under way removes, with the key of those that are older than the window.
     var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
+    /// The scheduled message that was looked up last, in the group under way.
+    var lastScheduled: (seq: UInt64, isForOne: Bool)?
     /// Scheduled messages up to here were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
+    /// Those that were accepted since, and are due before that.
+    var overtaken = OvertakenMessages()
     var logBytes: Int64 = 0
     var oldest: UInt64 = 1
     /// What the disk has refused, in order; it goes first when the disk takes something again.
@@ -54,13 +74,13 @@ final class LedgerCore {
     /// The row of messages that was read last, and of keys.
     var messageRow: MessageRow?
     var keyRow: (number: UInt64, accepted: [UInt8])?
-    var written = 0
     var commits = LedgerCommits()
     /// Up to here events are in runs of traces; and the run that is being stored.
     var traced: UInt64 = 0
     var tracing: Tracing?
-    /// Keys up to here were looked at in the round of trimming under way.
+    /// Rows of keys up to here are gone, or pinned.
     var trimmedUpTo: UInt64 = 0
+    var pinned = PinnedKeys()
 
     struct Recovered {
         var deliveries: Set<UInt64> = []
@@ -69,13 +89,29 @@ final class LedgerCore {
 
     init(
         _ connection: SQLiteConnection, _ statements: LedgerStatements, _ identities: Identities, _ writer: LogWriter,
-        clock: @escaping @Sendable () -> Int64
+        lastAge: Int64?, settings: SQLiteLedger.Settings
     ) {
         self.connection = connection
         self.statements = statements
         self.identities = identities
         self.writer = writer
-        self.clock = clock
+        retention = settings.retention
+        longWait = Self.longWait(in: settings.retention)
+        let (clock, steady) = (settings.clock, settings.steadyClock)
+        self.clock = { clock().milliseconds }
+        self.steady = steady
+        storedAge = lastAge
+        ageClock = AgeClock(last: lastAge, wall: clock().milliseconds, steady: steady())
+    }
+
+    /// A message has waited for long after an eighth of the window: what is sent until then is remembered for seven eighths
+    /// of it after it was sent, what is sent later for all of it.
+    private static func longWait(in retention: LedgerRetention) -> Int64 { retention.window.wholeMilliseconds / 8 }
+
+    /// By what keys and events grow old, where the wall clock shows `now`.
+    func age(at now: Int64) -> Int64 {
+        ageClock.advance(wall: now, steady: steady())
+        return ageClock.time
     }
 
     /// Outcomes that are retained before nothing more is handed out that would bring others: messages are not read back

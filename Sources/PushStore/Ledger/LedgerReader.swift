@@ -1,3 +1,4 @@
+import PushLogic
 package import PushModel
 
 /// Reads the log beside the writer, on a thread of its own.
@@ -5,6 +6,8 @@ final class LedgerReader {
     private let connection: SQLiteConnection
     private let read: SQLiteStatement
     private let bounds: SQLiteStatement
+    private let begin: SQLiteStatement
+    private let end: SQLiteStatement
     let traces: LedgerTraces
 
     init(_ path: String) throws(StoreError) {
@@ -17,6 +20,8 @@ final class LedgerReader {
             WHERE first >= coalesce((SELECT first FROM log WHERE first <= ? ORDER BY first DESC LIMIT 1), 0)
             ORDER BY first
             """)
+        begin = try connection.prepare("BEGIN")
+        end = try connection.prepare("COMMIT")
         traces = try LedgerTraces(connection)
         bounds = try connection.prepare(
             """
@@ -26,23 +31,30 @@ final class LedgerReader {
     }
 
     func checkpoint() {
-        _ = try? connection.checkpoint()
+        _ = try? connection.checkpoint(.passive)
     }
 
+    /// Range and rows as they were at one moment: what is trimmed meanwhile would be a gap that nobody is told of.
     func page(since: UInt64, limit: Int) throws(StoreError) -> LogPage {
+        // One that could not be ended is as good as a new one.
+        if !connection.isInTransaction { try begin.run() }
+        defer { try? end.run() }
         let (oldest, newest) = try range()
         guard since < newest else { return LogPage(segments: [], oldest: oldest, newest: newest) }
+        return LogPage(segments: try segments(since: since, limit: limit), oldest: oldest, newest: newest)
+    }
+
+    private func segments(since: UInt64, limit: Int) throws(StoreError) -> [LogSegment] {
         defer { read.reset() }
         read.bind(1, since + 1)
         var segments: [LogSegment] = []
         var events = 0
         while events < limit, try read.step() {
-            let segment = LogSegment(read)
-            if segment.last <= since { continue }
+            guard let segment = LogSegment(read), segment.last > since else { continue }
             segments.append(segment)
-            events += Int(segment.last - max(since, segment.first - 1))
+            events += Int(clamping: segment.last - max(since, segment.first - 1))
         }
-        return LogPage(segments: segments, oldest: oldest, newest: newest)
+        return segments
     }
 
     func range() throws(StoreError) -> (oldest: UInt64, newest: UInt64) {
@@ -53,9 +65,11 @@ final class LedgerReader {
 }
 
 extension LogSegment {
-    /// Of a row with `first, count, time, body`.
-    init(_ row: SQLiteStatement) {
-        self.init(first: row.word(0), count: max(0, Int(row.number(1))), time: row.number(2), bytes: row.blob(3))
+    /// Of a row with `first, count, time, body`. Nil if its numbers cannot be those of events.
+    init?(_ row: SQLiteStatement) {
+        let (first, count) = (row.word(0), row.number(1))
+        guard first > 0, first <= FingerprintTable.maximumValue, count <= Int64(Int32.max) else { return nil }
+        self.init(first: first, count: max(0, Int(count)), time: row.number(2), bytes: row.blob(3))
     }
 }
 

@@ -5,13 +5,16 @@ import PushWire
 enum LedgerSchema {
     static let version: Int64 = 1
 
+    /// - `meta`: `secret`, what names are hashed with; `age`, the time of `AgeClock`; `probe`, which tries whether there is
+    ///   room.
     /// - `log`: events, a group a row (`LogSegment`); `heads`: the last number of each topic.
     /// - `messages`: accepted messages until all of a row are done. `heads`: for each, where it begins in `bodies`
     ///   (u32), its priority (u8), whether it is broad (u8) and its place in `apps` (u16).
     /// - `scheduled`: those with a time before which nobody gets them, until they are done.
     /// - `keys`: what is deduped by, a group a row, whose number is that of the group's first event: `accepted` 24 bytes
     ///   a message in the order of their numbers (fingerprint, content, audience), `ended` 16 bytes a delivery
-    ///   (fingerprint, message and how), `completed` 8 bytes a message.
+    ///   (fingerprint, message and how; of a message for one device only where it was scheduled or waited for long),
+    ///   `completed` 8 bytes a message.
     /// - `trace_runs`: parts of the log sorted by what is told of (`TraceRun`), and `trace_blocks`: their entries, block by
     ///   block, from the number of the run's first event on.
     static let tables = """
@@ -75,14 +78,17 @@ struct AcceptedKey: Equatable {
 /// What is kept of a delivery that has ended.
 struct EndedKey {
     static let size = 16
+    private static let claimed: UInt64 = 0x80
+    private static let only: UInt64 = 0x40
 
     let fingerprint: UInt64
-    /// The message's number, how it ended, and whether the fingerprint is one of those that are claimed.
+    /// The message's number, how it ended, whether the fingerprint is one of those that are claimed, and whether it is
+    /// that of a message for one device.
     let word: UInt64
 
-    init(fingerprint: UInt64, seq: UInt64, end: UInt8, isClaimed: Bool) {
+    init(fingerprint: UInt64, seq: UInt64, end: UInt8, isClaimed: Bool, isOnly: Bool) {
         self.fingerprint = fingerprint
-        word = seq << 8 | UInt64(end) | (isClaimed ? 0x80 : 0)
+        word = seq << 8 | UInt64(end) & 0x3f | (isClaimed ? Self.claimed : 0) | (isOnly ? Self.only : 0)
     }
 
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
@@ -91,6 +97,9 @@ struct EndedKey {
     }
 
     var seq: UInt64 { word >> 8 }
-    var end: UInt8 { UInt8(word & 0x7f) }
-    var isClaimed: Bool { word & 0x80 != 0 }
+    var end: UInt8 { UInt8(word & 0x3f) }
+    var isClaimed: Bool { word & Self.claimed != 0 }
+    /// The delivery of a message for one device, whose fingerprint is that message's audience, too. Versions that did not
+    /// know this left it out.
+    var isOnly: Bool { word & Self.only != 0 }
 }

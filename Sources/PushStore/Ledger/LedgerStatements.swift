@@ -12,16 +12,19 @@ struct LedgerStatements {
     let addScheduled: SQLiteStatement
     let removeScheduled: SQLiteStatement
     let findScheduled: SQLiteStatement
+    let scheduledBetween: SQLiteStatement
     let due: SQLiteStatement
     let nextDue: SQLiteStatement
     let addKeys: SQLiteStatement
     let findKeys: SQLiteStatement
     let oldestKeys: SQLiteStatement
+    let pinnedKeys: SQLiteStatement
     let removeKeys: SQLiteStatement
     let oldestLog: SQLiteStatement
     let removeLog: SQLiteStatement
     let dateKeys: SQLiteStatement
     let dateLog: SQLiteStatement
+    let setAge: SQLiteStatement
     let addTraceRun: SQLiteStatement
     let addTraceBlock: SQLiteStatement
     let oldestTrace: SQLiteStatement
@@ -51,6 +54,7 @@ struct LedgerStatements {
         removeScheduled = try connection.prepare("DELETE FROM scheduled WHERE seq = ?")
         findScheduled = try connection.prepare(
             "SELECT seq, due, time, fingerprint, content, audience, app, body FROM scheduled WHERE seq = ?")
+        scheduledBetween = try connection.prepare("SELECT seq FROM scheduled WHERE seq >= ? AND seq < ? ORDER BY seq")
         due = try connection.prepare(
             """
             SELECT seq, due, time, app, body FROM scheduled
@@ -64,11 +68,14 @@ struct LedgerStatements {
             "SELECT number, accepted FROM keys WHERE number <= ? ORDER BY number DESC LIMIT 1")
         oldestKeys = try connection.prepare(
             "SELECT number, time, accepted, ended, completed FROM keys WHERE number > ? ORDER BY number LIMIT 1")
+        pinnedKeys = try connection.prepare(
+            "SELECT number, time, accepted, ended, completed FROM keys WHERE number = ?")
         removeKeys = try connection.prepare("DELETE FROM keys WHERE number = ?")
         oldestLog = try connection.prepare(
             "SELECT first, count, time, length(body) FROM log ORDER BY first LIMIT 1")
         removeLog = try connection.prepare("DELETE FROM log WHERE first = ?")
         dateKeys = try connection.prepare("UPDATE keys SET time = ? WHERE time > ?")
+        setAge = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('age', ?)")
         addTraceRun = try connection.prepare(
             "INSERT OR REPLACE INTO trace_runs (first, last, lows, rows) VALUES (?, ?, ?, ?)")
         addTraceBlock = try connection.prepare("INSERT OR REPLACE INTO trace_blocks (id, body) VALUES (?, ?)")

@@ -3,31 +3,57 @@ import PushWire
 
 /// Finds events of one message or device: by the runs that are stored, and by reading what came after them. Confined to
 /// the reading thread.
+///
+/// No statement stays open for longer than a few rows take: as long as one is, it holds a state of the file, and the
+/// write-ahead log cannot begin anew.
 final class LedgerTraces {
     private let runs: SQLiteStatement
     private let rowNumbers: SQLiteStatement
     private let block: SQLiteStatement
     private let segment: SQLiteStatement
     private let tail: SQLiteStatement
+    /// Rows that are read at once.
+    private static let rowsAtOnce = 64
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
-        runs = try connection.prepare("SELECT first, last, lows FROM trace_runs ORDER BY first")
+        runs = try connection.prepare(
+            "SELECT first, last, lows FROM trace_runs WHERE first > ? ORDER BY first LIMIT 1")
         rowNumbers = try connection.prepare("SELECT rows FROM trace_runs WHERE first = ?")
         block = try connection.prepare("SELECT body FROM trace_blocks WHERE id = ?")
         segment = try connection.prepare("SELECT first, count, time, body FROM log WHERE first = ?")
-        tail = try connection.prepare("SELECT first, count, time, body FROM log WHERE first > ? ORDER BY first")
+        tail = try connection.prepare(
+            "SELECT first, count, time, body FROM log WHERE first > ? ORDER BY first LIMIT ?")
+    }
+
+    /// Rows of the log in their order, as long as `body` wants more.
+    private func walk(after first: UInt64, _ body: (LogSegment) -> Bool) throws(StoreError) {
+        var after = first
+        var isOver = false
+        while !isOver { isOver = try walkSome(after: &after, body) }
+    }
+
+    /// Whether that was all.
+    private func walkSome(after: inout UInt64, _ body: (LogSegment) -> Bool) throws(StoreError) -> Bool {
+        defer { tail.reset() }
+        tail.bind(1, after)
+        tail.bind(2, Int64(Self.rowsAtOnce))
+        var count = 0
+        while try tail.step() {
+            count += 1
+            after = tail.word(0)
+            if let segment = LogSegment(tail), !body(segment) { return true }
+        }
+        return count < Self.rowsAtOnce
     }
 
     /// A run of what was logged after `last`; nil if that is too little.
     func build(after last: UInt64) throws(StoreError) -> TraceRun? {
         var builder = TraceRunBuilder()
-        defer { tail.reset() }
-        tail.bind(1, last)
-        while !builder.isFull {
-            guard try tail.step() else { return nil }
-            builder.add(LogSegment(tail))
+        try walk(after: last) { segment in
+            builder.add(segment)
+            return !builder.isFull
         }
-        return builder.finish()
+        return builder.isFull ? builder.finish() : nil
     }
 
     /// At most `limit` of the rows that tell of it, the oldest first.
@@ -35,32 +61,39 @@ final class LedgerTraces {
         let hash = TraceRun.hash(subject)
         var found: [LogSegment] = []
         var indexed: UInt64 = 0
-        defer { runs.reset() }
-        while found.count < limit, try runs.step() {
-            indexed = runs.word(1)
-            let first = runs.word(0)
-            let blocks = unsafe runs.withBlob(2) { unsafe TraceRun.blocks(of: hash, in: $0) }
+        var run: UInt64 = 0
+        while found.count < limit, let next = try blocks(of: hash, after: run) {
+            (run, indexed) = (next.first, next.last)
             var places: [Int] = []
-            for index in blocks {
+            for index in next.blocks {
                 defer { block.reset() }
-                block.bind(1, first + UInt64(index))
+                block.bind(1, run &+ UInt64(index))
                 guard try block.step() else { continue }
                 unsafe block.withBlob(0) { unsafe TraceRun.places(of: hash, in: $0, &places) }
             }
             if places.isEmpty { continue }
-            for row in try numbers(places, first) where found.count < limit {
+            for row in try numbers(places, run) where found.count < limit {
                 segment.bind(1, row)
                 defer { segment.reset() }
-                if try segment.step() { found.append(LogSegment(segment)) }
+                if try segment.step(), let segment = LogSegment(segment) { found.append(segment) }
             }
         }
-        defer { tail.reset() }
-        tail.bind(1, indexed)
-        while found.count < limit, try tail.step() {
-            let segment = LogSegment(tail)
+        if found.count >= limit { return found }
+        try walk(after: indexed) { segment in
             if tells(segment, of: subject) { found.append(segment) }
+            return found.count < limit
         }
         return found
+    }
+
+    /// Of the next run, the numbers of its first and its last event, and the blocks in which this hash may stand.
+    private func blocks(
+        of hash: UInt32, after run: UInt64
+    ) throws(StoreError) -> (first: UInt64, last: UInt64, blocks: Range<Int>)? {
+        defer { runs.reset() }
+        runs.bind(1, run)
+        guard try runs.step() else { return nil }
+        return unsafe (runs.word(0), runs.word(1), runs.withBlob(2) { unsafe TraceRun.blocks(of: hash, in: $0) })
     }
 
     private func numbers(_ places: [Int], _ run: UInt64) throws(StoreError) -> [UInt64] {

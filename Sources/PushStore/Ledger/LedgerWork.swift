@@ -39,6 +39,9 @@ package struct LedgerRetention: Sendable, Equatable {
     /// Of events, whichever is reached first.
     package var logAge: Duration = .seconds(7 * 86_400)
     package var logBytes: Int64 = 1 << 30
+    /// Message ids and deliveries that are remembered at most. From then on new messages are refused, until some are
+    /// forgotten.
+    package var keyLimit = 50_000_000
 
     package init() {}
 }

@@ -43,7 +43,7 @@ enum MessageRecord {
         let flags = reader.byte()
         let type = Int(reader.byte())
         guard type < PushType.allCases.count, let priority = PushPriority(rawValue: reader.byte()),
-            let id = MessageID(reader.text())
+            let id = MessageID(accepted: reader.text())
         else { return nil }
         let expiresAt = flags & expires != 0 ? reader.signed() : nil
         let notBefore = flags & notBefore != 0 ? reader.signed() : nil

@@ -13,12 +13,14 @@ struct MessageRowBuilder {
     static let headSize = 8
     private static let bodiesLimit = 2 << 20
     private static let countLimit = 16_384
+    /// Each message looks for its app among them.
+    private static let appLimit = 128
 
     init(first: UInt64) {
         self.first = first
     }
 
-    var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit }
+    var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit || apps.count >= Self.appLimit }
 
     mutating func add(_ request: PushRequest, _ seq: UInt64, needsClaim: Bool) {
         // Scheduled messages between them lie elsewhere.
@@ -86,13 +88,15 @@ struct MessageRow {
     let heads: [UInt8]
     let bodies: [UInt8]
 
-    func covers(_ seq: UInt64) -> Bool { seq >= first && seq - first < UInt64(count) }
+    func covers(_ seq: UInt64) -> Bool {
+        seq >= first && seq - first < UInt64(min(count, heads.count / MessageRowBuilder.headSize))
+    }
 
     /// Nil if it is damaged, or lies elsewhere.
     func message(_ seq: UInt64) -> (AppID, MessageRecord.Read)? {
+        guard covers(seq) else { return nil }
         let index = Int(seq - first)
-        guard heads.count >= (index + 1) * MessageRowBuilder.headSize,
-            let head = unsafe heads.withUnsafeBytes({ unsafe MessageHead($0, at: index) }), head.app < apps.count,
+        guard let head = unsafe heads.withUnsafeBytes({ unsafe MessageHead($0, at: index) }), head.app < apps.count,
             head.offset < bodies.count
         else { return nil }
         let app = apps[head.app]

@@ -63,12 +63,15 @@ struct PendingMessages {
         return segments[index].isOpen[place]
     }
 
-    /// Whether the row that it belongs to is still there.
-    func hasRow(of seq: UInt64) -> Bool { index(of: seq).map { segments[$0].open > 0 } ?? false }
+    /// The first number of the row that it belongs to; nil if all of that row are done.
+    func row(of seq: UInt64) -> UInt64? {
+        guard let index = index(of: seq), segments[index].open > 0 else { return nil }
+        return segments[index].first
+    }
 
-    /// Whether its devices are claimed one by one; true for what is not in the rows, as scheduled messages are not.
-    mutating func needsClaim(_ seq: UInt64) -> Bool {
-        guard let index = find(seq) else { return true }
+    /// Whether its devices are claimed one by one; nil for what is not in the rows, as scheduled messages are not.
+    mutating func needsClaim(_ seq: UInt64) -> Bool? {
+        guard let index = find(seq) else { return nil }
         let place = Int(seq - segments[index].first)
         return segments[index].claims[place]
     }
@@ -112,17 +115,18 @@ struct PendingMessages {
         last = 0
     }
 
-    /// Whether any message of these numbers is not done.
-    func hasOpen(from first: UInt64, count: Int) -> Bool {
-        guard count > 0 else { return false }
-        let end = first + UInt64(count)
+    /// The first number of a row with messages that are not done and that reaches into these numbers.
+    func openRow(from first: UInt64, count: Int) -> UInt64? {
+        guard count > 0 else { return nil }
+        let end = first &+ UInt64(count)
         var index = lowerBound(first)
         if index > 0 { index -= 1 }
         while index < segments.count, segments[index].first < end {
-            if segments[index].open > 0, segments[index].first + UInt64(segments[index].count) > first { return true }
+            let segment = segments[index]
+            if segment.open > 0, segment.first &+ UInt64(segment.count) > first { return segment.first }
             index += 1
         }
-        return false
+        return nil
     }
 
     func forEachOpen(_ body: (UInt64) -> Void) {
@@ -146,6 +150,7 @@ struct PendingMessages {
     }
 
     private func index(of seq: UInt64) -> Int? {
+        guard seq < .max else { return nil }
         let index = lowerBound(seq + 1) - 1
         return index >= 0 && covers(segments[index], seq) ? index : nil
     }

@@ -21,10 +21,19 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var directory: String
         package var retention = LedgerRetention()
         package var clock: @Sendable () -> WallTime = { .current() }
+        /// By which it is known that the other one jumps.
+        package var steadyClock: @Sendable () -> MonotonicTime = { .current() }
+        /// Pages of 8 KiB in the write-ahead log from which on they are copied into the database. While readers keep the
+        /// log from beginning anew it grows; from four times as many on, commits wait for them.
+        package var checkpointPages = 3072
 
         package init(directory: String) {
             self.directory = directory
         }
+
+        var path: String { "\(directory)/ledger.db" }
+        /// Bytes that the file of the log keeps when it begins anew: each page has a head of 24 bytes there.
+        var logLimit: Int { max(1, checkpointPages) * (8192 + 24) + 32 }
     }
 
     package struct Status: Sendable, Equatable {
@@ -36,6 +45,16 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var deliveryKeys = 0
         package var keyBytes = 0
         package var logBytes: Int64 = 0
+        /// The same by app, for those that have any.
+        package var apps: [AppID: AppBacklog] = [:]
+        /// Message ids and deliveries that are remembered, of which `LedgerRetention.keyLimit` is the bound.
+        package var remembered = 0
+        /// New messages that were refused because of that bound.
+        package var refusedByLimit: UInt64 = 0
+        /// Pages in the write-ahead log.
+        package var writeAheadPages = 0
+        /// How often the writing thread's statements were stepped.
+        package var steps: UInt64 = 0
         package var commits = LedgerCommits()
         package var fault: LedgerFault?
 
@@ -60,13 +79,17 @@ package final class SQLiteLedger: Ledger, Sendable {
     let reader: Confined<LedgerReader>
     private let progress: Confined<Progress>
     private let retention: Locked<LedgerRetention>
+    private let checkpointPages: Int
+    private let backlogs: Locked<AppBacklogs>
 
     /// Of the writing thread.
     private final class Progress {
         var lastWeight = 0
         var lastEnd = MonotonicTime(nanoseconds: 0)
         var isCheckpointing = false
-        var writtenAtCheckpoint = 0
+        /// Pages in the write-ahead log when it was last copied, and when a commit last waited for readers.
+        var pagesAtCheckpoint = 0
+        var pagesAtWait = 0
         var isTracing = false
     }
 
@@ -76,16 +99,14 @@ package final class SQLiteLedger: Ledger, Sendable {
     package static func open(_ settings: Settings) async throws -> (SQLiteLedger, LedgerBacklog) {
         let writing = BlockingExecutor(name: "ledger")
         let reading = BlockingExecutor(name: "ledger-read")
-        let path = "\(settings.directory)/ledger.db"
-        let clock = settings.clock
         do {
             let (core, known, backlog) = try await writing.run {
-                PrivateFile.prepare(path)
-                let (core, backlog) = try LedgerCore.open(path) { clock().milliseconds }
+                PrivateFile.prepare(settings.path)
+                let (core, backlog) = try LedgerCore.open(settings)
                 return (Confined(core), Known(core.identities, core.writer), backlog)
             }
-            let reader = try await reading.run { Confined(try LedgerReader(path)) }
-            return (SQLiteLedger(writing, reading, core, reader, known, settings.retention), backlog)
+            let reader = try await reading.run { Confined(try LedgerReader(settings.path)) }
+            return (SQLiteLedger(writing, reading, core, reader, known, settings), backlog)
         } catch {
             await writing.shutDown()
             await reading.shutDown()
@@ -108,7 +129,7 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     private init(
         _ writing: BlockingExecutor, _ reading: BlockingExecutor, _ core: Confined<LedgerCore>,
-        _ reader: Confined<LedgerReader>, _ known: Known, _ retention: LedgerRetention
+        _ reader: Confined<LedgerReader>, _ known: Known, _ settings: Settings
     ) {
         self.writing = writing
         self.reading = reading
@@ -117,7 +138,9 @@ package final class SQLiteLedger: Ledger, Sendable {
         identities = known.identities
         newestAtOpen = known.newest
         headsAtOpen = known.heads
-        self.retention = Locked(retention)
+        retention = Locked(settings.retention)
+        checkpointPages = max(1, settings.checkpointPages)
+        backlogs = core.value.published
         progress = Confined(Progress())
     }
 
@@ -129,6 +152,9 @@ package final class SQLiteLedger: Ledger, Sendable {
     package func keep(_ retention: LedgerRetention) {
         self.retention.withLock { $0 = retention }
     }
+
+    /// How many messages of this app are not done, as of the last group that was written: at once, from any thread.
+    package func backlog(of app: AppID) -> AppBacklog { backlogs.withLock { $0[app] } }
 
     /// Lets go of what is too old. To be called now and then.
     package func trim() {
@@ -158,7 +184,7 @@ package final class SQLiteLedger: Ledger, Sendable {
                 return exchange(&inbox.work, with: [])
             }
             core.value.process(work[...])
-            _ = try? core.value.connection.checkpoint()
+            _ = try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
             for (_, done) in core.value.retained.notes { done?(nil) }
             core.clear()
@@ -177,9 +203,14 @@ package final class SQLiteLedger: Ledger, Sendable {
             status.oldest = core.oldest
             status.waiting = core.pending.count
             status.scheduled = core.scheduledCount
-            status.messageKeys = core.messages.count
+            status.apps = core.backlog.byApp
+            status.messageKeys = core.messages.idCount
             status.deliveryKeys = core.deliveries.count
-            status.keyBytes = core.messages.byteCount + core.deliveries.byteCount
+            status.remembered = core.rememberedCount
+            status.refusedByLimit = core.refusedByLimit
+            status.keyBytes = core.messages.byteCount + core.deliveries.byteCount + core.endedOnly.byteCount
+            status.writeAheadPages = core.connection.logPages
+            status.steps = core.connection.steps
             status.logBytes = core.logBytes
             status.commits = core.commits
             status.fault = core.fault
@@ -248,8 +279,8 @@ package final class SQLiteLedger: Ledger, Sendable {
     /// How long a busy ledger waits for a group to become so.
     private static let patience: UInt32 = 1500
     private static let retryPause: UInt32 = 100_000
-    /// Bytes in the write-ahead log after which its pages are taken over.
-    private static let checkpointBytes = 16 << 20
+    /// How long, in milliseconds, a commit waits for readers that keep the write-ahead log from beginning anew.
+    private static let readerPatience: CInt = 100
 
     /// Of what waits, so much goes into one group: those who wait for its sync do not wait for a minute's backlog.
     private static let groupLimit = 8192
@@ -297,7 +328,7 @@ package final class SQLiteLedger: Ledger, Sendable {
     /// The disk refuses: again after a pause, until it takes what there is.
     private func tryAgain(_ core: LedgerCore) {
         // A log that begins anew may be room enough.
-        _ = try? core.connection.checkpoint()
+        _ = try? core.connection.checkpoint(.passive)
         BlockingExecutor.sleep(microseconds: Self.retryPause)
         let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
         if isFirst { writing.execute { self.drain() } }
@@ -306,10 +337,10 @@ package final class SQLiteLedger: Ledger, Sendable {
     /// What was logged since the last run becomes the next one: read and sorted on the reading thread.
     private func traceIfDue(_ core: LedgerCore, _ progress: Progress) {
         guard !progress.isTracing, core.tracing == nil,
-            core.writer.next > max(core.traced, core.oldest - 1) + TraceRun.length
+            core.writer.next > core.untraced &+ TraceRun.length
         else { return }
         progress.isTracing = true
-        let last = max(core.traced, core.oldest - 1)
+        let last = core.untraced
         reading.execute { [self] in
             let run = try? reader.value.traces.build(after: last)
             writing.execute { [self] in
@@ -319,17 +350,27 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
     }
 
+    /// Copies the pages of the write-ahead log into the database when there are many, on the reading thread. The log
+    /// begins anew with the next commit that finds all of it copied and nobody reading in it. Readers that come one after
+    /// the other would keep it from that for ever: when the log is four times as large, the writer waits for them, a
+    /// moment only, and again after each quarter of that.
     private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
-        guard core.written - progress.writtenAtCheckpoint > Self.checkpointBytes, !progress.isCheckpointing else {
+        let pages = core.connection.logPages
+        if pages < progress.pagesAtCheckpoint { (progress.pagesAtCheckpoint, progress.pagesAtWait) = (0, 0) }
+        guard pages >= checkpointPages else { return }
+        if pages / 4 >= checkpointPages, pages - progress.pagesAtWait >= checkpointPages {
+            (progress.pagesAtCheckpoint, progress.pagesAtWait) = (pages, pages)
+            _ = try? core.connection.checkpoint(.restart, patience: Self.readerPatience)
             return
         }
+        guard !progress.isCheckpointing, pages - progress.pagesAtCheckpoint >= (checkpointPages + 3) / 4 else { return }
         progress.isCheckpointing = true
-        progress.writtenAtCheckpoint = core.written
+        progress.pagesAtCheckpoint = pages
         reading.execute { [self] in
-            reader.value.checkpoint()
+            reader.valueUnlessClosed?.checkpoint()
             writing.execute { [self] in
                 // What was written meanwhile is little; with it the log begins anew.
-                _ = try? self.core.valueUnlessClosed?.connection.checkpoint()
+                _ = try? self.core.valueUnlessClosed?.connection.checkpoint(.passive)
                 self.progress.value.isCheckpointing = false
             }
         }

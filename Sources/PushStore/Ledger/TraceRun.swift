@@ -145,7 +145,7 @@ struct TraceRunBuilder {
         }
     }
 
-    var isFull: Bool { last >= (rows.first ?? 0) + TraceRun.length - 1 }
+    var isFull: Bool { !rows.isEmpty && last >= (rows.first ?? 0) &+ TraceRun.length - 1 }
 
     /// Nil if nothing was added.
     consuming func finish() -> TraceRun? {

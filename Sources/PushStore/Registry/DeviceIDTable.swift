@@ -2,9 +2,10 @@ import PushModel
 
 /// A set of device ids in 16 bytes a slot: open addressing, and no tombstones.
 ///
-/// Ids are keyed hashes, so their bits serve as they are; who asks for ids of his own making can make his own questions
-/// slow and nobody else's.
+/// Ids that the registry gave are keyed hashes, but ids that producers name are what they like: where one goes is
+/// reckoned with a seed that nobody outside knows.
 struct DeviceIDTable: Sendable {
+    private static let seed = UInt64.random(in: 0 ... .max)
     /// The id of zeros marks a slot that is free; that one id has a place of its own.
     private static let free = DeviceID(high: 0, low: 0)
     private static let smallest = 16
@@ -67,7 +68,9 @@ struct DeviceIDTable: Sendable {
         return true
     }
 
-    private func home(of id: DeviceID) -> Int { Int(truncatingIfNeeded: id.low) & (slots.count - 1) }
+    private func home(of id: DeviceID) -> Int {
+        Int(truncatingIfNeeded: id.tableHash(seed: Self.seed)) & (slots.count - 1)
+    }
 
     /// Where it is, or would be.
     private func place(of id: DeviceID) -> Int {

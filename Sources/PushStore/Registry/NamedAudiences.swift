@@ -5,7 +5,7 @@ import PushModel
 ///
 /// A few at a time; for more, it is worked out again, with the same result.
 final class NamedAudiences: Sendable {
-    private struct Kept<Element: Hashable & Sendable>: Sendable {
+    private struct Kept<Element: Sendable>: Sendable {
         let all: [Element]
         let unique: [Element]
     }
@@ -15,28 +15,47 @@ final class NamedAudiences: Sendable {
         var devices: [Kept<DeviceID>] = []
     }
 
+    /// How two of a list are told apart, and two lists.
+    private struct Identity<Element, Key: Hashable>: Sendable {
+        let key: @Sendable (Element) -> Key
+        let isSame: @Sendable ([Element], [Element]) -> Bool
+    }
+
+    /// By their bytes, as SQLite does: Swift would take two users for one whose names are spelled differently.
+    private static let ofUsers = Identity<String, ExactText>(key: { ExactText($0) }) { one, other in
+        guard one.count == other.count else { return false }
+        // Two that share their memory are equal without a look at what is in them.
+        let share = unsafe one.withUnsafeBufferPointer { one in
+            unsafe other.withUnsafeBufferPointer { unsafe one.baseAddress == $0.baseAddress }
+        }
+        return share || zip(one, other).allSatisfy { $0.isExactly($1) }
+    }
+
+    private static let ofDevices = Identity<DeviceID, DeviceID>(key: { $0 }, isSame: { $0 == $1 })
+
     private static let limit = 4
     private let state = Locked(State())
 
-    func users(_ all: [String]) -> [String] { unique(all, \.users) }
+    func users(_ all: [String]) -> [String] { unique(all, \.users, Self.ofUsers) }
 
-    func devices(_ all: [DeviceID]) -> [DeviceID] { unique(all, \.devices) }
+    func devices(_ all: [DeviceID]) -> [DeviceID] { unique(all, \.devices, Self.ofDevices) }
 
     /// - Parameter unique: what was handed out.
     func forget(users unique: [String]) {
-        state.withLock { $0.users.removeAll { $0.unique == unique } }
+        state.withLock { $0.users.removeAll { Self.ofUsers.isSame($0.unique, unique) } }
     }
 
     func forget(devices unique: [DeviceID]) {
         state.withLock { $0.devices.removeAll { $0.unique == unique } }
     }
 
-    private func unique<Element>(_ all: [Element], _ kept: WritableKeyPath<State, [Kept<Element>]>) -> [Element] {
-        if all.count <= Registry.listLimit { return Self.unique(all) }
-        // Two that share their memory are equal without a look at what is in them.
-        let known = state.withLock { state in state[keyPath: kept].first { $0.all == all }?.unique }
+    private func unique<Element, Key>(
+        _ all: [Element], _ kept: WritableKeyPath<State, [Kept<Element>]>, _ identity: Identity<Element, Key>
+    ) -> [Element] {
+        if all.count <= Registry.listLimit { return Self.unique(all, identity) }
+        let known = state.withLock { state in state[keyPath: kept].first { identity.isSame($0.all, all) }?.unique }
         if let known { return known }
-        let unique = Self.unique(all)
+        let unique = Self.unique(all, identity)
         state.withLock { state in
             if state[keyPath: kept].count >= Self.limit { state[keyPath: kept].removeFirst() }
             state[keyPath: kept].append(Kept(all: all, unique: unique))
@@ -44,8 +63,8 @@ final class NamedAudiences: Sendable {
         return unique
     }
 
-    private static func unique<Element: Hashable>(_ all: [Element]) -> [Element] {
-        var seen: Set<Element> = []
-        return all.filter { seen.insert($0).inserted }
+    private static func unique<Element, Key>(_ all: [Element], _ identity: Identity<Element, Key>) -> [Element] {
+        var seen: Set<Key> = []
+        return all.filter { seen.insert(identity.key($0)).inserted }
     }
 }

@@ -8,8 +8,8 @@ struct Registration {
     private struct Draft {
         let before: Device?
         var device: Device
-        let tagsBefore: Set<String>
-        var tags: Set<String>
+        let tagsBefore: Set<ExactText>
+        var tags: Set<ExactText>
     }
 
     /// What the transaction did, for memory and for the event log.
@@ -87,7 +87,7 @@ struct Registration {
         let found = try Device.find(Array(ids), in: transaction)
         let tags = try Device.tags.load(for: found.filter { tagged.contains($0.deviceId) }, in: transaction)
         for device in found {
-            let tags = Set(device.objectId.flatMap { tags[$0] }?.map(\.tag) ?? [])
+            let tags = Set((device.objectId.flatMap { tags[$0] } ?? []).map { ExactText($0.tag) })
             drafts[device.deviceId] = Draft(before: device, device: device, tagsBefore: tags, tags: tags)
         }
     }
@@ -111,7 +111,7 @@ struct Registration {
         draft.device.platform = registration.platform ?? old?.device.platform ?? draft.device.platform
         draft.device.appVersion = registration.appVersion ?? old?.device.appVersion ?? draft.device.appVersion
         if let tags = registration.tags {
-            draft.tags = Set(tags)
+            draft.tags = Set(tags.map { ExactText($0) })
         } else if let old {
             draft.tags.formUnion(old.tags)
         }
@@ -170,15 +170,15 @@ struct Registration {
             guard let row = before.objectId, draft.tags != draft.tagsBefore else { continue }
             let gone = draft.tagsBefore.subtracting(draft.tags)
             if !gone.isEmpty {
-                try DeviceTag.remove(where: \.device == row && .isIn(\.tag, Array(gone)), in: transaction)
+                try DeviceTag.remove(where: \.device == row && .isIn(\.tag, gone.map(\.text)), in: transaction)
             }
-            tagsToAdd += draft.tags.subtracting(draft.tagsBefore).map { DeviceTag(device: row, tag: $0) }
+            tagsToAdd += draft.tags.subtracting(draft.tagsBefore).map { DeviceTag(device: row, tag: $0.text) }
         }
         result.fresh = fresh.count
         try fresh.saveAll(in: transaction)
         for device in fresh {
             guard let row = device.objectId, let draft = drafts[device.deviceId] else { continue }
-            tagsToAdd += draft.tags.map { DeviceTag(device: row, tag: $0) }
+            tagsToAdd += draft.tags.map { DeviceTag(device: row, tag: $0.text) }
         }
         try tagsToAdd.saveAll(in: transaction)
     }

@@ -11,12 +11,18 @@ struct Deactivation: Sendable {
     let evidence: Int64
     /// When the event was written, by the clock that registrations have.
     let time: Int64
+    /// Whether the row goes, with all that is in it.
+    var erases = false
 
-    var event: EventDraft { .deactivated(device, app: app, reason: reason, evidence: evidence) }
+    /// The reason in the deactivation event of an erased device.
+    static let removed = "removed"
 
-    /// Who was seen later is alive. Of the two clocks the one that says less counts: the provider's may be ahead.
+    var event: EventDraft { .deactivated(device, app: app, reason: reason, evidence: evidence, erases: erases) }
+
+    /// Who was seen later is alive. Of the two clocks the one that says less counts: the provider's may be ahead. An
+    /// inactive device is not deactivated again, but it can be erased.
     func concerns(_ device: Device) -> Bool {
-        device.isActive && (device.lastSeen ?? .min) <= min(evidence, time)
+        (erases || device.isActive) && (device.lastSeen ?? .min) <= min(evidence, time)
     }
 }
 
@@ -50,15 +56,31 @@ extension Registry {
                     if let number { try Self.mark(number, in: transaction) }
                     return result
                 }
-                unknown.written(result.devices)
+                unknown.written(result.devices + result.erased)
+                for device in result.spared { gone.remove(device) }
                 for device in result.devices { gone.insert(device) }
+                for device in result.erased { gone.remove(device) }
                 state.withLock { state in
                     state.status.unregistered += result.unregistered
+                    state.status.registered -= result.erasedRegistered
                     if let number { state.marked = max(state.marked, number) }
                 }
             }
             if let number { state.withLock { $0.status.applied = max($0.status.applied, number) } }
             try await forgetOldest()
+        }
+    }
+
+    package func hold(_ devices: [DeviceID]) {
+        for device in devices { gone.insert(device) }
+    }
+
+    package func release(_ devices: [DeviceID]) async {
+        // In its turn, so that it is not undone what somebody else decides meanwhile.
+        try? await turn.take {
+            let found = try await database.read { try Device.find(devices, in: $0) }
+            let dead = Set(found.filter { !$0.isActive }.map(\.deviceId))
+            for device in devices where !dead.contains(device) { gone.remove(device) }
         }
     }
 
@@ -123,7 +145,12 @@ extension Registry {
 extension Deactivation {
     struct Result: Sendable {
         var devices: [DeviceID] = []
+        /// Those that were seen after the moment that the event speaks of: they are alive.
+        var spared: [DeviceID] = []
+        /// The change in the number of devices that were never registered.
         var unregistered = 0
+        var erased: [DeviceID] = []
+        var erasedRegistered = 0
     }
 
     static func run(_ marks: [Deactivation], in transaction: Transaction) throws -> Result {
@@ -133,6 +160,7 @@ extension Deactivation {
         var fresh: [Device] = []
         for mark in marks {
             guard let before = known[mark.device] else {
+                if mark.erases { continue }
                 var device = Device(mark.device, app: mark.app, token: nil)
                 device.deactivate(by: mark)
                 fresh.append(device)
@@ -140,7 +168,16 @@ extension Deactivation {
                 result.devices.append(mark.device)
                 continue
             }
-            guard mark.concerns(before) else { continue }
+            guard mark.concerns(before) else {
+                if before.isActive { result.spared.append(mark.device) }
+                continue
+            }
+            if mark.erases {
+                try erase(before, in: transaction, &result)
+                fresh.removeAll { $0.deviceId == mark.device }
+                known[mark.device] = nil
+                continue
+            }
             var device = before
             device.deactivate(by: mark)
             try device.save(changedSince: before, in: transaction)
@@ -148,8 +185,18 @@ extension Deactivation {
             result.devices.append(mark.device)
         }
         try fresh.saveAll(in: transaction)
-        result.unregistered = fresh.count
+        result.unregistered += fresh.count
         return result
+    }
+
+    private static func erase(_ device: Device, in transaction: Transaction, _ result: inout Result) throws {
+        result.devices.removeAll { $0 == device.deviceId }
+        result.erased.append(device.deviceId)
+        // It belongs to the same group and is not in the file yet.
+        guard let row = device.objectId else { return }
+        try DeviceTag.remove(where: \.device == row, in: transaction)
+        try Device.remove(where: \.deviceId == device.deviceId, in: transaction)
+        if device.registeredAt == nil { result.unregistered -= 1 } else { result.erasedRegistered += 1 }
     }
 }
 
@@ -167,19 +214,28 @@ extension LogSegment {
             if event.kind == .deviceDeactivated, let device = event.device, let app = event.app {
                 let reason = event.reason.map { unsafe String(decoding: bytes[$0], as: UTF8.self) }
                 let details = event.details.map { unsafe Array(bytes[$0]) }
-                marks.append(
-                    Deactivation(
-                        device: device, app: apps[app], reason: reason ?? "",
-                        evidence: details.flatMap(Self.evidence) ?? event.time, time: event.time))
+                let document = details.flatMap(Self.members)
+                var mark = Deactivation(
+                    device: device, app: apps[app], reason: reason ?? "",
+                    evidence: document.flatMap { Self.evidence($0) } ?? event.time, time: event.time)
+                mark.erases = document.map { Self.flag("erased", $0) } ?? false
+                marks.append(mark)
             }
             return true
         }
     }
 
-    /// `time` among the members of the event that only its kind has.
-    private static func evidence(in details: [UInt8]) -> Int64? {
-        let object = [UInt8(ascii: "{")] + details + [UInt8(ascii: "}")]
-        guard let document = try? JSONDocument(object) else { return nil }
-        return document.value("time", in: document.root).flatMap { document.integer($0) }
+    /// The members of the event that only its kind has.
+    private static func members(_ details: [UInt8]) -> JSONDocument? {
+        try? JSONDocument([UInt8(ascii: "{")] + details + [UInt8(ascii: "}")])
+    }
+
+    private static func flag(_ name: StaticString, _ document: JSONDocument) -> Bool {
+        document.value(name, in: document.root).flatMap { document.bool($0) } ?? false
+    }
+
+    /// `time` among them.
+    private static func evidence(_ document: JSONDocument) -> Int64? {
+        document.value("time", in: document.root).flatMap { document.integer($0) }
     }
 }

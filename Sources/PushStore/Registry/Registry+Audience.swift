@@ -6,12 +6,16 @@ extension Registry {
         of audience: Audience, app: AppID, after cursor: AudienceCursor?, limit: Int
     ) async throws -> AudiencePage {
         let size = min(max(1, limit), Self.largestPage)
-        switch audience {
-        case .everyone: return try await rowPage(nil, app, cursor, size)
-        case .tags(let expression): return try await rowPage(expression, app, cursor, size)
-        case .users(let users): return try await page(ofUsers: users, app, cursor, size)
-        case .devices(let devices): return try await page(ofDevices: devices, app, cursor, size)
-        case .tokens(let tokens): return try page(ofTokens: tokens, app, cursor, size)
+        do {
+            switch audience {
+            case .everyone: return try await rowPage(nil, app, cursor, size)
+            case .tags(let expression): return try await rowPage(expression, app, cursor, size)
+            case .users(let users): return try await page(ofUsers: users, app, cursor, size)
+            case .devices(let devices): return try await page(ofDevices: devices, app, cursor, size)
+            case .tokens(let tokens): return try page(ofTokens: tokens, app, cursor, size)
+            }
+        } catch let error as ActiveObjectError where error.isOfQuestion {
+            throw AudienceFault(error.description)
         }
     }
 
@@ -91,6 +95,18 @@ extension Registry {
         return AudiencePage(
             devices: all.filter { !gone.contains($0.id) }, inactive: all.map(\.id).filter { gone.contains($0) },
             next: end < tokens.count ? AudienceCursor(row: Int64(end)) : nil)
+    }
+}
+
+extension ActiveObjectError {
+    /// Whether it is what was asked that cannot be answered, now or later. What SQLite itself refuses is about the file or
+    /// the system, and may pass.
+    fileprivate var isOfQuestion: Bool {
+        guard resultCode == nil else { return false }
+        return switch code {
+        case .badSQL, .badPosition, .outOfRange: true
+        default: false
+        }
     }
 }
 

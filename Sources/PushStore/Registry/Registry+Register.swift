@@ -53,21 +53,36 @@ extension Registry {
     }
 
     package func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID] {
+        try await end(devices, reason: reason, erasing: false)
+    }
+
+    package func remove(_ devices: [DeviceID]) async throws -> [DeviceID] {
+        try await end(devices, reason: Deactivation.removed, erasing: true)
+    }
+
+    private func end(_ devices: [DeviceID], reason: String, erasing: Bool) async throws -> [DeviceID] {
         try turn.mustHaveRoom()
         let now = stamp()
-        let active = try await database.read { snapshot in
-            try Device.find(Array(Set(devices)), in: snapshot).filter(\.isActive)
+        let concerned = try await database.read { snapshot in
+            try Device.find(Array(Set(devices)), in: snapshot).filter { erasing || $0.isActive }
         }
-        let marks = active.compactMap { device in
+        let marks = concerned.compactMap { device in
             AppID(device.app).map {
-                Deactivation(device: device.deviceId, app: $0, reason: reason, evidence: now, time: now)
+                var mark = Deactivation(device: device.deviceId, app: $0, reason: reason, evidence: now, time: now)
+                mark.erases = erasing
+                return mark
             }
         }
         guard !marks.isEmpty else { return [] }
         // The event first: what it says is done in any case, now or when the registry is opened again.
+        // And before that the devices are gone for whoever sends, so that nothing follows the event.
+        hold(marks.map(\.device))
         guard await note(marks.map(\.event)) != nil else {
+            await release(marks.map(\.device))
             throw RegistryError(
-                .cannotPublish, "the ledger does not take events, so nothing was deactivated: see what its log says")
+                .cannotPublish,
+                "the ledger does not take events, so nothing was \(erasing ? "removed" : "deactivated"): see what its "
+                    + "log says")
         }
         try await apply(marks, upTo: nil)
         return marks.map(\.device)

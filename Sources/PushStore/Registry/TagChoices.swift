@@ -15,15 +15,15 @@ enum TagChoice: Sendable, Equatable {
     init(for expression: TagExpression, in snapshot: Snapshot) throws {
         let rows = Int(try Device.query.max(\.objectId, in: snapshot) ?? 0)
         let bound = rows / Self.rowsForOne
-        var costs: [String: Int] = [:]
+        var costs: [ExactText: Int] = [:]
         let choice = try expression.drivers(isNegated: false) { tag in
-            if let known = costs[tag] { return known }
+            if let known = costs[ExactText(tag)] { return known }
             // How many more does not matter, and to count them would cost.
             let cost = try DeviceTag.where(\.tag == tag).limit(bound + 1).count(in: snapshot)
-            costs[tag] = cost
+            costs[ExactText(tag)] = cost
             return cost
         }
-        self = if let choice, choice.cost <= bound { .tags(choice.tags.sorted()) } else { .everyRow }
+        self = if let choice, choice.cost <= bound { .tags(choice.tags.map(\.text).sorted()) } else { .everyRow }
     }
 }
 
@@ -58,10 +58,10 @@ extension TagExpression {
     /// The cheapest set of tags of which every match has at least one; nil if matches need not have any.
     func drivers(
         isNegated: Bool, cost: (String) throws -> Int
-    ) rethrows -> (tags: Set<String>, cost: Int)? {
+    ) rethrows -> (tags: Set<ExactText>, cost: Int)? {
         switch (self, isNegated) {
         case (.tag(let tag), false):
-            return ([tag], try cost(tag))
+            return ([ExactText(tag)], try cost(tag))
         case (.tag, true):
             return nil
         case (.not(let part), _):
@@ -71,7 +71,7 @@ extension TagExpression {
             return try parts.compactMap { try $0.drivers(isNegated: isNegated, cost: cost) }.min { $0.cost < $1.cost }
         case (.any(let parts), false), (.all(let parts), true):
             // Of every part.
-            var all: (tags: Set<String>, cost: Int) = ([], 0)
+            var all: (tags: Set<ExactText>, cost: Int) = ([], 0)
             for part in parts {
                 guard let some = try part.drivers(isNegated: isNegated, cost: cost) else { return nil }
                 all.tags.formUnion(some.tags)

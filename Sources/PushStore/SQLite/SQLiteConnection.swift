@@ -5,6 +5,17 @@ private import CSQLite
 final class SQLiteConnection {
     let path: String
     private let handle: OpaquePointer
+    private let logSize = LogSize()
+    /// How often statements of this connection were stepped: what tests compare to see what a piece of work costs.
+    fileprivate(set) var steps: UInt64 = 0
+
+    /// What the hook of the write-ahead log writes to.
+    private final class LogSize {
+        var pages = 0
+    }
+
+    /// Milliseconds for which a statement waits for another program that holds the file.
+    private static let patience: CInt = 5000
 
     init(_ path: String, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
         self.path = path
@@ -18,7 +29,7 @@ final class SQLiteConnection {
         }
         unsafe self.handle = opened
         unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, 5000)
+        unsafe sqlite3_busy_timeout(opened, Self.patience)
         try run("PRAGMA page_size = \(pageSize)")
         try run("PRAGMA cache_size = \(cachePages)")
     }
@@ -44,14 +55,53 @@ final class SQLiteConnection {
 
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-    /// Takes pages of the log over into the database, as far as nobody is in the way. Pages in the log, and how many of
-    /// them are done.
-    func checkpoint() throws(StoreError) -> (pages: Int, done: Int) {
+    // MARK: The write-ahead log
+
+    /// Pages in the write-ahead log after the last commit of this connection; 0 until `followLog`.
+    var logPages: Int { logSize.pages }
+
+    /// From now on `logPages` is known. To be called after `PRAGMA wal_autocheckpoint`, which takes SQLite's one hook.
+    func followLog() {
+        // The box lives as long as the connection, and SQLite calls the hook in calls of this connection only.
+        let context = unsafe Unmanaged.passUnretained(logSize).toOpaque()
+        unsafe _ = sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                if let context = unsafe context {
+                    unsafe Unmanaged<LogSize>.fromOpaque(context).takeUnretainedValue().pages = Int(pages)
+                }
+                return SQLITE_OK
+            }, context)
+    }
+
+    enum CheckpointMode {
+        /// Copies what it can without waiting for anybody.
+        case passive
+        /// Waits for readers of older states, so that the next commit begins the log anew.
+        case restart
+        /// The same, and cuts the file of the log to nothing.
+        case truncate
+    }
+
+    /// Copies pages of the log into the database, as far as nobody is in the way. Pages in the log, and how many of
+    /// them are copied.
+    ///
+    /// - Parameter patience: milliseconds that `restart` and `truncate` wait for readers.
+    @discardableResult
+    func checkpoint(_ mode: CheckpointMode, patience: CInt = 0) throws(StoreError) -> (pages: Int, done: Int) {
+        let number =
+            switch mode {
+            case .passive: SQLITE_CHECKPOINT_PASSIVE
+            case .restart: SQLITE_CHECKPOINT_RESTART
+            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+            }
+        unsafe sqlite3_busy_timeout(handle, patience)
+        defer { unsafe sqlite3_busy_timeout(handle, Self.patience) }
         var pages: CInt = 0
         var done: CInt = 0
-        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_PASSIVE, &pages, &done)
-        guard result == SQLITE_OK || result == SQLITE_BUSY else { throw error(result, "checkpoint") }
-        return (Int(pages), Int(done))
+        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, number, &pages, &done)
+        guard result == SQLITE_OK || result & 0xff == SQLITE_BUSY else { throw error(result, "checkpoint") }
+        return (max(0, Int(pages)), max(0, Int(done)))
     }
 
     func error(_ result: CInt, _ action: String) -> StoreError {
@@ -100,6 +150,8 @@ final class SQLiteStatement {
     private unowned let connection: SQLiteConnection
     private var kept: [[UInt8]] = []
     private var keptWords: [[UInt64]] = []
+    /// What SQLite said to the first parameter that it did not take since the last reset.
+    private var bindResult = SQLITE_OK
 
     fileprivate init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
         unsafe self.handle = handle
@@ -111,7 +163,7 @@ final class SQLiteStatement {
     }
 
     func bind(_ index: CInt, _ number: Int64) {
-        unsafe sqlite3_bind_int64(handle, index, number)
+        note(unsafe sqlite3_bind_int64(handle, index, number))
     }
 
     func bind(_ index: CInt, _ number: UInt64) {
@@ -122,7 +174,7 @@ final class SQLiteStatement {
     func bind(_ index: CInt, _ bytes: [UInt8]) {
         kept.append(bytes)
         unsafe bytes.withUnsafeBytes {
-            unsafe _ = CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count))
+            note(unsafe CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count)))
         }
     }
 
@@ -133,22 +185,34 @@ final class SQLiteStatement {
         #endif
         keptWords.append(words)
         unsafe words.withUnsafeBytes {
-            unsafe _ = CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count))
+            note(unsafe CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count)))
         }
     }
 
     func bind(_ index: CInt, _ text: String) {
         var text = text
-        text.withUTF8 { unsafe _ = CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count)) }
+        text.withUTF8 { note(unsafe CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count))) }
     }
 
-    /// The next row, if there is one.
+    /// A parameter that was not taken would leave its NULL, or the value of the last run: `step` refuses to run then.
+    private func note(_ result: CInt) {
+        if result != SQLITE_OK, bindResult == SQLITE_OK { bindResult = result }
+    }
+
+    /// The next row, if there is one. After an error the statement is reset, and ready for another time.
     func step() throws(StoreError) -> Bool {
+        guard bindResult == SQLITE_OK else { throw failure(bindResult, "set a parameter") }
+        connection.steps &+= 1
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let result: throw connection.error(result, "read or write")
+        case let result: throw failure(result, "read or write")
         }
+    }
+
+    private func failure(_ result: CInt, _ action: String) -> StoreError {
+        defer { reset() }
+        return connection.error(result, action)
     }
 
     /// Runs it to its end and makes it ready for another time.
@@ -159,6 +223,7 @@ final class SQLiteStatement {
 
     func reset() {
         unsafe sqlite3_reset(handle)
+        bindResult = SQLITE_OK
         if !kept.isEmpty || !keptWords.isEmpty {
             unsafe sqlite3_clear_bindings(handle)
             kept.removeAll(keepingCapacity: true)
@@ -183,6 +248,8 @@ final class SQLiteStatement {
     /// The bytes, valid while `body` runs.
     func withBlob<Result>(_ column: CInt, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let bytes = unsafe sqlite3_column_blob(handle, column)
-        return unsafe try body(UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(handle, column))))
+        // Without memory there is a length and no address.
+        let count = unsafe bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
+        return unsafe try body(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 }

@@ -22,12 +22,17 @@ package enum PEMSource: Sendable {
 
     /// The blocks in it. `unreadableFile` or `malformedPEM`, nothing else.
     func blocks() throws(CryptoError) -> [PEMBlock] {
-        var bytes: [UInt8]
         switch self {
-        case .bytes(let given): bytes = given
-        case .file(let path): bytes = try BoundedFile.read(path, limit: Self.maximumSize)
+        // The caller's to wipe.
+        case .bytes(let given): return try blocks(in: given)
+        case .file(let path):
+            var bytes = try BoundedFile.read(path, limit: Self.maximumSize)
+            defer { wipe(&bytes) }
+            return try blocks(in: bytes)
         }
-        defer { wipe(&bytes) }
+    }
+
+    private func blocks(in bytes: [UInt8]) throws(CryptoError) -> [PEMBlock] {
         guard bytes.count <= Self.maximumSize else {
             throw CryptoError(.malformedPEM, "\(name) is too large for PEM: \(bytes.count) bytes")
         }
@@ -35,10 +40,18 @@ package enum PEMSource: Sendable {
     }
 }
 
-/// One `-----BEGIN LABEL-----` … `-----END LABEL-----`, still encoded.
+/// One `-----BEGIN LABEL-----` … `-----END LABEL-----`, still encoded. Its text, which may be that of a key, is
+/// overwritten when the last copy of the block goes.
 struct PEMBlock {
     let label: String
-    let text: [UInt8]
+    private let content: WipedBytes
+
+    var text: [UInt8] { content.bytes }
+
+    init(label: String, text: [UInt8]) {
+        self.label = label
+        content = WipedBytes(text)
+    }
 
     var isCertificate: Bool {
         label == "CERTIFICATE" || label == "X509 CERTIFICATE" || label == "TRUSTED CERTIFICATE"
@@ -132,7 +145,22 @@ struct MemoryBIO: ~Copyable {
     }
 }
 
-/// Overwrites what was secret, in a way that the compiler does not optimise away.
-func wipe(_ bytes: inout [UInt8]) {
+/// Bytes that are overwritten before their memory is given back.
+final class WipedBytes {
+    private(set) var bytes: [UInt8]
+
+    /// - Parameter bytes: of which the caller keeps no copy: another copy's memory would not be overwritten.
+    init(_ bytes: consuming [UInt8]) {
+        self.bytes = bytes
+    }
+
+    deinit {
+        wipe(&bytes)
+    }
+}
+
+/// Overwrites what was secret, in a way that the compiler does not optimise away. Only where nobody else holds a copy: an
+/// array that is shared is copied before it is changed.
+package func wipe(_ bytes: inout [UInt8]) {
     unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

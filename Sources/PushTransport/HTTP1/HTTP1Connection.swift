@@ -56,6 +56,9 @@ final class HTTP1Connection: TickEndFlushing {
     private var isFinished = false
     private var served = 0
     private var wasRefused = false
+    private var isEvicted = false
+    /// When it began to wait for a request, as a place in the order of all.
+    private(set) var waitsSince: UInt64
     private var linger: HTTP1Linger?
 
     private var timer: TimerID?
@@ -75,6 +78,7 @@ final class HTTP1Connection: TickEndFlushing {
         unsafe self.buffer = buffer
         self.admission = admission
         limits = server.limits
+        waitsSince = server.nextTurn()
         machine = HTTP1RequestMachine(limits: server.limits)
         // Until `begin`: the client may go in the tick in which it came, and evhttp then tells nobody.
         unsafe bufferevent_incref(buffer)
@@ -100,6 +104,8 @@ final class HTTP1Connection: TickEndFlushing {
         if case .opening = phase { begin() }
         if case .between = phase { continueReading() }
         if case .reading = phase { read() }
+        // Unless its request has come just now.
+        if case .reading = phase, isEvicted { closeNow() }
         if case .answering = phase { exchange?.outputHasDrained() }
         if case .closed = phase { finishClosing() }
     }
@@ -201,6 +207,8 @@ final class HTTP1Connection: TickEndFlushing {
         exchange = nil
         takeCallbacks()
         phase = .reading
+        isEvicted = false
+        waitsSince = server.nextTurn()
         if server.isDraining, incoming.isEmpty {
             closeNow()
         }
@@ -362,6 +370,21 @@ final class HTTP1Connection: TickEndFlushing {
         }
     }
 
+    /// Whether it only waits for its client.
+    var canBeEvicted: Bool {
+        guard admission == .served, !isEvicted else { return false }
+        return switch phase {
+        case .opening, .reading: true
+        case .answering, .between, .closed: false
+        }
+    }
+
+    /// Closes it at the end of the tick if it still waits then.
+    func evict() {
+        isEvicted = true
+        schedule()
+    }
+
     /// Drops the connection and what is on it. Whoever is answering hears of it.
     func abort() {
         wasRefused = false
@@ -377,7 +400,7 @@ final class HTTP1Connection: TickEndFlushing {
     /// evhttp frees the connection when this returns, whoever asked for it.
     private func wasClosed() {
         let unread = unsafe incoming.count + evbuffer_get_length(bufferevent_get_input(buffer))
-        if wasRefused || unread > 0 {
+        if wasRefused || (unread > 0 && !isEvicted) {
             // Closing over unread bytes resets the connection, and with it goes what the client has not read yet.
             linger = HTTP1Linger(copyOf: unsafe bufferevent_getfd(buffer))
         }

@@ -17,7 +17,8 @@ package struct HTTP1Limits: Sendable {
     package var stallTime: Duration = .seconds(30)
     /// How long to read on after a refusal, so that the client gets to see it before the socket is reset.
     package var lingerTime: Duration = .seconds(2)
-    /// Connections served at a time. `refusedConnections` more are told 503; beyond those, accepting pauses.
+    /// Connections served at a time. One more takes the place of the one that waits longest for a request; if all are
+    /// being answered, `refusedConnections` more are told 503, and beyond those accepting pauses.
     package var connections = 1024
     package var refusedConnections = 64
     /// Requests on one connection before it is closed in an orderly way; nil is no limit.

@@ -20,6 +20,10 @@ package final class HTTP1Server: TickEndFlushing {
         package var refusing = 0
         package var accepted = 0
         package var requests = 0
+        /// Connections without a request in progress that were closed to make room for others.
+        package var evicted = 0
+        /// How often the system could not hand over a connection: as a rule, no descriptors were left.
+        package var failedAccepts = 0
     }
 
     private enum State {
@@ -53,6 +57,9 @@ package final class HTTP1Server: TickEndFlushing {
     private var isScheduled = false
     private var whenDone: [() -> Void] = []
     package private(set) var counts = Counts()
+
+    /// Counts on with each beginning of a wait for a request, so that the connection that waits longest is known.
+    private var turn: UInt64 = 0
 
     /// Whose errand evhttp is reading at this moment.
     var releasing: HTTP1Connection?
@@ -113,8 +120,14 @@ package final class HTTP1Server: TickEndFlushing {
                 loop.eventBase, nil, nil, flags, 0, listener.descriptor),
             let socket = unsafe evhttp_bind_listener(http, accepting)
         else { fatalError("HTTP/1.1 server: out of memory") }
+        // The callback's second argument is what the listener was given for its accepting, which is evhttp's own and
+        // not this server; so the server is found by the listener.
+        Self.servers.withLock { $0[UInt(bitPattern: accepting)] = Unowned(self) }
         unsafe evconnlistener_set_error_cb(
-            accepting, { _, this in unsafe HTTP1Server.from(this).acceptFailed() })
+            accepting,
+            { listener, _ in
+                HTTP1Server.servers.withLock { $0[UInt(bitPattern: listener)] }?.server.acceptFailed()
+            })
         bindings.append(unsafe Binding(socket: socket, file: listener.file))
         return listener.port
     }
@@ -126,7 +139,7 @@ package final class HTTP1Server: TickEndFlushing {
         let tls = self.tls.map { HTTP1TLS($0) }
         guard let buffer = unsafe newBuffer(tls) else { fatalError("HTTP/1.1 server: out of memory") }
         counts.accepted += 1
-        let isFull = counts.open >= limits.connections
+        let isFull = counts.open >= limits.connections && !makeRoom()
         isFull ? (counts.refusing += 1) : (counts.open += 1)
         let connection = unsafe HTTP1Connection(buffer, tls: tls, isFull ? .refused : .served, on: self)
         connections[ObjectIdentifier(connection)] = connection
@@ -134,6 +147,21 @@ package final class HTTP1Server: TickEndFlushing {
             pauseAccepting(true)
         }
         return unsafe buffer
+    }
+
+    /// Has the connection closed that waits longest for a request, or for the rest of one: clients that connect and are
+    /// silent must not keep out those that ask. False when all connections are being answered.
+    private func makeRoom() -> Bool {
+        let waiting = connections.values.filter(\.canBeEvicted)
+        guard let longest = waiting.min(by: { $0.waitsSince < $1.waitsSince }) else { return false }
+        counts.evicted += 1
+        longest.evict()
+        return true
+    }
+
+    func nextTurn() -> UInt64 {
+        turn += 1
+        return turn
     }
 
     private func newBuffer(_ tls: HTTP1TLS?) -> OpaquePointer? {
@@ -145,6 +173,7 @@ package final class HTTP1Server: TickEndFlushing {
 
     /// No descriptors left, as a rule. The listener would report it at every turn; try again a little later.
     private func acceptFailed() {
+        counts.failedAccepts += 1
         pauseAccepting(true)
         guard pauseTimer == nil else { return }
         pauseTimer = loop.schedule(after: .milliseconds(100)) { [unowned self] in
@@ -221,6 +250,8 @@ package final class HTTP1Server: TickEndFlushing {
 
     private func stopListening() {
         for binding in bindings {
+            let listener = unsafe evhttp_bound_socket_get_listener(binding.socket)
+            Self.servers.withLock { _ = $0.removeValue(forKey: UInt(bitPattern: listener)) }
             unsafe evhttp_del_accept_socket(http, binding.socket)
             binding.file?.remove()
         }
@@ -244,6 +275,20 @@ package final class HTTP1Server: TickEndFlushing {
         let done = whenDone
         whenDone = []
         for notify in done { notify() }
+    }
+
+    /// By the address of a listener, for libevent's reports of errors. Written and read on the loops of the servers.
+    private static let servers = Locked<[UInt: Unowned]>([:])
+
+    @safe
+    private struct Unowned: @unchecked Sendable {
+        // Unchecked: a server is used on its own loop only, where its listener calls back, and takes its listeners out
+        // before it goes.
+        unowned let server: HTTP1Server
+
+        init(_ server: HTTP1Server) {
+            self.server = server
+        }
     }
 
     private static func from(_ this: UnsafeMutableRawPointer?) -> HTTP1Server {

@@ -4,8 +4,11 @@ private import COpenSSL
 @safe
 struct HTTP1TLS {
     let pointer: OpaquePointer
+    /// OpenSSL's callbacks refer to it during a handshake, and the server may have another one by then.
+    private let context: TLSContext
 
     init(_ context: TLSContext) {
+        self.context = context
         unsafe pointer = context.makeSSL()
         // libevent 2.1 goes on with its next piece after a write, however much was written. That nothing is lost with
         // partial writes, which the engine likes, hangs on the sizes of its pieces; without them it does not.

@@ -5,8 +5,16 @@ package protocol HTTP2ClientConnectionDelegate: HTTP2ClientDelegate {
     /// The connection is over, once. Every request it had was reported before this.
     func http2Closed(_ closure: HTTP2Closure)
 
-    /// A burst of answers has been reported: what they brought can be handed on as one batch.
+    /// A burst of answers has been reported, or there is room for requests again: what there is can be handed on as one
+    /// batch.
     func http2BatchEnded()
+
+    /// The peer gave a sign of life after a PING.
+    func http2IsAlive()
+}
+
+extension HTTP2ClientConnectionDelegate {
+    package func http2IsAlive() {}
 }
 
 /// Why an HTTP/2 connection ended.
@@ -101,18 +109,20 @@ package final class HTTP2ClientConnection {
     package var peer: SocketAddress? { channel?.peer }
     package var session: TLSSessionInfo? { channel?.session }
 
-    /// Sends a request with values of its own. False: it was not taken, see `HTTP2ClientEngine.submit`.
+    /// Sends a request with values of its own.
     package func submit(
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
         tag: UInt64
-    ) -> Bool {
-        guard !isDraining, unsafe engine.submit(request, values: values, body: body, tag: tag) else { return false }
-        channel?.askForFlush()
-        return true
+    ) -> HTTP2Submission {
+        if isDraining || isClosed { return .over }
+        let submission = unsafe engine.submit(request, values: values, body: body, tag: tag)
+        if submission == .taken { channel?.askForFlush() }
+        return submission
     }
 
+    /// The same with bytes of its own; true when it was taken.
     package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
-        guard !isDraining, engine.submit(request, values: values, body: body, tag: tag) else { return false }
+        guard !isDraining, engine.submit(request, values: values, body: body, tag: tag) == .taken else { return false }
         channel?.askForFlush()
         return true
     }
@@ -174,6 +184,7 @@ package final class HTTP2ClientConnection {
     private func pingAnswered() {
         guard let sent = pingSentAt.take() else { return }
         lastRoundTrip = loop.now - sent
+        delegate?.http2IsAlive()
     }
 
     /// After SETTINGS one timer serves both: when to ask, and when to give up.
@@ -202,6 +213,7 @@ package final class HTTP2ClientConnection {
                 return
             }
             self.pingSentAt = nil
+            delegate?.http2IsAlive()
         }
         if let pingAfter = options.pingAfter, loop.now - channel.lastReceived >= pingAfter {
             ping()
@@ -271,7 +283,10 @@ extension HTTP2ClientConnection: ChannelHandler {
     package func channelWantsOutput(_ channel: Channel) {
         guard !isClosed else { return }
         do throws(HTTP2Error) {
+            let before = engine.inFlight
             try unsafe engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
+            // The streams of requests that were given up end here, with the RST_STREAM that has just gone out.
+            if engine.inFlight < before { delegate?.http2BatchEnded() }
         } catch {
             violated(error)
             return

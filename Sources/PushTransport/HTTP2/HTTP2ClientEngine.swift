@@ -3,7 +3,8 @@ import Glibc
 
 /// Takes what an HTTP/2 client learns. Called on its loop, after nghttp2 has returned: every method may submit.
 package protocol HTTP2ClientDelegate: AnyObject {
-    /// The peer's SETTINGS came: first (the connection may be used) or again. `limit` is how many requests it allows.
+    /// The peer's SETTINGS came: first (the connection may be used) or again. `limit` is how many requests may be in
+    /// flight from now on: what the peer allows, and no more than this side takes.
     func http2Settings(streamLimit limit: Int)
 
     /// The answer, whole. Its fields and body are valid during the call.
@@ -38,6 +39,15 @@ package struct HTTP2Response {
         guard let value = unsafe fields.first(name) else { return nil }
         return unsafe String(decoding: value, as: UTF8.self)
     }
+}
+
+/// What became of a request that was handed over.
+package enum HTTP2Submission: Sendable {
+    case taken
+    /// As many streams are open as may be: once one of them has ended there is room again.
+    case full
+    /// A GOAWAY, the end of the ids or of the connection stands against it for good: try another connection.
+    case over
 }
 
 /// How a request ended that was not answered: what decides whether it may be sent again.
@@ -80,7 +90,8 @@ package final class HTTP2ClientEngine {
     private var hasEnded = false
 
     package private(set) var inFlight = 0
-    /// Nil until the peer's first SETTINGS: before them nothing may be submitted (PROTOCOLS A3).
+    /// How many requests may be in flight: what the peer allows, and at most `Limits.maximumStreams`. Nil until the peer's
+    /// first SETTINGS: before them nothing may be submitted (PROTOCOLS A3).
     package private(set) var streamLimit: Int?
     package private(set) var goAway: HTTP2GoAway?
 
@@ -107,19 +118,18 @@ package final class HTTP2ClientEngine {
     /// How many requests may be submitted now.
     package var available: Int {
         guard let streamLimit, goAway == nil, !isOver else { return 0 }
-        return max(0, min(streamLimit, limits.maximumStreams) - inFlight)
+        return max(0, streamLimit - inFlight)
     }
 
     /// All has been said on both sides: the connection can be closed.
     package var isDone: Bool { handle.isDone }
 
     /// Sends a request with its values for this time, in the order of its per-request fields. The values are copied.
-    /// False when the stream limit, a GOAWAY or the end of the ids stands against it: try another connection.
     package func submit(
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
         tag: UInt64
-    ) -> Bool {
-        guard available > 0 else { return false }
+    ) -> HTTP2Submission {
+        guard available > 0 else { return goAway != nil || isOver ? .over : .full }
         precondition(values.count == request.perRequestCount, "one value for each per-request field")
         let template = unsafe hasSubmitted ? request.laterVector : request.firstVector
         unsafe vector.update(from: template, count: request.fieldCount)
@@ -149,16 +159,18 @@ package final class HTTP2ClientEngine {
             // The ids have run out, or memory has: this connection takes no more.
             isOver = true
             unsafe recycle(stream)
-            return false
+            return .over
         }
         hasSubmitted = true
         unsafe stream.pointee.id = id
         unsafe link(stream)
         inFlight += 1
-        return true
+        return .taken
     }
 
-    package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
+    package func submit(
+        _ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64
+    ) -> HTTP2Submission {
         let all = SharedBytes(values.flatMap(\.self))
         var start = 0
         let pieces = unsafe values.map { value in
@@ -243,7 +255,7 @@ package final class HTTP2ClientEngine {
                     unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code), delegate)
                 }
             case .settings:
-                let limit = handle.peerStreamLimit
+                let limit = min(handle.peerStreamLimit, limits.maximumStreams)
                 streamLimit = limit
                 delegate?.http2Settings(streamLimit: limit)
             case .pingAnswered:

@@ -50,15 +50,19 @@ struct ZAPRequest: Hashable, Sendable {
 
 /// What the handler answers.
 enum ZAPReply: Hashable, Sendable {
-    case accepted(userID: String)
+    /// The routing id is what a ROUTER shall know the client by; empty: what the client says.
+    case accepted(userID: String, routingID: [UInt8] = [])
     /// The client may not in.
     case refused(String)
+    /// For now: the client connects again by itself.
+    case tryAgain
     /// The question made no sense, which is libzmq's fault or ours.
     case failed(String)
 
     var status: StaticString {
         switch self {
         case .accepted: "200"
+        case .tryAgain: "300"
         case .refused: "400"
         case .failed: "500"
         }
@@ -67,11 +71,21 @@ enum ZAPReply: Hashable, Sendable {
     var text: String {
         switch self {
         case .accepted: "OK"
+        case .tryAgain: "try again"
         case .refused(let text), .failed(let text): text
         }
     }
 
     var userID: String {
-        if case .accepted(let userID) = self { userID } else { "" }
+        if case .accepted(let userID, _) = self { userID } else { "" }
+    }
+
+    /// What libzmq takes for part of the handshake: each property as its name's length (8 bits), its name, its value's
+    /// length (32 bits), its value. A ROUTER takes its peer's routing id from `Identity`.
+    var metadata: [UInt8] {
+        guard case .accepted(_, let routingID) = self, !routingID.isEmpty else { return [] }
+        let name = Array("Identity".utf8)
+        // A routing id has 255 bytes at most.
+        return [UInt8(name.count)] + name + [0, 0, 0, UInt8(routingID.count)] + routingID
     }
 }

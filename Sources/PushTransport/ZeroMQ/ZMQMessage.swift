@@ -41,6 +41,17 @@ package struct ZMQMessage: ~Copyable {
     /// The sender's address, as in "192.0.2.7"; nil over inproc. Ask before the last frame is taken.
     package var peerAddress: String? { property("Peer-Address") }
 
+    /// Whether a peer sent it over a connection. What an XPUB tells by itself when a connection has ended comes without the
+    /// properties that each handshake brings. Over inproc there are none.
+    var isFromPeer: Bool { property("Socket-Type") != nil }
+
+    /// The descriptor of the connection that it came by, which libzmq owns and may have closed meanwhile; nil where
+    /// libzmq does not say.
+    var sourceDescriptor: CInt? {
+        let descriptor = unsafe zmq_msg_get(frame(count - 1), ZMQ_SRCFD)
+        return descriptor >= 0 ? descriptor : nil
+    }
+
     private func property(_ name: String) -> String? {
         guard let value = unsafe zmq_msg_gets(frame(count - 1), name) else { return nil }
         let text = unsafe String(cString: value)
@@ -97,7 +108,9 @@ struct ZMQInbox: ~Copyable {
                 case EAGAIN: return .empty
                 // Not this socket's turn to receive: for REQ and REP the same as nothing to receive.
                 case EFSM: return .empty
-                case ETERM, ENOTSOCK: return .terminated
+                case ETERM: return .terminated
+                // Closed by its owner, in a handler.
+                case ENOTSOCK where !waits: return .terminated
                 case let number: return .failed(number)
                 }
             }
@@ -107,6 +120,9 @@ struct ZMQInbox: ~Copyable {
             }
         }
     }
+
+    /// Of the first frame of that message.
+    var firstByteCount: Int { unsafe zmq_msg_size(frames) }
 
     /// The message that `receive` read last. The caller lets go of it before it receives again.
     func message(frames count: Int) -> ZMQMessage {

@@ -1,4 +1,5 @@
 private import CZeroMQ
+private import Glibc
 package import PushLoop
 
 /// A ZeroMQ socket on a loop: what arrives is delivered in batches, what is sent never blocks.
@@ -35,7 +36,12 @@ package final class ZMQSocket {
     private var handle: UnsafeMutableRawPointer?
     private var watch: Watch?
     private weak var monitor: ZMQMonitor?
+    /// What is listened on with a descriptor that this side made, by the endpoint that `bind` returned.
+    private var listeners: [String: ZMQListener] = [:]
+    private let backlog: Int
+    private let ignoresResets: Bool
     private let messagesPerTick: Int
+    private let ipcMode: mode_t
     private let inbox = ZMQInbox()
     private var outbox = ZMQOutbox()
     private var isPaused = false
@@ -51,6 +57,9 @@ package final class ZMQSocket {
         self.loop = loop
         self.context = context
         messagesPerTick = options.messagesPerTick
+        backlog = options.backlog
+        ignoresResets = options.ignoresResets
+        ipcMode = options.ipcMode
         let socket = unsafe try context.makeSocket(kind.type)
         unsafe handle = socket
         do throws(ZMQError) {
@@ -83,6 +92,7 @@ package final class ZMQSocket {
         if let timer = retryTimer.take() { loop.cancel(timer) }
         unsafe handle = nil
         unsafe zmq_close(socket)
+        listeners = [:]
         outbox.clear()
         onMessage = nil
         onBatchEnd = nil
@@ -95,15 +105,47 @@ package final class ZMQSocket {
 
     /// Listens, and says where: with the port that the system chose for `tcp://127.0.0.1:*`.
     ///
-    /// An `ipc://` path is taken over from whoever listens there, without an error on either side, and its file stays
-    /// behind after the close.
+    /// The file of an `ipc://` endpoint has the permissions of `ipcMode`. It stays behind after the close, and is replaced
+    /// by the next bind if nobody listens on it; anything else that is there is an error.
     @discardableResult
     package func bind(_ endpoint: String) throws(ZMQError) -> String {
         let socket = unsafe try open("bind \(endpoint)")
         try Self.checkPort(of: endpoint, "bind")
-        guard unsafe zmq_bind(socket, endpoint) == 0 else { throw .last("bind \(endpoint)") }
+        let listener = try ZMQListener.make(for: endpoint, backlog: backlog, ignoresResets: ignoresResets)
+        if let listener {
+            unsafe try Self.lend(try listener.copy(for: endpoint), to: socket, for: endpoint)
+        } else if let path = IPCListener.path(of: endpoint) {
+            let descriptor = try IPCListener.listen(at: path, mode: ipcMode, backlog: backlog)
+            unsafe try Self.lend(descriptor, to: socket, for: endpoint)
+        } else {
+            guard unsafe zmq_bind(socket, endpoint) == 0 else { throw .last("bind \(endpoint)") }
+        }
         requestCheck()
-        return unsafe try Self.lastEndpoint(of: socket)
+        let bound = unsafe try Self.lastEndpoint(of: socket)
+        listeners[bound] = listener
+        return bound
+    }
+
+    /// Whether new connections are taken, where this side made the listener: on TCP by a numeric address. Otherwise
+    /// they wait in the kernel, and connections that stand live on (unbinding would end them).
+    package var isAccepting: Bool {
+        get { listeners.values.allSatisfy(\.isAccepting) }
+        set { for listener in listeners.values { listener.isAccepting = newValue } }
+    }
+
+    /// Binds with a descriptor that listens. libzmq closes it in the end.
+    private static func lend(
+        _ descriptor: CInt, to socket: UnsafeMutableRawPointer, for endpoint: String
+    ) throws(ZMQError) {
+        var (given, none) = (descriptor, CInt(-1))
+        let size = MemoryLayout<CInt>.size
+        guard unsafe zmq_setsockopt(socket, ZMQ_USE_FD, &given, size) == 0, unsafe zmq_bind(socket, endpoint) == 0
+        else {
+            let error = ZMQError.last("bind \(endpoint)")
+            Glibc.close(descriptor)
+            throw error
+        }
+        unsafe zmq_setsockopt(socket, ZMQ_USE_FD, &none, size)
     }
 
     /// Connects, and connects again whenever the connection is lost. Whether it stands, a monitor tells.
@@ -118,6 +160,7 @@ package final class ZMQSocket {
     package func unbind(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("unbind \(endpoint)")
         guard unsafe zmq_unbind(socket, endpoint) == 0 else { throw .last("unbind \(endpoint)") }
+        listeners[endpoint] = nil
         requestCheck()
     }
 
@@ -155,8 +198,7 @@ package final class ZMQSocket {
 
     // MARK: Receiving
 
-    /// Leaves messages where they are. When the queues fill up, the peers are held back. Meant for moments: see
-    /// `heartbeatTimeout` for what happens after them.
+    /// Leaves messages where they are. When the queues fill up, the peers are held back.
     package func pauseReceiving() {
         loop.assertOnLoop()
         isPaused = true
@@ -308,10 +350,18 @@ package final class ZMQSocket {
             switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
-                handler(inbox.message(frames: count))
+                if kind == .router, inbox.firstByteCount > Self.longestRoutingID {
+                    hangUp(onSenderOf: inbox.message(frames: count))
+                } else {
+                    handler(inbox.message(frames: count))
+                }
             case .oversized(let count):
                 usedFrames = max(usedFrames, count)
-                onMalformed?(inbox.message(frames: count), count)
+                if kind == .router, inbox.firstByteCount > Self.longestRoutingID {
+                    hangUp(onSenderOf: inbox.message(frames: count))
+                } else {
+                    onMalformed?(inbox.message(frames: count), count)
+                }
             case .empty, .terminated, .failed:
                 break receiving
             }
@@ -320,6 +370,19 @@ package final class ZMQSocket {
         inbox.clear(frames: usedFrames)
         if received > 0 { onBatchEnd?() }
         return received
+    }
+
+    /// ZMTP allows a routing id this many bytes. libzmq holds its own clients to that, and no others.
+    private static let longestRoutingID = 255
+
+    /// The one place that decides about peers whose routing id is too long: what they send is dropped, and where the
+    /// connection is one of TCP it is ended. So whoever reads from a ROUTER may count on short ids.
+    private func hangUp(onSenderOf message: borrowing ZMQMessage) {
+        guard let descriptor = message.sourceDescriptor, let local = SocketAddress.local(of: descriptor),
+            // libzmq may have closed it by now, and it may be something else.
+            listeners.values.contains(where: { $0.port == local.port })
+        else { return }
+        shutdown(descriptor, CInt(SHUT_RDWR))
     }
 
     private func terminate() {

@@ -1,4 +1,5 @@
 private import CZeroMQ
+package import Glibc
 
 /// What a socket is made with. libzmq looks at most of it when it binds or connects, so it is fixed from the start.
 package struct ZMQSocketOptions: Sendable {
@@ -20,24 +21,39 @@ package struct ZMQSocketOptions: Sendable {
     /// Bytes of one frame. A peer that sends more is disconnected. Nil: no limit.
     package var maxFrameSize: Int? = 16 * 1024 * 1024
     /// A connection that has not finished its handshake by then is closed.
-    package var handshakeTimeout = Duration.seconds(5)
-    /// Pings on idle connections; zero: none.
-    package var heartbeatInterval = Duration.seconds(10)
-    /// A connection that is silent for this long after a ping is closed. A socket that is paused, or whose owner does
-    /// not keep up, reads no pings once its queue is full: longer than this, and the connection is closed with what
-    /// was on its way.
-    package var heartbeatTimeout = Duration.seconds(30)
-    /// What the peer is told to use as its own timeout, at most 6553 seconds.
-    package var heartbeatTimeToLive = Duration.seconds(30)
+    package var handshakeTimeout = Duration.seconds(2)
+    /// TCP: a connection that is silent for this long is probed by the kernel, at `keepAliveInterval`, and closed when
+    /// `keepAliveProbes` of them stay unanswered.
+    ///
+    /// The kernel's probes take the place of ZeroMQ's own heartbeats, which no socket of this program sends. libzmq
+    /// 4.3 aborts the process (`Assertion failed: !_io_error`, its issues 3937 and 4364) when a connection whose queue
+    /// is full is reset by its peer and a heartbeat then falls due.
+    package var keepAliveIdle = Duration.seconds(10)
+    package var keepAliveInterval = Duration.seconds(5)
+    package var keepAliveProbes = 4
+    /// TCP: a connection is closed when its peer takes nothing of what was sent for this long: it has gone without a
+    /// word, or it does not read.
+    package var unacknowledgedTimeout = Duration.seconds(30)
+    /// TCP, for what this socket binds: a reset by a peer is not heard, and its connection ends by `keepAliveIdle` and
+    /// what follows it.
+    ///
+    /// libzmq 4.3 aborts the process, as above, also when a connection was reset while its queue was full, and what it
+    /// reads once there is room contains a peer's heartbeat. With this a connection only ends that has been stopped
+    /// for half a minute. For sockets that are bound, are read without long pauses, and have a bounded
+    /// `receiveHighWaterMark`; with a mark of 0 input is never stopped, and this is not needed.
+    package var ignoresResets = false
     package var reconnectInterval = Duration.milliseconds(100)
     /// The interval doubles up to this.
     package var maxReconnectInterval = Duration.seconds(30)
-    /// Connections that wait to be accepted.
-    package var backlog = 1024
+    /// Connections that wait to be accepted. The kernel makes those beyond it wait and try again.
+    package var backlog = 128
     /// DEALER, REQ: the id a ROUTER knows this socket by, 1 to 255 bytes that do not begin with a zero. Nil: libzmq
     /// makes one up for each connection.
     package var routingID: [UInt8]?
     package var usesIPv6 = false
+    /// The permissions of the file of an `ipc://` endpoint that is bound, whatever the umask: who may write to it may
+    /// connect.
+    package var ipcMode: mode_t = 0o600
     package var security = ZMQSecurity.none
     /// Messages that a socket delivers in one go before others on its loop get their turn.
     package var messagesPerTick = 1000
@@ -47,11 +63,26 @@ package struct ZMQSocketOptions: Sendable {
 
 /// Whether and how a socket encrypts and authenticates.
 package enum ZMQSecurity: Sendable {
+    /// For sockets that connect.
     case none
+    /// For sockets that are bound: no keys, whoever reaches the socket gets in, if it speaks ZMTP 3. A `ZAPHandler` in
+    /// the context is asked all the same: only with a ZAP domain does libzmq refuse ZMTP 1 and 2, in which the bytes of
+    /// an HTTP request can be a message.
+    case open
     /// Clients need `CurveKeyPair.publicKey` of this secret, and a public key that the `ZAPHandler` knows. Without a
     /// handler in the context nobody gets in. The domain is what the handler is told.
     case curveServer(secretKey: CurveSecretKey, domain: String)
     case curveClient(keys: CurveKeyPair, serverKey: CurvePublicKey)
+}
+
+extension ZMQSecurity {
+    /// The ZAP domain of `open`.
+    static let openDomain = "open"
+
+    /// What a socket that is bound asks of its clients: something in any case.
+    package var ofServer: ZMQSecurity {
+        if case .none = self { .open } else { self }
+    }
 }
 
 extension ZMQSocketOptions {
@@ -68,9 +99,12 @@ extension ZMQSocketOptions {
         }
         try options.set64(ZMQ_MAXMSGSIZE, "maxFrameSize", Int64(maxFrameSize ?? -1))
         try options.set(ZMQ_HANDSHAKE_IVL, "handshakeTimeout", handshakeTimeout)
-        try options.set(ZMQ_HEARTBEAT_IVL, "heartbeatInterval", heartbeatInterval)
-        try options.set(ZMQ_HEARTBEAT_TIMEOUT, "heartbeatTimeout", heartbeatTimeout)
-        try options.set(ZMQ_HEARTBEAT_TTL, "heartbeatTimeToLive", heartbeatTimeToLive)
+        try options.set(ZMQ_HEARTBEAT_IVL, "heartbeat interval", 0)
+        try options.set(ZMQ_TCP_KEEPALIVE, "keepAliveIdle", 1)
+        try options.set(ZMQ_TCP_KEEPALIVE_IDLE, "keepAliveIdle", seconds: keepAliveIdle)
+        try options.set(ZMQ_TCP_KEEPALIVE_INTVL, "keepAliveInterval", seconds: keepAliveInterval)
+        try options.set(ZMQ_TCP_KEEPALIVE_CNT, "keepAliveProbes", keepAliveProbes)
+        try options.set(ZMQ_TCP_MAXRT, "unacknowledgedTimeout", unacknowledgedTimeout)
         try options.set(ZMQ_RECONNECT_IVL, "reconnectInterval", reconnectInterval)
         try options.set(ZMQ_RECONNECT_IVL_MAX, "maxReconnectInterval", maxReconnectInterval)
         try options.set(ZMQ_BACKLOG, "backlog", backlog)
@@ -89,6 +123,9 @@ extension ZMQSocketOptions {
         switch security {
         case .none:
             return
+        case .open:
+            try options.set(ZMQ_ZAP_DOMAIN, "security", [UInt8](ZMQSecurity.openDomain.utf8))
+            try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, "security", 1)
         case .curveServer(let secretKey, let domain):
             guard (1...255).contains(domain.utf8.count) else {
                 throw ZMQError(.invalidOption, "security: the domain needs 1 to 255 bytes")
@@ -134,6 +171,15 @@ private struct OptionWriter {
             throw ZMQError(.invalidOption, "\(name): \(duration) is out of range")
         }
         try set(option, name, Int(milliseconds + attoseconds / 1_000_000_000_000_000))
+    }
+
+    /// For options that count in whole seconds.
+    func set(_ option: CInt, _ name: StaticString, seconds duration: Duration) throws(ZMQError) {
+        let (seconds, attoseconds) = duration.components
+        guard seconds >= 1, attoseconds == 0, let number = Int(exactly: seconds) else {
+            throw ZMQError(.invalidOption, "\(name): \(duration) is not a whole number of seconds above zero")
+        }
+        try set(option, name, number)
     }
 
     func set(_ option: CInt, _ name: StaticString, _ bytes: [UInt8]) throws(ZMQError) {

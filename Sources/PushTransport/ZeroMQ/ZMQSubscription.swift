@@ -6,9 +6,11 @@
 /// behind the frames that are too many.
 package enum ZMQSubscription: Hashable, Sendable {
     case added([UInt8])
-    /// From an honest peer. libzmq 4.3 also tells of it, and keeps what others asked for, when a peer cancels what it
-    /// never asked for, which no socket of libzmq does.
+    /// A connection has ended, and nobody else asks for it.
     case removed([UInt8])
+    /// A peer said that it no longer asks for it. Nobody else does, if that peer is honest: libzmq 4.3 also tells of it,
+    /// and keeps what others asked for, when a peer cancels what it never asked for, which no socket of libzmq does.
+    case cancelled([UInt8])
 }
 
 extension ZMQMessage {
@@ -18,7 +20,7 @@ extension ZMQMessage {
         return unsafe withBytes(ofFrame: 0) { bytes in
             switch unsafe bytes.first {
             case 1: unsafe .added([UInt8](bytes.dropFirst()))
-            case 0: unsafe .removed([UInt8](bytes.dropFirst()))
+            case 0: unsafe isFromPeer ? .cancelled([UInt8](bytes.dropFirst())) : .removed([UInt8](bytes.dropFirst()))
             default: nil
             }
         }

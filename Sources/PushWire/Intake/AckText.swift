@@ -2,18 +2,18 @@ package import PushModel
 
 /// The statuses of acks (DESIGN §4): each one JSON object, without a newline.
 package enum AckText {
-    package static func accepted(id: MessageID, seq: UInt64, to bytes: inout [UInt8]) {
+    package static func accepted(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id.text, &bytes)
         bytes.append(#","status":"accepted","seq":"#)
         DecimalText.append(seq, to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
+        end(findings, &bytes)
     }
 
-    package static func duplicate(id: MessageID, seq: UInt64, to bytes: inout [UInt8]) {
+    package static func duplicate(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id.text, &bytes)
         bytes.append(#","status":"duplicate","seq":"#)
         DecimalText.append(seq, to: &bytes)
-        bytes.append(UInt8(ascii: "}"))
+        end(findings, &bytes)
     }
 
     /// - Parameter id: as it was given; nil, when it could not be read, is written as `null`.
@@ -31,6 +31,32 @@ package enum AckText {
         bytes.append(#","status":"busy","retry_after_ms":"#)
         DecimalText.append(retryAfterMS, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
+    }
+
+    private static func end(_ findings: [UInt8], _ bytes: inout [UInt8]) {
+        if !findings.isEmpty {
+            bytes.append(#","findings":"#)
+            bytes.append(contentsOf: findings)
+        }
+        bytes.append(UInt8(ascii: "}"))
+    }
+
+    /// The findings of an accepted payload as JSON, for the ack: `[{"code":…,"path":…,"detail":…},…]`.
+    package static func findings(_ findings: [PayloadFinding]) -> [UInt8] {
+        guard !findings.isEmpty else { return [] }
+        var bytes: [UInt8] = [UInt8(ascii: "[")]
+        for finding in findings {
+            if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
+            bytes.append(#"{"code":""#)
+            bytes.append(contentsOf: finding.code.word.utf8)
+            bytes.append(#"","path":"#)
+            JSONText.appendQuoted(finding.path, to: &bytes)
+            bytes.append(#","detail":"#)
+            JSONText.appendQuoted("\(finding.problem); \(finding.advice)", to: &bytes)
+            bytes.append(UInt8(ascii: "}"))
+        }
+        bytes.append(UInt8(ascii: "]"))
+        return bytes
     }
 
     private static func begin(_ id: String?, _ bytes: inout [UInt8]) {

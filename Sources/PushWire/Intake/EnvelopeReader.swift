@@ -26,6 +26,8 @@ package final class EnvelopeReader {
 
     private let apps: AppTable
     private var index = JSONIndex()
+    /// An index for payloads outside of the envelope, whose own index is still in use then.
+    private var payloadIndex = JSONIndex()
     private let places: UnsafeMutableBufferPointer<Int32>
 
     package init(apps: AppTable) {
@@ -96,7 +98,7 @@ package final class EnvelopeReader {
         let rejection: Rejection
         if verdict == .json {
             do throws(Rejection) {
-                return try reading.request(payload: payload)
+                return try reading.request(payload: payload, index: &payloadIndex)
             } catch {
                 rejection = error
             }

@@ -30,7 +30,7 @@ extension EnvelopeReading {
             throw Rejection(.badField, "push_type \(type.rawValue) does not go with the topic \(app.topic)")
         }
         // What is past is for the ledger to refuse: it knows whether the message was accepted when there was time.
-        let expiresAt = try integer(.expiresAt)
+        let expiresAt = try end()
         return EnvelopeOptions(
             pushType: type, priority: try priority(of: type), expiresAt: expiresAt,
             notBefore: try start(before: expiresAt), collapseID: try collapseID(),
@@ -49,6 +49,17 @@ extension EnvelopeReading {
                 .badField, "priority \(number) is not for \(type.rawValue); use \(type.defaultPriority.rawValue)")
         }
         return priority
+    }
+
+    /// The last second that the binary protocol has a number for; milliseconds of any time since 1970 are far beyond it.
+    private static let latestEnd = Int64(UInt32.max)
+
+    private func end() throws(Rejection) -> Int64? {
+        guard let time = try integer(.expiresAt) else { return nil }
+        guard time <= Self.latestEnd else {
+            throw Rejection(.badField, "expires_at is after the year 2105; is it in seconds?")
+        }
+        return time
     }
 
     /// As it was given, also when the time has come: it is a part of what a message of a known id is held against.

@@ -1,21 +1,29 @@
 import PushModel
 
 extension EnvelopeReading {
-    /// The bytes for the push service, from the one place where they stand: frame 3, `payload`, or the plain fields.
-    func payload(frame: UnsafeRawBufferPointer?, _ options: EnvelopeOptions) throws(Rejection) -> [UInt8] {
+    /// The bytes for the push service, and what there is to say of them.
+    struct JudgedPayload {
+        let bytes: [UInt8]
+        /// For the ack; empty for a payload that is as it should be.
+        var findings: [UInt8] = []
+    }
+
+    /// From the one place where it stands: frame 3, `payload`, or the plain fields.
+    func payload(
+        frame: UnsafeRawBufferPointer?, _ options: EnvelopeOptions, index: inout JSONIndex
+    ) throws(Rejection) -> JudgedPayload {
         let inline = place(.payload)
         let plain = [EnvelopeKey.alert, .badge, .sound, .custom].first { place($0) != nil }
-        let payload: [UInt8]
         switch (frame, inline, plain) {
         case (let frame?, nil, nil):
-            payload = try given(frame, options)
+            return try judged(try given(frame, options), options, index: &index)
         case (nil, let inline?, nil):
             guard json.kind(inline) == .object else {
                 throw Rejection(.badPayload, "payload is \(json.kind(inline).name), not an object")
             }
-            payload = try given(json.raw(inline), options)
+            return try judged(try given(json.raw(inline), options), options, at: inline)
         case (nil, nil, _?):
-            payload = try fromFields(options)
+            return try judged(try fromFields(options), options, index: &index)
         case (nil, nil, nil):
             throw Rejection(
                 .missingField, "there is no payload: give it as frame 3, as payload, or as alert, badge, sound, custom")
@@ -24,12 +32,62 @@ extension EnvelopeReading {
             let second = plain?.name ?? "payload"
             throw Rejection(.badField, "\(first) and \(second) are two payloads; give one")
         }
+    }
+
+    // MARK: Judgement
+
+    /// So many values cannot be nested deeper than a payload may be.
+    private static let shallowCount = JSONDocument.maximumDepth
+    /// In one ack: it has to stay small, and whoever reads one of them looks at the rest.
+    static let mostFindings = 10
+
+    /// A payload that stands in the envelope, whose values were found with those of the envelope.
+    private func judged(
+        _ bytes: [UInt8], _ options: EnvelopeOptions, at root: IndexedJSON.Place
+    ) throws(Rejection) -> JudgedPayload {
+        try judged(bytes, options, isClean: Self.isClean(json, root, bytes, options.pushType))
+    }
+
+    private func judged(
+        _ bytes: [UInt8], _ options: EnvelopeOptions, index: inout JSONIndex
+    ) throws(Rejection) -> JudgedPayload {
+        let text = bytes.withUnsafeBytes { index.padded($0) }
+        guard index.read(text) == .json, let found = index.found(in: text), found.kind(0) == .object else {
+            return try judged(bytes, options, isClean: false)
+        }
+        return try judged(bytes, options, isClean: Self.isClean(found, 0, bytes, options.pushType))
+    }
+
+    private func judged(
+        _ bytes: [UInt8], _ options: EnvelopeOptions, isClean: Bool
+    ) throws(Rejection) -> JudgedPayload {
         let rules = PushOptions(
             .device(options.pushType), priority: Int(options.priority.rawValue), expiration: options.expiresAt,
             collapseID: options.collapseID?.text)
-        if PayloadRules.isAcceptable(payload, rules) { return payload }
-        throw Self.rejection(of: payload, rules)
+        if isClean, PayloadScreen.isClean(rules) { return JudgedPayload(bytes: bytes) }
+        return JudgedPayload(bytes: bytes, findings: try Self.findings(in: bytes, rules))
     }
+
+    private static func isClean(
+        _ json: IndexedJSON, _ root: IndexedJSON.Place, _ bytes: [UInt8], _ type: PushType
+    ) -> Bool {
+        bytes.count <= type.payloadLimit && PayloadScreen(json, type).isClean(root)
+            && (json.next(root) - root <= shallowCount || JSONDocument.isObject(bytes))
+    }
+
+    /// The thorough way, for payloads of which something is to be said.
+    private static func findings(in payload: [UInt8], _ rules: PushOptions) throws(Rejection) -> [UInt8] {
+        let findings = PayloadRules.findings(in: payload, rules, limit: mostFindings)
+        if let refusal = findings.first(where: { $0.severity == .refused }) {
+            throw rejection(of: payload, for: refusal, rules)
+        }
+        if let breach = findings.first(where: { $0.breaksRules(of: rules.pushType) }) {
+            throw rejection(of: payload, for: breach, rules)
+        }
+        return AckText.findings(findings)
+    }
+
+    // MARK: Bytes
 
     /// What is far too large is not even copied.
     private func given(
@@ -52,10 +110,9 @@ extension EnvelopeReading {
         return nil
     }
 
-    private static func rejection(of payload: [UInt8], _ rules: PushOptions) -> Rejection {
-        guard let finding = PayloadRules.refusal(of: payload, rules) else {
-            return Rejection(.badPayload, "the payload is not acceptable")
-        }
+    private static func rejection(
+        of payload: [UInt8], for finding: PayloadFinding, _ rules: PushOptions
+    ) -> Rejection {
         switch finding.code {
         case .tooLarge:
             return Rejection(

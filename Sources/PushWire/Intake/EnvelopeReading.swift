@@ -23,18 +23,20 @@ struct EnvelopeReading {
         return place == 0 ? nil : Int(place)
     }
 
-    func request(payload: UnsafeRawBufferPointer?) throws(Rejection) -> PushRequest {
+    /// - Parameter index: finds the values of a payload that does not stand in the envelope.
+    func request(payload: UnsafeRawBufferPointer?, index: inout JSONIndex) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
         let number = try app()
         let app = apps.apps[number]
         let options = try options(of: app, number)
         let audience = try audience()
+        let judged = try self.payload(frame: payload, options, index: &index)
         let message = Message(
             id: id, app: app.id, pushType: options.pushType, priority: options.priority, expiresAt: options.expiresAt,
-            collapseID: options.collapseID, payload: try self.payload(frame: payload, options),
+            collapseID: options.collapseID, payload: judged.bytes,
             onUnknown: options.onUnknown, notBefore: options.notBefore, traceparent: options.traceparent)
-        return PushRequest(message, to: audience, again: options.again)
+        return PushRequest(message, to: audience, again: options.again, findings: judged.findings)
     }
 
     // MARK: Members

@@ -52,7 +52,7 @@ enum JSONDetail {
         }
     }
 
-    private static func key(_ name: StaticString, _ bytes: inout [UInt8]) {
+    static func key(_ name: StaticString, _ bytes: inout [UInt8]) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(name)

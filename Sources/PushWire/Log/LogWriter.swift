@@ -170,8 +170,25 @@ package struct LogWriter: Sendable {
         add(message, .messageAccepted, details, at: now)
     }
 
+    /// A request was accepted: with whom it is for, what differs from the defaults of its push type, and who handed it
+    /// in, so that all this is known when the message itself is gone.
+    package mutating func add(accepted request: PushRequest, at now: Int64) {
+        var details: [UInt8] = []
+        if let named = request.audience.named { JSONDetail.append("devices", Int64(named), to: &details) }
+        JSONDetail.append(request, to: &details)
+        add(request.message, .messageAccepted, details, at: now)
+    }
+
     package mutating func add(_ completed: CompletedMessage, at now: Int64) {
         if completed.isExpired { add(completed.message, .messageExpired, [], at: now) }
+        if let failure = completed.failure {
+            var draft = EventDraft(.messageRejected, app: completed.message.app)
+            draft.messageID = completed.message.id
+            draft.reason = failure.reason
+            draft.add("detail", failure.detail)
+            draft.add("accepted_seq", Int64(clamping: completed.seq))
+            add(draft, at: now)
+        }
         var details: [UInt8] = []
         JSONDetail.append(completed.counts, to: &details)
         add(completed.message, .messageCompleted, details, at: now)

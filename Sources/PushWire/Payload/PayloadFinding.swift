@@ -1,3 +1,5 @@
+import PushModel
+
 /// One thing that is wrong with a notification, where it stands, and what to do about it.
 package struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
     package enum Severity: String, CaseIterable, Sendable {
@@ -46,19 +48,57 @@ struct PayloadFindings {
     private(set) var isRefused = false
     /// Each costs memory, and past so many nobody reads on.
     static let limit = 100
+    private let limit: Int
 
-    init(isQuiet: Bool = false) {
+    /// - Parameter limit: how many are kept besides those for which a notification is refused or rejected.
+    init(isQuiet: Bool = false, limit: Int = PayloadFindings.limit) {
         self.isQuiet = isQuiet
+        self.limit = limit
     }
+
+    /// Whether what is looked for key by key need not be looked for any more. A payload of nothing but unknown keys
+    /// would take milliseconds otherwise.
+    var isFull: Bool { isQuiet || all.count >= limit }
 
     mutating func add(
         _ severity: PayloadFinding.Severity, _ code: PayloadFinding.Code, _ path: @autoclosure () -> String,
         _ problem: @autoclosure () -> String, _ advice: @autoclosure () -> String, at offset: Int? = nil
     ) {
         if severity == .refused { isRefused = true }
-        guard !isQuiet, all.count < Self.limit else { return }
+        guard !isQuiet, all.count < limit || severity == .refused || code.isRuleOfPushType else { return }
         all.append(
             PayloadFinding(
                 severity: severity, code: code, path: path(), problem: problem(), advice: advice(), offset: offset))
+    }
+}
+
+extension PayloadFinding.Code {
+    /// Whether it says that the payload is not what its push type asks for. There are few of these in a payload.
+    var isRuleOfPushType: Bool {
+        switch self {
+        case .apsNotObject, .noAps, .notContentAvailable, .visibleInBackground, .contentNotChanged, .missingKey: true
+        default: false
+        }
+    }
+
+    /// As programs read it: `misspelt_key`.
+    package var word: String {
+        rawValue.reduce(into: "") { word, letter in
+            let isWithinCapitals = word.last?.isUppercase ?? true
+            if letter.isUppercase, !isWithinCapitals, word.last != "_" { word += "_" }
+            word.append(letter)
+        }.lowercased()
+    }
+}
+
+extension PayloadFinding {
+    /// Whether intake rejects the payload for it: the push service or the device would surely make nothing of the
+    /// notification. An alert without `aps`, which may be meant for the app's own code, is taken and told of.
+    func breaksRules(of type: PushType) -> Bool {
+        switch code {
+        case .noAps: type != .alert
+        case .wrongType, .outOfRange: type == .background && path == "aps.content-available"
+        default: code.isRuleOfPushType
+        }
     }
 }

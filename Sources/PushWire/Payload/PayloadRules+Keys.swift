@@ -60,6 +60,7 @@ extension PayloadJudge {
     private mutating func judgeUnknown(
         _ member: JSONDocument.Member, _ key: String, _ prefix: String, _ known: [String]
     ) {
+        guard !findings.isFull else { return }
         let name = PayloadRules.name(key)
         let offset = document.offset(member.key)
         if let near = NearestWord.to(key, in: known) {

@@ -2,9 +2,12 @@ import PushModel
 
 /// What is wrong with a notification before anyone has sent it (PROTOCOLS A4, A5, A11, A12).
 package enum PayloadRules {
-    /// Everything that is wrong, the options first, then in the order of the payload; at most a hundred findings.
-    package static func findings(in payload: [UInt8], _ options: PushOptions) -> [PayloadFinding] {
-        var findings = PayloadFindings()
+    /// Everything that is wrong, the options first, then in the order of the payload; at most a hundred findings, or
+    /// `limit`, besides those for which the notification is refused.
+    package static func findings(
+        in payload: [UInt8], _ options: PushOptions, limit: Int = PayloadFindings.limit
+    ) -> [PayloadFinding] {
+        var findings = PayloadFindings(limit: limit)
         judgeOptions(options, &findings)
         judgeSize(payload, options, &findings)
         guard !payload.isEmpty else { return findings.all }

@@ -15,8 +15,10 @@ extern unsigned long pthread_self(void);
 extern int pthread_setname_np(unsigned long, const char *);
 extern int sched_getaffinity(int, unsigned long, void *);
 extern int ioctl(int, unsigned long, ...);
+extern int prctl(int, ...);
 
 enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_SIOCOUTQ = 0x5411 };
+enum { CLINUX_PR_SET_DUMPABLE = 4 };
 
 static inline int CLinux_eventfd(void)
 {
@@ -41,9 +43,51 @@ static inline int CLinux_unacknowledged(int descriptor)
     return ioctl(descriptor, CLINUX_SIOCOUTQ, &count) < 0 ? -1 : count;
 }
 
+/* As in linux/filter.h: a packet filter of a socket, run by the kernel before the socket sees the packet. */
+struct CLinux_filter_step { unsigned short code; unsigned char if_true, if_false; unsigned int value; };
+struct CLinux_filter { unsigned short count; const struct CLinux_filter_step *steps; };
+
+enum { CLINUX_SOL_SOCKET = 1, CLINUX_SO_ATTACH_FILTER = 26 };
+
+/* Resets never reach a TCP socket, nor those that it accepts from then on. Byte 13 of a TCP header holds its flags. */
+static inline int CLinux_ignore_resets(int descriptor)
+{
+    static const struct CLinux_filter_step steps[] = {
+        { 0x30 /* load a byte */, 0, 0, 13 },
+        { 0x45 /* has it any of these bits? */, 0, 1, 0x04 },
+        { 0x06 /* return */, 0, 0, 0 },
+        { 0x06, 0, 0, 0xffffffff },
+    };
+    struct CLinux_filter filter = { sizeof steps / sizeof *steps, steps };
+    return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+/* Everything reaches it again. */
+static inline int CLinux_hear_everything(int descriptor)
+{
+    static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0xffffffff } };
+    struct CLinux_filter filter = { 1, steps };
+    return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+/* Nothing reaches a listening socket: who connects waits, as if the packets were lost. */
+static inline int CLinux_hear_nothing(int descriptor)
+{
+    static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0 } };
+    struct CLinux_filter filter = { 1, steps };
+    return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
 static inline int CLinux_name_thread(const char *name)
 {
     return pthread_setname_np(pthread_self(), name);
+}
+
+/* As PR_SET_DUMPABLE with 0: no core dumps, also not those that a pipe takes whatever the limit, and no look into the
+   memory for other processes of this user. */
+static inline int CLinux_keep_memory_private(void)
+{
+    return prctl(CLINUX_PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
 }
 
 /* How many processors this process may run on; 0 if the system does not say. */

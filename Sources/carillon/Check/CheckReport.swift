@@ -6,14 +6,12 @@ import PushWire
 struct CheckReport: Sendable {
     let file: String
     let warnings: [String]
+    /// For which `serve` would not start.
+    let faults: [Failure]
     let checks: [AppCheck]
 
-    /// The gravest of all apps.
-    var code: ExitCode {
-        let codes = Set(checks.map(\.code))
-        return [.configuration, .notPermitted, .unavailable, .tryAgain].first { codes.contains($0) }
-            ?? codes.first { $0 != .done } ?? .done
-    }
+    /// The gravest of all.
+    var code: ExitCode { ExitCode.gravest(checks.map(\.code) + faults.map(\.code)) ?? .done }
 
     private static let heading = ["app", "topic", "environment", "credential", "expires", "service", "connections"]
 
@@ -29,6 +27,7 @@ struct CheckReport: Sendable {
 
     private func details(on terminal: Terminal) -> String {
         var lines = warnings.map { "\(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
+        lines += faults.map { "\(terminal.coloured("fault", .red)): \(PlainText.line($0.description, limit: 1000))" }
         for check in checks {
             let name = check.app.id.name
             lines += check.warnings.map { "\(name): \(terminal.coloured("warning", .yellow)): \(PlainText.line($0))" }
@@ -48,7 +47,8 @@ struct CheckReport: Sendable {
     var json: String {
         MachineLine.text([
             "configuration": .string(file), "ok": .bool(code == .done), "exit_code": .integer(Int64(code.rawValue)),
-            "warnings": .texts(warnings), "apps": .array(checks.map(\.value)),
+            "warnings": .texts(warnings), "faults": .texts(faults.map(\.description)),
+            "apps": .array(checks.map(\.value)),
         ])
     }
 }
@@ -97,8 +97,8 @@ extension AppCheck {
                     "kind": .string(facts.kind.rawValue), "key_id": .text(facts.keyID), "team_id": .text(facts.teamID),
                     "subject": .text(facts.subject), "fingerprint": .string(facts.fingerprint),
                     "topics": facts.topics.map { .texts($0.map(\.name)) },
-                    "not_after": .text(facts.notAfter?.utcText),
-                    "seconds_left": facts.notAfter.map { .integer($0.seconds - now.seconds) },
+                    "expires_at": facts.notAfter.map { .integer($0.milliseconds) },
+                    "expires_in_ms": facts.notAfter.map { .integer($0.milliseconds - now.milliseconds) },
                 ].compactMapValues { $0 })
         }
         if let verdict {

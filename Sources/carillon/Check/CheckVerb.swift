@@ -5,11 +5,11 @@ import PushLoop
 import PushModel
 import PushWire
 
-/// `carillon check`: whether the configuration and the credentials of its apps are in order, and with `--connect`
-/// whether the push service takes them.
+/// `carillon check`: whether `serve` would start with the configuration, whether the credentials of its apps are in order,
+/// and with `--connect` whether the push service takes them.
 enum CheckVerb {
     static let verb = Verb(
-        name: "check", summary: "read the configuration and its credentials; with --connect, try them",
+        name: "check", summary: "would serve start, and are the credentials right? With --connect, try them",
         words: [Word("APP", "one app of the configuration; without it all", mayBeLeftOut: true)],
         options: [
             Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
@@ -48,7 +48,10 @@ enum CheckVerb {
             ?? parsed.configuration.apps
         var checks = apps.map { AppCheck($0, timeout: timeout, now: .current()) }
         if arguments.has("connect") { checks = await connect(checks, timeout: timeout) }
-        let report = CheckReport(file: file, warnings: parsed.warnings.map(\.description), checks: checks)
+        // A check of one app examines that app only.
+        let faults = arguments.wordIfGiven("APP") == nil ? StartCheck.faults(of: parsed.configuration) : []
+        let report = CheckReport(
+            file: file, warnings: parsed.warnings.map(\.description), faults: faults, checks: checks)
         Terminal.output.write(
             arguments.has("json")
                 ? report.json : report.text(on: Terminal.output, isConnected: arguments.has("connect")))

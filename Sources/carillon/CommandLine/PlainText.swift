@@ -25,7 +25,10 @@ enum PlainText {
     /// Names and what stands for them, aligned.
     static func rows(_ rows: [(name: String, text: String)], on terminal: Terminal) -> String {
         let width = rows.map(\.name.count).max() ?? 0
-        return rows.map { "  \(terminal.coloured(Terminal.padded($0.name, to: width), .dim))  \($0.text)\n" }.joined()
+        return rows.map { row in
+            let text = terminal.hanging(row.text, indent: width + 4)
+            return "  \(terminal.coloured(Terminal.padded(row.name, to: width), .dim))  \(text)\n"
+        }.joined()
     }
 }
 

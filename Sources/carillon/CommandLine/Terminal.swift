@@ -47,22 +47,30 @@ struct Terminal: Sendable {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// Rows under a heading, columns aligned. `colour` may colour a cell once its width is settled.
+    /// The number of columns; nil if this is not a terminal.
+    var width: Int? {
+        guard isInteractive else { return nil }
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 20 else { return 80 }
+        return Int(size.ws_col)
+    }
+
+    /// Rows under a heading, columns aligned; `TableLayout` says what becomes of them on a narrow terminal. `colour` may
+    /// colour a cell once its width is settled.
     func table(_ heading: [String], _ rows: [[String]], colour: (Int, String) -> Colour? = { _, _ in nil }) -> String {
-        var widths = heading.map(\.count)
-        for row in rows {
-            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], cell.count) }
+        TableLayout(heading, rows: rows, width: width).text(paintHeading: { coloured($0, .dim) }) {
+            column, cell, piece in
+            colour(column, cell).map { coloured(piece, $0) } ?? piece
         }
-        func line(_ cells: [String], _ paint: (Int, String) -> String) -> String {
-            let padded = cells.enumerated().map { column, cell in
-                paint(column, column == cells.count - 1 ? cell : Self.padded(cell, to: widths[column]))
-            }
-            return "  " + padded.joined(separator: "  ")
-        }
-        let head = line(heading) { coloured($1, .dim) }
-        let body = rows.map { row in
-            line(row) { column, text in colour(column, row[column]).map { coloured(text, $0) } ?? text }
-        }
-        return ([head] + body).joined(separator: "\n") + "\n"
+    }
+
+    /// Text behind something that stands before its first line, broken where the terminal ends, each further line
+    /// beginning below the first one's text.
+    ///
+    /// - Parameter indent: the columns that are taken before the text.
+    func hanging(_ text: String, indent: Int, paint: (String) -> String = { $0 }) -> String {
+        guard let width, indent + WrappedText.length(of: text) > width else { return paint(text) }
+        let lines = WrappedText.lines(text, width: max(20, width - indent))
+        return lines.map(paint).joined(separator: "\n" + String(repeating: " ", count: indent))
     }
 }

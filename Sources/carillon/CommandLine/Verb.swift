@@ -10,17 +10,21 @@ struct Verb: Sendable {
     /// A command, and what it is for.
     let examples: [(command: String, about: String)]
     let verbs: [Verb]
+    /// Text at the end of the help; may be empty.
+    let notes: String
     let run: @Sendable (Arguments) async throws -> ExitCode
 
     init(
         name: String, summary: String, words: [Word] = [], options: [Option],
-        examples: [(command: String, about: String)], run: @escaping @Sendable (Arguments) async throws -> ExitCode
+        examples: [(command: String, about: String)], notes: String = "",
+        run: @escaping @Sendable (Arguments) async throws -> ExitCode
     ) {
         self.name = name
         self.summary = summary
         self.words = words
         self.options = options
         self.examples = examples
+        self.notes = notes
         verbs = []
         self.run = run
     }
@@ -30,6 +34,7 @@ struct Verb: Sendable {
         self.name = name
         self.summary = summary
         self.verbs = verbs
+        notes = ""
         words = []
         options = []
         examples = verbs.flatMap(\.examples)
@@ -66,6 +71,11 @@ struct Verb: Sendable {
 
     private func startBelow(_ word: String, _ rest: [String]) async -> ExitCode {
         if let verb = verb(word) { return await verb.start(rest) }
+        return unknown(word)
+    }
+
+    /// Says that there is no such verb below this one.
+    func unknown(_ word: String) -> ExitCode {
         let nearest = Spelling.nearest(to: word, in: verbs.map { String($0.name.dropFirst(name.count + 1)) })
         Terminal.error.write(
             "carillon \(name): there is no verb '\(word)'"
@@ -98,7 +108,7 @@ struct Verb: Sendable {
             Examples:
             \(samples.joined(separator: "\n"))
 
-            """
+            """ + (notes.isEmpty ? "" : "\n\(notes)\n")
     }
 }
 
@@ -129,12 +139,17 @@ struct Option: Sendable {
     let value: String?
     let about: String
     let mayRepeat: Bool
+    /// Another name by which it is taken, and which help does not list: what it was called in earlier versions.
+    let earlierName: String?
 
-    init(_ name: String, _ value: String? = nil, _ about: String, mayRepeat: Bool = false) {
+    init(
+        _ name: String, _ value: String? = nil, _ about: String, mayRepeat: Bool = false, earlierName: String? = nil
+    ) {
         self.name = name
         self.value = value
         self.about = about
         self.mayRepeat = mayRepeat
+        self.earlierName = earlierName
     }
 
     init(_ name: String, _ about: String) {
@@ -168,8 +183,10 @@ struct Arguments: Sendable {
                 continue
             }
             let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = parts.first.map(String.init) ?? ""
-            guard let option = options.first(where: { $0.name == name }) else {
+            let given = parts.first.map(String.init) ?? ""
+            let known = options.first { $0.name == given } ?? options.first { $0.earlierName == given }
+            let name = known?.name ?? given
+            guard let option = known else {
                 let nearest = Spelling.nearest(to: name, in: options.map(\.name))
                 throw Failure(
                     .usage,

@@ -1,4 +1,5 @@
 import PushModel
+import PushPipeline
 import PushTransport
 
 extension Configuration {
@@ -16,6 +17,9 @@ extension Configuration {
         /// The push service. Default Apple's of the environment (PROTOCOLS A1). Per connection.
         var endpoint: Endpoint
         var broadcast: Broadcast
+        /// What the app may hold before intake is busy for it: messages that wait, default 1,000,000; messages that are
+        /// scheduled, default 1,000,000; message ids that are remembered, default 100,000,000. Live.
+        var limits = AppLimits()
     }
 
     enum Credential: Sendable, Equatable {

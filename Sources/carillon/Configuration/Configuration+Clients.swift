@@ -1,7 +1,7 @@
 import PushPipeline
 
 extension Configuration.Security {
-    /// Which key is whose, for the ZAP handler and for intake.
+    /// The clients by their keys, for the ZAP handlers, intake and the event bus.
     var directory: ClientDirectory {
         ClientDirectory(
             Dictionary(

@@ -27,8 +27,11 @@ extension Configuration {
         configuration.data = root.path("data") ?? FilePlace.resolve(configuration.data, besideFile: file)
         configuration.readSockets(root)
         configuration.readHTTP(root.section("http"))
+        let dedupe = root.section("dedupe")
         configuration.dedupe.window =
-            root.section("dedupe").duration("window", in: .seconds(60)...days(366)) ?? configuration.dedupe.window
+            dedupe.duration("window", in: .seconds(60)...days(366)) ?? configuration.dedupe.window
+        configuration.dedupe.limit =
+            dedupe.integer("limit", in: 1000...2_000_000_000) ?? configuration.dedupe.limit
         configuration.readLog(root.section("log"))
         configuration.readApps(root)
         configuration.readSecurity(root)
@@ -56,6 +59,8 @@ extension Configuration {
         let (intake, events) = (root.section("intake"), root.section("events"))
         self.intake.router = intake.bind("router") ?? self.intake.router
         self.intake.pull = intake.bind("pull") ?? self.intake.pull
+        self.intake.expireAfter =
+            intake.duration("expire_after", in: .seconds(60)...Self.days(366)) ?? self.intake.expireAfter
         self.events.publish = events.bind("publish") ?? self.events.publish
         self.events.replay = events.bind("replay") ?? self.events.replay
         let retention = events.section("retention")

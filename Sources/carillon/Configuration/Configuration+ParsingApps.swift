@@ -1,4 +1,5 @@
 import PushModel
+import PushPipeline
 import PushTransport
 
 extension Configuration {
@@ -8,10 +9,13 @@ extension Configuration {
             root.fault(nil, "there is no app: apps: { shop: { topic: …, environment: …, credential: … } }")
         }
         apps = sections.compactMap { name, section in Self.readApp(name, section) }
-        for (index, app) in apps.enumerated() {
-            guard
-                let other = apps[..<index].first(where: { $0.topic == app.topic && $0.environment == app.environment })
-            else { continue }
+        var topics: [[String]: App] = [:]
+        for app in apps {
+            let place = [app.topic, app.environment.rawValue]
+            guard let other = topics[place] else {
+                topics[place] = app
+                continue
+            }
             sections.first { $0.name == app.id.name }?.section.fault(
                 "topic",
                 "app \(other.id) has \(app.topic) in \(app.environment.rawValue) already; send both through one app")
@@ -37,10 +41,19 @@ extension Configuration {
         let apple = environment ?? .production
         let place = endpoint ?? apple.endpoint
         let broadcast = readBroadcast(section.section("broadcast"), place, apple)
+        let limits = readLimits(section.section("limits"))
         guard let id, let topic, let environment, let credential, let endpoint else { return nil }
         return App(
             id: id, topic: topic, environment: environment, credential: credential, gateway: gateway,
-            endpoint: endpoint, broadcast: broadcast)
+            endpoint: endpoint, broadcast: broadcast, limits: limits)
+    }
+
+    private static func readLimits(_ section: ConfigurationSection) -> AppLimits {
+        var limits = AppLimits()
+        limits.waiting = section.integer("waiting", in: 1...4_000_000) ?? limits.waiting
+        limits.scheduled = section.integer("scheduled", in: 0...100_000_000) ?? limits.scheduled
+        limits.remembered = section.integer("remembered", in: 1...10_000_000_000) ?? limits.remembered
+        return limits
     }
 
     private static func readTopic(_ section: ConfigurationSection) -> String? {

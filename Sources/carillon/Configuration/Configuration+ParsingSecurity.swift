@@ -6,6 +6,7 @@ extension Configuration {
     mutating func readSecurity(_ root: ConfigurationSection) {
         let section = root.section("security")
         security.insecure = section.boolean("insecure") ?? false
+        security.ipcMode = section.choice("ipc_mode", of: Security.IPCMode.self) ?? security.ipcMode
         let curve = section.section("curve")
         if let file = curve.path("secret_key_file") {
             security.curve = Security.Curve(secretKeyFile: file)
@@ -26,13 +27,27 @@ extension Configuration {
         } else if clients.isEmpty {
             curve.warn(nil, "there are no security.clients: nobody can connect over TCP")
         }
+        if security.curve != nil { warnOfKeylessBinds(root) }
     }
 
-    private func refuseOpenBinds(_ root: ConfigurationSection) {
-        let binds = [
+    private var binds: [(section: String, key: String, bind: Bind)] {
+        [
             ("intake", "router", intake.router), ("intake", "pull", intake.pull),
             ("events", "publish", events.publish), ("events", "replay", events.replay),
         ]
+    }
+
+    private func warnOfKeylessBinds(_ root: ConfigurationSection) {
+        for (section, key, bind) in binds {
+            guard case .ipc = bind else { continue }
+            root.section(section).warn(
+                key,
+                "security.curve does not cover ipc: whoever may write to this file (security.ipc_mode, "
+                    + "\(security.ipcMode.rawValue)) has every right without a key")
+        }
+    }
+
+    private func refuseOpenBinds(_ root: ConfigurationSection) {
         for (section, key, bind) in binds where !bind.isLocal {
             root.section(section).fault(
                 key,

@@ -1,3 +1,5 @@
+import PushModel
+
 /// When a change of a setting takes effect in a Carillon that runs.
 enum Reload: Sendable, CaseIterable {
     case live, perConnection, restart
@@ -13,14 +15,15 @@ enum Reload: Sendable, CaseIterable {
     /// Each setting, `*` for the names of apps and clients.
     static let table: [String: Reload] = [
         "data": .restart,
-        "intake.router": .restart, "intake.pull": .restart,
+        "intake.router": .restart, "intake.pull": .restart, "intake.expire_after": .live,
         "events.publish": .restart, "events.replay": .restart,
         "events.retention.size": .live, "events.retention.age": .live,
         "http.listen": .restart,
         "http.tls.certificate": .perConnection, "http.tls.key": .perConnection,
         "http.tls.password_file": .perConnection,
-        "dedupe.window": .live,
-        "security.insecure": .restart, "security.curve.secret_key_file": .restart,
+        "dedupe.window": .live, "dedupe.limit": .live,
+        "security.insecure": .restart, "security.ipc_mode": .restart,
+        "security.curve.secret_key_file": .restart,
         "security.clients.*.public_key": .live, "security.clients.*.push": .live, "security.clients.*.observe": .live,
         "apps.*.topic": .perConnection, "apps.*.environment": .restart,
         "apps.*.credential.key": .perConnection, "apps.*.credential.key_id": .perConnection,
@@ -36,6 +39,7 @@ enum Reload: Sendable, CaseIterable {
         "apps.*.gateway.feedback.interval": .live,
         "apps.*.endpoint.host": .perConnection, "apps.*.endpoint.port": .perConnection,
         "apps.*.endpoint.trust": .perConnection,
+        "apps.*.limits.waiting": .live, "apps.*.limits.scheduled": .live, "apps.*.limits.remembered": .live,
         "apps.*.broadcast.send": .perConnection, "apps.*.broadcast.manage": .perConnection,
         "log.level": .live, "log.format": .live,
     ]
@@ -66,6 +70,7 @@ extension Configuration {
         let (was, now) = (Self.byPath(old), Self.byPath(next))
         var changes: [ConfigurationChange] = []
         var told: Set<[String]> = []
+        let replaced = replaced(by: new)
         for setting in next + old where told.insert(setting.path).inserted {
             let (before, after) = (was[setting.path], now[setting.path])
             if before == after { continue }
@@ -78,7 +83,7 @@ extension Configuration {
             changes.append(
                 ConfigurationChange(
                     path: setting.path.joined(separator: "."), was: before, now: after,
-                    reload: setting.isApp(among: replaced(by: new)) ? .restart : setting.reload))
+                    reload: setting.isApp(among: replaced) ? .restart : setting.reload))
         }
         return changes
     }
@@ -88,26 +93,32 @@ extension Configuration {
         var result = new
         result.data = data
         result.intake = intake
+        result.intake.expireAfter = new.intake.expireAfter
         result.events.publish = events.publish
         result.events.replay = events.replay
         result.http.listen = http.listen
         if (http.tls == nil) != (new.http.tls == nil) { result.http.tls = http.tls }
         result.security.curve = security.curve
         result.security.insecure = security.insecure
-        result.apps = new.apps.map { app in
-            guard let old = apps.first(where: { $0.id == app.id }) else { return app }
-            return replaced(by: new).contains(app.id.name) ? old : app
-        }
+        result.security.ipcMode = security.ipcMode
+        let (known, replaced) = (appsByID, replaced(by: new))
+        result.apps = new.apps.map { replaced.contains($0.id.name) ? known[$0.id] ?? $0 : $0 }
         return result
     }
 
     /// The apps that only a restart can change. Credential and endpoint belong to environment and protocol: such an app
     /// changes whole or not at all.
-    private func replaced(by new: Configuration) -> [String] {
-        new.apps.filter { app in
-            guard let old = apps.first(where: { $0.id == app.id }) else { return false }
-            return old.environment != app.environment || old.gateway.wireProtocol != app.gateway.wireProtocol
-        }.map(\.id.name)
+    private func replaced(by new: Configuration) -> Set<String> {
+        let known = appsByID
+        return Set(
+            new.apps.filter { app in
+                guard let old = known[app.id] else { return false }
+                return old.environment != app.environment || old.gateway.wireProtocol != app.gateway.wireProtocol
+            }.map(\.id.name))
+    }
+
+    private var appsByID: [AppID: App] {
+        Dictionary(apps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     private static func byPath(_ settings: [Setting]) -> [[String]: String] {
@@ -130,7 +141,7 @@ extension Configuration {
 
         fileprivate var reload: Reload { Reload.table[pattern] ?? .restart }
 
-        fileprivate func isApp(among names: [String]) -> Bool {
+        fileprivate func isApp(among names: Set<String>) -> Bool {
             path[0] == "apps" && names.contains(path[1])
         }
 
@@ -161,6 +172,7 @@ extension Configuration {
         add("data", value: data)
         add("intake", "router", value: "\(intake.router)")
         add("intake", "pull", value: "\(intake.pull)")
+        add("intake", "expire_after", value: DurationText.write(intake.expireAfter))
         add("events", "publish", value: "\(events.publish)")
         add("events", "replay", value: "\(events.replay)")
         add("events", "retention", "size", value: "\(events.retention.size)")
@@ -170,7 +182,9 @@ extension Configuration {
         add("http", "tls", "key", value: http.tls?.key)
         add("http", "tls", "password_file", value: http.tls?.passwordFile)
         add("dedupe", "window", value: DurationText.write(dedupe.window))
+        add("dedupe", "limit", value: "\(dedupe.limit)")
         add("security", "insecure", value: "\(security.insecure)")
+        add("security", "ipc_mode", value: security.ipcMode.rawValue)
         add("security", "curve", "secret_key_file", value: security.curve?.secretKeyFile)
         for client in security.clients {
             add("security", "clients", client.name, "public_key", value: client.publicKey.z85)
@@ -223,6 +237,8 @@ extension Configuration.App {
             (["endpoint", "host"], endpoint.host), (["endpoint", "port"], "\(endpoint.port)"),
             (["endpoint", "trust"], "\(endpoint.trust)"),
             (["broadcast", "send"], "\(broadcast.send)"), (["broadcast", "manage"], "\(broadcast.manage)"),
+            (["limits", "waiting"], "\(limits.waiting)"), (["limits", "scheduled"], "\(limits.scheduled)"),
+            (["limits", "remembered"], "\(limits.remembered)"),
         ]
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import PushModel
 import PushTransport
 
@@ -10,6 +11,17 @@ extension Configuration {
         var clients: [Client] = []
         /// Binds what other machines can reach without CURVE: anybody there may push. Default false. Restart.
         var insecure = false
+        /// Permissions of the files of `ipc://` sockets, which CURVE never covers: whoever may write to the file may push
+        /// to every app and see every event. Default `0600`, the user that Carillon runs as; `0660`: its group as well.
+        /// Restart.
+        var ipcMode = IPCMode.owner
+
+        enum IPCMode: String, Sendable, CaseIterable {
+            case owner = "0600"
+            case group = "0660"
+
+            var bits: mode_t { self == .owner ? 0o600 : 0o660 }
+        }
 
         struct Curve: Sendable, Equatable {
             /// File with the server's key pair, made by `carillon keys curve`. Restart.

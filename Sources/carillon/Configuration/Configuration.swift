@@ -26,6 +26,9 @@ struct Configuration: Sendable, Equatable {
         var router = Bind.tcp(HostPort(host: "127.0.0.1", port: 5560))
         /// PULL, unanswered. Default `tcp://127.0.0.1:5561`. Restart.
         var pull = Bind.tcp(HostPort(host: "127.0.0.1", port: 5561))
+        /// How long a message without `expires_at` may wait to be sent, from its acceptance or its `not_before`, whichever
+        /// is later. Default 7 days. Live.
+        var expireAfter: Duration = .seconds(7 * 86_400)
     }
 
     /// The sockets at which monitors listen.
@@ -65,6 +68,9 @@ struct Configuration: Sendable, Equatable {
     struct Dedupe: Sendable, Equatable {
         /// How long a message id is remembered for a device. Default 7 days. Live.
         var window: Duration = .seconds(7 * 86_400)
+        /// How many message ids and deliveries are remembered at most; then new messages are answered `busy`. Default
+        /// 50,000,000. Live.
+        var limit = 50_000_000
     }
 
     struct Log: Sendable, Equatable {

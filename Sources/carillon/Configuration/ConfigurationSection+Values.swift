@@ -147,7 +147,14 @@ extension ConfigurationSection {
         if text == "off" { return .off }
         if text.hasPrefix("ipc://"), text.utf8.count > 6 {
             let path = String(text.dropFirst(6))
-            return .ipc(path.hasPrefix("@") ? path : resolved(path, key))
+            guard !path.hasPrefix("@"), !path.hasPrefix("*") else {
+                fault(
+                    key,
+                    "\"\(text)\" names no file, and without a file's permissions every user of this machine may connect; "
+                        + "write a path, such as \"ipc:///run/carillon/intake\"")
+                return nil
+            }
+            return .ipc(resolved(path, key))
         }
         if text.hasPrefix("tcp://"), let place = HostPort(String(text.dropFirst(6))) {
             if place.host == "localhost" { return .tcp(HostPort(host: "127.0.0.1", port: place.port)) }

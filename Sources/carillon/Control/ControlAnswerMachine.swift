@@ -2,9 +2,12 @@
 struct ControlAnswerMachine {
     struct Fault: Error, Equatable, CustomStringConvertible {
         let description: String
+        /// The connection ended before the answer did.
+        let isCutOff: Bool
 
-        init(_ description: String) {
+        init(_ description: String, isCutOff: Bool = false) {
             self.description = description
+            self.isCutOff = isCutOff
         }
     }
 
@@ -43,7 +46,7 @@ struct ControlAnswerMachine {
     /// The connection ended.
     mutating func ended() throws(Fault) -> ControlAnswer {
         guard case .body(let status, nil) = state else {
-            throw Fault(bytes.isEmpty ? "there was none" : "it ends in the middle")
+            throw Fault(bytes.isEmpty ? "there was none" : "it ends in the middle", isCutOff: true)
         }
         return ControlAnswer(status: status, body: bytes)
     }

@@ -173,11 +173,15 @@ private final class ControlExchange {
                 } else if errno == EAGAIN {
                     try wait(for: POLLIN)
                 } else if errno != EINTR {
-                    throw Failure(.failed, "the connection to \(client.socketPath) broke: \(SystemError.current)")
+                    throw Failure(.unavailable, "the connection to \(client.socketPath) broke: \(SystemError.current)")
                 }
             }
         } catch let fault as ControlAnswerMachine.Fault {
-            throw Failure(.failed, "the answer on \(client.socketPath) is not to be understood: \(fault)")
+            throw Failure(
+                fault.isCutOff ? .unavailable : .failed,
+                fault.isCutOff
+                    ? "the Carillon on \(client.dataDirectory) ended the connection without an answer"
+                    : "cannot parse the response on \(client.socketPath): \(fault)")
         } catch let failure as Failure {
             throw failure
         } catch {

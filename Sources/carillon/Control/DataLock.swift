@@ -13,7 +13,8 @@ final class DataLock: Sendable {
 
     /// Makes the directory if there is none.
     ///
-    /// - Throws: `tryAgain` if another process holds it, `notPermitted` or `failed` if it cannot be used.
+    /// - Throws: `tryAgain` if another process holds it, `notPermitted` or `failed` if it cannot be used, `notPermitted`
+    ///   also where every user may write to it: such a directory lets anybody put other files in the place of ours.
     init(directory: String) throws(Failure) {
         self.directory = directory
         do {
@@ -22,13 +23,21 @@ final class DataLock: Sendable {
         } catch {
             throw Failure(.notPermitted, "cannot make the data directory \(directory): \(error)")
         }
+        try Self.checkMode(of: directory)
         let path = "\(directory)/\(Self.fileName)"
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        // It is emptied below: a symbolic link there, or another name of a file elsewhere, would empty that file.
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             let error = SystemError.current
+            if error.number == ELOOP { throw Self.notOurs(path, "it is a symbolic link") }
             throw Failure(
                 error.number == EACCES ? .notPermitted : .failed,
                 "cannot use the data directory \(directory): \(error) at \(path)")
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+            close(descriptor)
+            throw Self.notOurs(path, "it is not a regular file with one name")
         }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let error = SystemError.current
@@ -48,6 +57,20 @@ final class DataLock: Sendable {
 
     deinit {
         close(descriptor)
+    }
+
+    private static func checkMode(of directory: String) throws(Failure) {
+        var status = stat()
+        // What else may be wrong with it shows when it is used.
+        guard stat(directory, &status) == 0, status.st_mode & 0o002 != 0 else { return }
+        throw Failure(
+            .notPermitted,
+            "every user may write to the data directory \(directory) (mode 0\(String(status.st_mode & 0o7777, radix: 8))): "
+                + "chmod 700 it, or choose another with data in the configuration or --data")
+    }
+
+    private static func notOurs(_ path: String, _ what: String) -> Failure {
+        Failure(.notPermitted, "cannot use the lock file \(path): \(what), and Carillon made no such file; remove it")
     }
 
     private static func holder(_ descriptor: CInt) -> String {

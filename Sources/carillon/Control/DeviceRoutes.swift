@@ -35,6 +35,14 @@ struct DeviceRoutes: Sendable {
                 if ended.isEmpty { _ = try await device(id) }
                 return DeactivationAnswer(id: id.description, deactivated: ended.contains(id))
             },
+            ControlRoute(.delete, "/v1/apps/{app}/devices/{id}") { request in
+                let id = try id(request)
+                let known = try await device(id)
+                guard known.app.name == request.parameter("app") else {
+                    throw ControlFault(404, "unknown_device", "there is no device \(id) of that app")
+                }
+                return RemovalAnswer(id: id.description, removed: try await devices.remove([id]).contains(id))
+            },
             // With tokens: a resource of its own, so that it can be a right of its own.
             ControlRoute(.get, "/v1/export/devices", query: filters) { request in
                 let list = try await page(request.query)

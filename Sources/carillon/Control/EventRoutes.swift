@@ -17,18 +17,26 @@ struct EventRoutes: Sendable {
     private let waiters = Locked(0)
 
     /// - Parameter longestWait: in seconds.
-    init(events: any EventLog, waiting: any EventWaiting, longestWait: UInt64 = EventRoutes.longestWait) {
+    private let devices: (any DeviceBook)?
+
+    init(
+        events: any EventLog, waiting: any EventWaiting, longestWait: UInt64 = EventRoutes.longestWait,
+        devices: (any DeviceBook)? = nil
+    ) {
         self.longestWait = longestWait
+        self.devices = devices
         reader = EventReader(log: events)
         self.waiting = waiting
     }
 
     var all: [ControlRoute] {
         [
-            .written(.get, "/v1/events", query: ["since", "last", "prefix", "limit", "wait"]) {
+            .written(.get, "/v1/events", query: ["since", "since_at", "until_at", "last", "prefix", "limit", "wait"]) {
                 try await events($0.query)
             },
-            .written(.get, "/v1/trace", query: ["message", "app", "device"]) { try await trace($0.query) },
+            .written(.get, "/v1/trace", query: ["message", "app", "device", "apns_id", "user", "since", "until"]) {
+                try await trace($0.query)
+            },
         ]
     }
 
@@ -39,13 +47,18 @@ struct EventRoutes: Sendable {
         guard prefix.utf8.count <= 128 else { throw ControlFault.badRequest("prefix is longer than 128 bytes") }
         let since = try query.number("since", in: 0...UInt64(Int64.max))
         let wait = try query.number("wait", in: 0...longestWait) ?? 0
+        let sinceAt = try query.number("since_at", in: 0...Int64.max)
+        let untilAt = try query.number("until_at", in: 0...Int64.max)
         if let last = try query.number("last", in: 0...Self.mostEvents) {
-            guard since == nil, wait == 0, query.text("limit") == nil else {
+            guard since == nil, sinceAt == nil, untilAt == nil, wait == 0, query.text("limit") == nil else {
                 throw ControlFault.badRequest("last goes without since, limit and wait")
             }
             return Self.answer(try await reader.last(last, prefix: prefix))
         }
-        var found = try await reader.forward(since: since ?? 0, prefix: prefix, limit: limit)
+        let span = EventReader.Span(since: sinceAt ?? .min, until: untilAt ?? .max)
+        var start = since ?? 0
+        if let sinceAt { start = max(start, try await reader.number(before: sinceAt)) }
+        var found = try await reader.forward(since: start, prefix: prefix, limit: limit, span: span)
         guard wait > 0, found.lines.isEmpty, !found.hasMore, found.damaged.isEmpty else { return Self.answer(found) }
         let isFree = waiters.withLock { count -> Bool in
             guard count < Self.mostWaiting else { return false }
@@ -61,7 +74,7 @@ struct EventRoutes: Sendable {
             let left = deadline - MonotonicTime.current()
             guard left > .zero else { break }
             await waiting.waitForEvents(after: max(found.next, found.newest), for: left)
-            found = try await reader.forward(since: found.next, prefix: prefix, limit: limit)
+            found = try await reader.forward(since: found.next, prefix: prefix, limit: limit, span: span)
         }
         return Self.answer(found)
     }
@@ -95,10 +108,25 @@ struct EventRoutes: Sendable {
 
     /// `{"events":[…],"complete":…}`, in order. `complete` is false where there is more than fits.
     private func trace(_ query: ControlQuery) async throws -> [UInt8] {
-        let found: TraceSearch.Found
         let search = TraceSearch(log: reader.log)
-        switch (query.text("message"), query.text("device")) {
-        case (let text?, nil):
+        var found = try await found(query, search)
+        let since = try query.number("since", in: 0...Int64.max) ?? .min
+        let until = try query.number("until", in: 0...Int64.max) ?? .max
+        found.keep(since...max(since, until))
+        return Self.events(found.lines) + Array(",\"complete\":\(found.isComplete)}\n".utf8)
+    }
+
+    /// Exactly one of the subjects is named.
+    private func found(_ query: ControlQuery, _ search: TraceSearch) async throws -> TraceSearch.Found {
+        let subjects = ["message", "device", "apns_id", "user"].filter { query.text($0) != nil }
+        guard subjects.count == 1, let text = query.text(subjects[0]) else {
+            throw ControlFault.badRequest("name what to trace: one of message, device, apns_id and user")
+        }
+        guard subjects[0] == "message" || query.text("app") == nil else {
+            throw ControlFault.badRequest("app goes with message")
+        }
+        switch subjects[0] {
+        case "message":
             guard let id = MessageID(text) else {
                 throw ControlFault.badRequest("a message id has 1 to 128 bytes and no control characters")
             }
@@ -107,15 +135,26 @@ struct EventRoutes: Sendable {
                 app = AppID(name)
                 guard app != nil else { throw ControlFault.unknownApp(PlainText.line(name, limit: 80)) }
             }
-            found = try await search.message(id, app: app)
-        case (nil, let text?):
-            guard query.text("app") == nil else { throw ControlFault.badRequest("app goes with message") }
+            return try await search.message(id, app: app)
+        case "device":
             guard let id = DeviceID(text) else {
                 throw ControlFault.badRequest("a device id is \(DeviceID.textLength) lower-case hexadecimal digits")
             }
-            found = try await search.device(id)
-        default: throw ControlFault.badRequest("name what to trace: either message or device")
+            return try await search.device(id)
+        case "apns_id":
+            guard let id = APNSID(text) else { throw ControlFault.badRequest("an apns-id is a UUID") }
+            return try await search.apnsID(id)
+        default: return try await user(text, search)
         }
-        return Self.events(found.lines) + Array(",\"complete\":\(found.isComplete)}\n".utf8)
+    }
+
+    /// The events of the devices that belong to a user now.
+    private func user(_ name: String, _ search: TraceSearch) async throws -> TraceSearch.Found {
+        var filter = DeviceFilter()
+        filter.user = name
+        guard let page = try await devices?.list(filter, after: nil, limit: TraceSearch.mostDevices) else {
+            throw ControlFault(404, "not_found", "there is no registry here")
+        }
+        return try await search.devices(page.devices.map(\.id), isComplete: page.next == nil)
     }
 }

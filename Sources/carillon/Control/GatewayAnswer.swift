@@ -34,6 +34,20 @@ struct GatewayAnswer: Codable, Sendable, Equatable {
     /// How many more it takes now.
     var credit: Int
     var connections: [Connection]
+    /// Why no connection is open, where that is known.
+    var fault: Fault?
+
+    /// Mirrors `PushModel.ConnectionFault`.
+    struct Fault: Codable, Sendable, Equatable {
+        /// From a closed set.
+        var code: String
+        var message: String
+
+        init(_ fault: ConnectionFault) {
+            code = fault.code.rawValue
+            message = fault.sentence
+        }
+    }
 
     /// Mirrors `PushModel.ConnectionStatus`.
     struct Connection: Codable, Sendable, Equatable {

@@ -13,10 +13,14 @@ struct MessageRoutes: Sendable {
 
     var all: [ControlRoute] {
         [
-            ControlRoute(.get, "/v1/messages", query: ["app", "state", "after", "limit"]) { request in
+            ControlRoute(.get, "/v1/messages", query: ["app", "state", "user", "since", "until", "after", "limit"]) {
+                request in
                 var filter = MessageHistory.Filter()
                 filter.app = try app(request.query)
                 filter.states = try states(request.query.text("state"))
+                filter.user = request.query.text("user")
+                filter.since = try request.query.number("since", in: 0...Int64.max)
+                filter.until = try request.query.number("until", in: 0...Int64.max)
                 return try await history.list(
                     filter, before: try before(request.query.text("after")),
                     limit: try request.query.number("limit", in: 1...Self.largestPage) ?? 50)

@@ -13,7 +13,7 @@ enum PipelineRoutes {
         longestWait: UInt64 = EventRoutes.longestWait
     ) -> [ControlRoute] {
         DeviceRoutes(devices: devices, identities: identities, apps: apps).all + MessageRoutes(events: events).all
-            + EventRoutes(events: events, waiting: waiting, longestWait: longestWait).all + [
+            + EventRoutes(events: events, waiting: waiting, longestWait: longestWait, devices: devices).all + [
                 ControlRoute(.get, "/v1/stats") { _ in await statistics.snapshot() }
             ]
     }

@@ -18,7 +18,8 @@ struct DeviceAnswer: Codable, Sendable, Equatable {
     var reason: String?
 
     enum CodingKeys: String, CodingKey {
-        case id, app, active, user, tags, locale, platform, reason
+        case app, active, user, tags, locale, platform, reason
+        case id = "device"
         case appVersion = "app_version"
         case registeredAt = "registered_at"
         case seenAt = "seen_at"
@@ -82,6 +83,11 @@ struct RegistrationAnswer: Codable, Sendable, Equatable {
     /// Instead of these: why it was refused.
     var error: ControlFault?
 
+    enum CodingKeys: String, CodingKey {
+        case change, error
+        case id = "device"
+    }
+
     init(_ device: RegisteredDevice) {
         id = device.id.description
         change = device.change.rawValue
@@ -101,4 +107,19 @@ struct DeactivationAnswer: Codable, Sendable, Equatable {
     var id: String
     /// False where it was inactive already, or is not known.
     var deactivated: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case deactivated
+        case id = "device"
+    }
+}
+
+struct RemovalAnswer: Codable, Sendable, Equatable {
+    var id: String
+    var removed: Bool
+
+    enum CodingKeys: String, CodingKey {
+        case removed
+        case id = "device"
+    }
 }

@@ -21,7 +21,9 @@ enum DeviceFormat: String, CaseIterable {
     }
 
     /// What an export has beside what can be registered.
-    static let records = ["id", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
+    static let records = ["device", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
+    /// The same with the name that a device's id had in exports of earlier versions.
+    static let passedOver = records + ["id"]
     static let columns = DeviceInput.keys.filter { $0 != "replaces" } + records
 }
 
@@ -79,7 +81,7 @@ struct DeviceFileReader {
             if let key = document.repeatedKey() {
                 throw DeviceFault("the key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\" is there twice")
             }
-            let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.records)
+            let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.passedOver)
             if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
                 return .inactive(line: line)
             }
@@ -111,7 +113,7 @@ struct DeviceFileReader {
                         input.tags = TagColumn.tags(field)
                     } else if column == "active" {
                         guard field == "true" else { return .inactive(line: line) }
-                    } else if !DeviceFormat.records.contains(column) {
+                    } else if !DeviceFormat.passedOver.contains(column) {
                         input.set(column, field)
                     }
                 }
@@ -128,7 +130,7 @@ struct DeviceFileReader {
     private static func heading(_ fields: [String], line: Int, app: String?) throws(Failure) -> [String] {
         let names = fields.map { $0.lowercased().replacing(" ", with: "") }
         for (place, name) in names.enumerated() {
-            guard DeviceInput.keys.contains(name) || DeviceFormat.records.contains(name) else {
+            guard DeviceInput.keys.contains(name) || DeviceFormat.passedOver.contains(name) else {
                 let fault = DeviceInput.unknown(name, DeviceFormat.records)
                 throw Failure(
                     .badInput,

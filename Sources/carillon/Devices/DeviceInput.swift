@@ -106,7 +106,7 @@ struct DeviceInput: Sendable, Equatable {
                 throw DeviceFault("there are \(tags.count) tags; a device has at most \(Self.mostTags)")
             }
             for tag in tags { _ = try Self.text(tag, "a tag", upTo: Self.longestTag) }
-            device.tags = Set(tags).sorted()
+            device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
         }
         if let replaces {
             let old = try Self.token(replaces, "replaces")
@@ -129,7 +129,7 @@ struct DeviceInput: Sendable, Equatable {
         guard (1...length).contains(text.utf8.count) else {
             throw DeviceFault("\(name) has \(text.utf8.count) bytes; 1 to \(length) are allowed")
         }
-        guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+        guard !ControlCharacters.occur(in: text.utf8) else {
             throw DeviceFault("\(name) holds a control character")
         }
         return text

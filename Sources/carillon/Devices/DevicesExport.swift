@@ -8,15 +8,17 @@ enum DevicesExport {
     static let verb = Verb(
         name: "devices export", summary: "write devices WITH THEIR TOKENS, as a backup: keep it as you keep keys",
         options: [
-            Option("to", "FILE", "write into this file, which only this user may read (else: standard output)"),
+            Option(
+                "out", "FILE", "write into this file, which only this user may read (else: standard output)",
+                earlierName: "to"),
             Option("format", "NAME", "csv or jsonl (by the file's name, else csv)"),
         ] + DevicesVerb.filters + ControlOptions.options,
         examples: [
-            ("carillon devices export --to devices.csv", "all, for 'carillon devices import'"),
+            ("carillon devices export --out devices.csv", "all, for 'carillon devices import'"),
             ("carillon devices export --app shop --active --format jsonl | gzip > shop.jsonl.gz", "packed, of one app"),
         ]
     ) { arguments in
-        let path = arguments.text("to")
+        let path = arguments.text("out")
         let format = try DeviceFormat.choose(arguments.text("format"), file: path) ?? .csv
         let client = try ControlOptions.client(arguments)
         var run = ExportRun(format: format, output: try OutputFile(path))

@@ -4,8 +4,8 @@ import PushWire
 /// `carillon devices`: the registry of a running Carillon.
 enum DevicesVerb {
     static let verb = Verb(
-        name: "devices", summary: "add, show, list, deactivate, import and export devices",
-        verbs: [add, show, list, deactivate, DevicesImport.verb, DevicesExport.verb])
+        name: "devices", summary: "add, show, list, deactivate, remove, import and export devices",
+        verbs: [add, show, list, deactivate, remove, DevicesImport.verb, DevicesExport.verb])
 
     static let options = ControlOptions.options + [ControlOptions.json]
 
@@ -124,11 +124,45 @@ enum DevicesVerb {
             left -= page.devices.count
             cursor = page.next
         } while cursor != nil && left > 0
-        if !arguments.has("json") {
-            if count == 0 { Terminal.output.write("There are no such devices.\n") }
-            if cursor != nil { Terminal.output.write("There are more; --limit shows more than \(limit).\n") }
+        if arguments.has("json") {
+            // Not among the lines, which a program reads.
+            if cursor != nil {
+                Terminal.error.write("carillon devices list: there are more; --limit shows more than \(limit)\n")
+            }
+            return .done
         }
+        if count == 0 { Terminal.output.write("There are no such devices.\n") }
+        if cursor != nil { Terminal.output.write("There are more; --limit shows more than \(limit).\n") }
         return .done
+    }
+
+    private static let remove = Verb(
+        name: "devices remove", summary: "erase devices: token, user and tags are gone, the id stays in past events",
+        words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)], options: options,
+        examples: [
+            ("carillon devices remove 4f1c9be2a07d55b3c2e8f6a91d304b7e", "when a user asks to be forgotten")
+        ]
+    ) { arguments in
+        let ids = try arguments.words("DEVICE").map { try id($0) }
+        let client = try ControlOptions.client(arguments)
+        var code = ExitCode.done
+        for id in ids {
+            do {
+                let device = try await client.ask("GET", "/v1/devices/\(id)", for: DeviceAnswer.self)
+                let answer = try await client.ask(
+                    "DELETE", "/v1/apps/\(ControlQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
+                if arguments.has("json") {
+                    ControlOptions.write(answer)
+                } else {
+                    Terminal.output.write("\(id) is erased\n")
+                }
+            } catch let failure as Failure where failure.code == .badInput {
+                // The others are not kept waiting for a slip.
+                Terminal.error.write("carillon devices remove: \(failure)\n")
+                code = failure.code
+            }
+        }
+        return code
     }
 
     private static let deactivate = Verb(

@@ -21,6 +21,8 @@ struct EventReader: Sendable {
         var newest: UInt64 = 0
         /// There may be more behind `next` already.
         var hasMore = false
+        /// The next event happened after the requested time.
+        var isPastEnd = false
         /// Where segments begin that could not be read.
         var damaged: [UInt64] = []
     }
@@ -45,8 +47,38 @@ struct EventReader: Sendable {
         mutating func segmentBegins() { known = [:] }
     }
 
-    /// Events above `since` whose topic begins with `prefix`, in order: at most `limit`.
-    func forward(since: UInt64, prefix: String, limit: Int) async throws -> Found {
+    /// When events happened, milliseconds since 1970, both ends included.
+    struct Span: Sendable {
+        var since = Int64.min
+        var until = Int64.max
+    }
+
+    /// A number below which everything happened before `time`. Looks at a handful of segments.
+    func number(before time: Int64) async throws -> UInt64 {
+        // Nothing is above that, and so nothing but the bounds is answered.
+        let bounds = try await log.read(since: UInt64(Int64.max), limit: 1)
+        var low = bounds.oldest - min(bounds.oldest, 1)
+        var high = max(low, bounds.newest)
+        while high - low > UInt64(Self.pageSize) {
+            let middle = low + (high - low) / 2
+            guard let segment = try await log.read(since: middle, limit: 1).segments.first else {
+                high = middle
+                continue
+            }
+            guard segment.time < time else {
+                high = middle
+                continue
+            }
+            let before = min(middle, segment.first - min(segment.first, 1))
+            guard before > low else { return low }
+            low = before
+        }
+        return low
+    }
+
+    /// Events above `since` whose topic begins with `prefix`, in order: at most `limit`. What lies outside of `span` is
+    /// passed over, and behind its end nothing more is looked for.
+    func forward(since: UInt64, prefix: String, limit: Int, span: Span = Span()) async throws -> Found {
         var found = Found(next: since)
         var filter = TopicFilter(prefix: prefix)
         var text = EventText()
@@ -64,8 +96,12 @@ struct EventReader: Sendable {
                             found.hasMore = true
                             return false
                         }
+                        if event.time > span.until {
+                            found.isPastEnd = true
+                            return false
+                        }
                         found.next = event.seq
-                        if filter.takes(event, apps) {
+                        if event.time >= span.since, filter.takes(event, apps) {
                             var line: [UInt8] = []
                             text.append(event, apps, bytes, to: &line)
                             found.bytes += line.count
@@ -77,7 +113,8 @@ struct EventReader: Sendable {
                     found.damaged.append(segment.first)
                     found.next = segment.last
                 }
-                if found.hasMore { return found }
+                if found.isPastEnd { found.next = max(found.next, found.newest) }
+                if found.hasMore || found.isPastEnd { return found }
                 scanned += Int(found.next - start)
             }
             guard scanned < Self.mostScanned else {

@@ -47,6 +47,9 @@ struct EventRecord: Sendable {
         "reason", "latency_ms", "traceparent",
     ]
 
+    /// The audience and the options in an acceptance event.
+    var request: MessageAnswer.Request { EventDetails(document).request }
+
     /// What only its kind has, as `name value`.
     var particulars: String {
         document.members(document.root).compactMap { member in

@@ -40,12 +40,14 @@ struct EventWords {
         let name = subject == .message ? "" : "message \(id(event)): "
         switch event.kind {
         case "accepted":
-            let devices = event.number("devices").map { Self.count($0, "device") } ?? "those whom the registry says"
-            return "\(name)accepted from a producer for \(devices)"
+            let words = RequestWords(event.request)
+            return "\(name)accepted from \(words.client.map { "the client \($0)" } ?? "a producer") for "
+                + words.audience(devices: event.number("devices")) + (words.options.map { ": \($0)" } ?? "")
         case "duplicate": return "\(name)handed in again: it was known, nothing is sent for it"
         case "rejected":
             let detail = event.text("detail").map { " (\(PlainText.line($0)))" } ?? ""
-            return "\(name)not taken: \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
+            let client = event.text("client").map { " from the client \(PlainText.line($0, limit: 64))" } ?? ""
+            return "\(name)not taken\(client): \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
         case "expired": return "\(name)expired: its time was over before anybody was found for it"
         case "completed":
             return "\(name)completed: \(Self.counts(event.numbers("counts") ?? []))"

@@ -6,36 +6,50 @@ enum EventsVerb {
         name: "events", summary: "show what happened, and with --follow what happens",
         options: [
             Option("follow", "go on with what happens, until Ctrl-C"),
-            Option("since", "SEQ", "all that are numbered above SEQ; 0: all that are kept"),
+            Option(
+                "since", "WHEN",
+                "all that are numbered above a seq (0: all that are kept), or since a time:\n\(Moment.about)"),
+            Option("until", "TIME", "only what happened until then"),
             Option("prefix", "TOPIC", "only topics that begin so: family/app/kind, as in delivery/shop/rejected"),
             Option("limit", "N", "end after so many (100, unless --since or --follow is given)"),
         ] + ControlOptions.options + [Option("json", "for machines: each event as it is, one JSON object a line")],
         examples: [
             ("carillon events", "the last hundred"),
             ("carillon events --follow --prefix delivery/shop/", "deliveries of one app, as they happen"),
+            (
+                "carillon events --since 10m --prefix delivery/shop/rejected",
+                "what was refused in the last ten minutes?"
+            ),
             ("carillon events --since 918273 --json", "everything after an event that you have seen"),
             ("carillon events --follow --prefix credential/", "does a credential need attention?"),
         ]
     ) { arguments in
         let follows = arguments.has("follow")
-        let since = try arguments.text("since").map(number)
+        let (since, sinceTime) = try start(arguments.text("since"))
+        let until = try Moment.read("until", of: arguments)
+        if follows, until != nil { throw Failure(.usage, "'--until' goes without '--follow', which has no end") }
         let limit = try arguments.number("limit", in: 1...1_000_000_000)
-        let run = EventsRun(
+        var run = EventsRun(
             client: try ControlOptions.client(arguments), prefix: arguments.text("prefix"),
             isJSON: arguments.has("json"))
-        if !follows, since == nil { return try await run.last(limit ?? 100) }
+        (run.since, run.until) = (sinceTime, until)
+        let begins = since != nil || sinceTime != nil || until != nil
+        if !follows, !begins { return try await run.last(limit ?? 100) }
         guard follows else { return try await run.forward(since: since ?? 0, limit: limit ?? .max, follows: false) }
-        return try await Interruption.end {
-            try await run.forward(since: since, limit: limit ?? .max, follows: true)
+        return try await Interruption.end { [run] in
+            try await run.forward(since: since ?? (sinceTime == nil ? nil : 0), limit: limit ?? .max, follows: true)
         }
     }
 
-    private static func number(_ text: String) throws(Failure) -> UInt64 {
-        guard let number = UInt64(text), number <= UInt64(Int64.max) else {
-            throw Failure(
-                .usage, "'--since' wants the number of an event (its seq), not '\(PlainText.line(text, limit: 60))'")
-        }
-        return number
+    /// The number of an event, or a time in milliseconds since 1970.
+    private static func start(_ text: String?) throws(Failure) -> (seq: UInt64?, time: Int64?) {
+        guard let text else { return (nil, nil) }
+        if let number = UInt64(text), number < 1_000_000_000_000 { return (number, nil) }
+        if let time = Moment.read(text, now: .current()) { return (nil, time) }
+        throw Failure(
+            .usage,
+            "'--since' wants the number of an event (its seq) or a time: \(Moment.about); not "
+                + "'\(PlainText.line(text, limit: 60))'")
     }
 }
 
@@ -44,6 +58,9 @@ struct EventsRun: Sendable {
     let client: ControlClient
     let prefix: String?
     let isJSON: Bool
+    /// Only what happened in that time, milliseconds since 1970.
+    var since: Int64?
+    var until: Int64?
     private let words = EventWords()
 
     init(client: ControlClient, prefix: String?, isJSON: Bool) {
@@ -71,17 +88,23 @@ struct EventsRun: Sendable {
             at = try await ask([("last", "0")]).newest
         }
         var hasAnswered = false
+        var connection = ConnectionWatch(verb: "events")
         while left > 0 {
             let page: EventPage
             do {
                 page = try await ask([
                     ("since", "\(at)"), ("limit", "\(min(left, 1000))"),
+                    ("since_at", since.map { "\($0)" }), ("until_at", until.map { "\($0)" }),
                     ("wait", follows ? "\(EventRoutes.longestWait)" : nil),
                 ])
+            } catch let failure as Failure where hasAnswered && follows && failure.mayPass {
+                try await connection.lost(failure)
+                continue
             } catch let failure as Failure where hasAnswered {
                 throw Failure(failure.code, "\(failure); go on later with --since \(at)")
             }
             hasAnswered = true
+            connection.stands()
             if page.oldest > at + 1 {
                 Terminal.error.write(
                     "carillon events: events \(at + 1) to \(page.oldest - 1) are not kept any more: the retention removed them\n"
@@ -125,9 +148,11 @@ struct EventsRun: Sendable {
     private func readable(_ line: [UInt8]) -> String {
         guard let event = EventRecord(line) else { return PlainText.line(String(decoding: line, as: UTF8.self)) }
         let terminal = Terminal.output
-        let time = terminal.coloured(WallTime(milliseconds: event.time).iso8601, .dim)
+        let time = WallTime(milliseconds: event.time).iso8601
         let app = event.app.map { "\(PlainText.line($0, limit: 64)): " } ?? ""
-        let sentence = app + words.sentence(event)
-        return "\(time)  \(event.seq)  " + (words.colour(event).map { terminal.coloured(sentence, $0) } ?? sentence)
+        let sentence = terminal.hanging(
+            app + words.sentence(event), indent: time.count + "\(event.seq)".count + 4
+        ) { line in words.colour(event).map { terminal.coloured(line, $0) } ?? line }
+        return "\(terminal.coloured(time, .dim))  \(event.seq)  \(sentence)"
     }
 }

@@ -63,6 +63,7 @@ enum ReasonWords {
         switch reason {
         case "feedback": return "the push service reported that the app is gone from it (feedback)"
         case "by_hand": return "an operator said so (by_hand)"
+        case "removed": return "an operator removed it, with all that was known of it (removed)"
         case "replaced": return "the device has another token now (replaced)"
         default: return "of: \(word)"
         }

@@ -15,16 +15,21 @@ struct AppGateway: Sendable {
     let tls: TLSContext
 
     /// Reads the app's files. Blocks: not to be called on a loop.
-    init(_ app: Configuration.App) throws {
+    init(_ app: Configuration.App, contexts: TLSContexts = TLSContexts()) throws {
         self.app = app
         let loaded = try app.credential.files.load()
         credential = loaded.credential
         warnings = loaded.warnings
         try credential.check(topic: app.topic, environment: app.environment)
-        var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
-        if case .certificate(let certificate) = credential { configuration.identity = certificate.identity }
-        if app.gateway.wireProtocol == .http2 { configuration.alpn = ["h2"] }
-        tls = try .client(configuration)
+        let alpn = app.gateway.wireProtocol == .http2 ? ["h2"] : []
+        if case .certificate(let certificate) = credential {
+            var configuration = TLSClientConfiguration(trust: app.endpoint.trust.forTLS)
+            configuration.identity = certificate.identity
+            configuration.alpn = alpn
+            tls = try .client(configuration)
+        } else {
+            tls = try contexts.client(app.endpoint.trust, alpn: alpn)
+        }
     }
 
     var place: HostPort { HostPort(host: app.endpoint.host, port: app.endpoint.port) }

@@ -160,7 +160,7 @@ private final class TrialRun {
             if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
         case .credentialFailed(let halt):
             finish(.halted(halt))
-        case .scaled, .breakerClosed, .credentialRotated:
+        case .scaled, .breakerClosed, .credentialRefused, .credentialRotated:
             break
         }
     }

@@ -67,8 +67,8 @@ struct Verdict: Sendable {
         if let refusal {
             members["status"] = .integer(Int64(refusal.status))
             members["reason"] = .text(refusal.reason?.rawValue)
-            members["retry_after"] = refusal.retryAfter.map { .integer(Int64($0)) }
-            members["since"] = refusal.timestamp.map { .integer($0) }
+            members["retry_after_ms"] = refusal.retryAfter.map { .integer(Int64($0) * 1000) }
+            members["since_at"] = refusal.timestamp.map { .integer($0) }
         }
         members["apns_unique_id"] = .text(uniqueID)
         return members

@@ -19,13 +19,14 @@ enum CurveKeyFile {
 
     /// Throws what is wrong with the file, in words. Never a part of it.
     static func read(_ path: String) throws(Failure) -> CurveKeyPair {
-        let bytes: [UInt8]
+        var bytes: [UInt8]
         do {
             bytes = try BoundedFile.read(path, limit: 64 * 1024)
         } catch {
             throw Failure(.badInput, "cannot read the CURVE keys in \(path): \(error)")
         }
         let text = String(decoding: bytes, as: UTF8.self)
+        wipe(&bytes)
         guard let secret = value(of: "secret-key", in: text) else {
             throw Failure(
                 .badInput,
@@ -40,6 +41,28 @@ enum CurveKeyFile {
         }
         throw Failure(
             .badInput, "\(path): its public key is not that of its secret key; make a new pair, or leave it out")
+    }
+
+    /// The facts that `keys show` prints about a file with CURVE keys.
+    struct Facts {
+        let publicKey: String
+        /// Whether the secret key is in it, or only the public one, as a client hands it out.
+        let hasSecretKey: Bool
+    }
+
+    /// Nil for a file of another kind. Throws what is wrong with one of this kind.
+    static func facts(_ path: String) throws(Failure) -> Facts? {
+        guard let bytes = try? BoundedFile.read(path, limit: 64 * 1024) else { return nil }
+        let text = String(decoding: bytes, as: UTF8.self)
+        if value(of: "secret-key", in: text) != nil {
+            return Facts(publicKey: try read(path).publicKey.z85, hasSecretKey: true)
+        }
+        guard let key = value(of: "public-key", in: text) else { return nil }
+        do {
+            return Facts(publicKey: try CurvePublicKey(z85: key).z85, hasSecretKey: false)
+        } catch {
+            throw Failure(.badInput, "\(path): \(error)")
+        }
     }
 
     private static func value(of key: String, in text: String) -> String? {

@@ -6,7 +6,7 @@ import PushLoop
 struct KeysShowVerb {
     static let verb = Verb(
         name: "keys show", summary: "say what a file of keys or certificates holds",
-        words: [Word("FILE", "a .p8, .p12 or .pem file, or a certificate by itself")],
+        words: [Word("FILE", "a .p8, .p12, .pem or .curve file, or a certificate by itself")],
         options: [KeysVerb.passwordOption, Option("json", "for machines")],
         examples: [
             ("carillon keys show AuthKey_ABC123DEFG.p8", "a provider key: is it one, and which?"),
@@ -17,6 +17,11 @@ struct KeysShowVerb {
         ]
     ) { arguments in
         let path = arguments.word("FILE")
+        if let facts = try CurveKeyFile.facts(path) {
+            Terminal.output.write(
+                arguments.has("json") ? CurveKeyWords.json(facts, path) : CurveKeyWords.text(facts, path))
+            return .done
+        }
         let verb = KeysShowVerb(path: path, file: try KeysVerb.read(path, arguments), now: .current())
         Terminal.output.write(arguments.has("json") ? try verb.json() : verb.text())
         return .done
@@ -42,9 +47,18 @@ struct KeysShowVerb {
         switch file {
         case .providerKey: "a key for provider tokens (PEM)"
         case .certificate(_, let format): "a certificate with its private key (\(format.rawValue))"
-        case .certificateAlone(_, let format): "a certificate without a private key (\(format.rawValue))"
+        case .certificateAlone(_, let format):
+            isAuthority
+                ? "the certificate of an authority (\(format.rawValue))"
+                : "a certificate without a private key (\(format.rawValue))"
         case .keyAlone: "a private key without a certificate (PEM)"
         }
+    }
+
+    /// Whether it is one to trust rather than one to show: signed by itself, and for no topic.
+    private var isAuthority: Bool {
+        guard case .certificateAlone(let certificate, _) = file else { return false }
+        return certificate.info.subject == certificate.info.issuer && certificate.topics.isEmpty
     }
 
     // MARK: For machines
@@ -54,13 +68,13 @@ struct KeysShowVerb {
         let holds: String
         let format: String
         let keyKind: String?
-        let secondsLeft: Int64?
+        let expiresIn: Int64?
         let credential: CredentialFacts?
 
         enum CodingKeys: String, CodingKey {
             case file, holds, format, credential
             case keyKind = "key_kind"
-            case secondsLeft = "seconds_left"
+            case expiresIn = "expires_in_ms"
         }
     }
 
@@ -69,7 +83,7 @@ struct KeysShowVerb {
             switch file {
             case .providerKey: ("provider_key", .pem, facts?.keyKind)
             case .certificate(_, let format): ("certificate_and_key", format, facts?.keyKind)
-            case .certificateAlone(_, let format): ("certificate", format, nil)
+            case .certificateAlone(_, let format): (isAuthority ? "authority" : "certificate", format, nil)
             case .keyAlone(let kind): ("key", .pem, kind)
             }
         let encoder = JSONEncoder()
@@ -77,7 +91,7 @@ struct KeysShowVerb {
         let data = try encoder.encode(
             Description(
                 file: path, holds: holds, format: format.rawValue, keyKind: kind,
-                secondsLeft: facts?.notAfter.map { $0.seconds - now.seconds }, credential: facts))
+                expiresIn: facts?.notAfter.map { $0.milliseconds - now.milliseconds }, credential: facts))
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
@@ -89,10 +103,10 @@ struct KeysShowVerb {
         if let facts {
             if let subject = facts.subject { rows.append(("subject", subject)) }
             if let issuer = facts.issuer, issuer != facts.subject { rows.append(("issuer", issuer)) }
-            if let topics = facts.topics {
+            if let topics = facts.topics, !isAuthority {
                 rows.append(("topics", topics.isEmpty ? "none: not a push certificate" : Self.list(topics)))
             }
-            if let environments = facts.environments {
+            if let environments = facts.environments, !isAuthority {
                 rows.append(("environments", environments.map(\.rawValue).joined(separator: ", ")))
             }
             if let notBefore = facts.notBefore, notBefore > now {
@@ -108,9 +122,8 @@ struct KeysShowVerb {
         } else if case .keyAlone(let kind) = file {
             rows.append(("key", kind))
         }
-        let width = rows.map(\.0.count).max() ?? 0
-        let lines = rows.map { "  \(output.coloured(Terminal.padded($0.0, to: width), .dim))  \($0.1)\n" }
-        return output.coloured(path, .bold) + " holds \(holds).\n\n" + lines.joined() + "\nNext: " + next + "\n"
+        let lines = PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: output)
+        return output.coloured(path, .bold) + " holds \(holds).\n\n" + lines + "\nNext: " + next + "\n"
     }
 
     private static func list(_ topics: [CertificateTopic]) -> String {
@@ -154,6 +167,12 @@ struct KeysShowVerb {
             return """
                 name it in the configuration of an app:
                   credential: { certificate: \(name)\(password) }
+                """
+        case .certificateAlone where isAuthority:
+            return """
+                nothing is missing: it has no private key to be used with. Where a push service has a certificate that it
+                issued, such as the simulator's, name it in the endpoint of an app:
+                  endpoint: { host: "…", port: …, trust: \(name) }
                 """
         case .certificateAlone(_, .der):
             return "the private key is missing. Export certificate and key together from the keychain, as .p12."

@@ -41,6 +41,8 @@ struct MessageAnswer: Codable, Sendable, Equatable {
     var duplicates: Int
     /// How many devices were named; left out where the registry says who it is.
     var devices: UInt64?
+    /// Audience, options and client of its last acceptance; empty for named devices with default options.
+    var request = Request()
     /// How its deliveries have ended so far.
     var counts: Counts
     /// Attempts that were put off.
@@ -53,10 +55,83 @@ struct MessageAnswer: Codable, Sendable, Equatable {
     var isWhole: Bool
 
     enum CodingKeys: String, CodingKey {
-        case app, id, state, seq, acceptances, duplicates, devices, counts, retries, reason, detail
+        case app, state, seq, acceptances, duplicates, devices, counts, retries, reason, detail
+        case id = "message_id"
         case acceptedAt = "accepted_at"
         case completedAt = "completed_at"
         case isWhole = "whole"
+    }
+}
+
+extension MessageAnswer {
+    /// The request as the acceptance event describes it; defaults are left out.
+    struct Request: Codable, Sendable, Equatable {
+        /// `users`, `tags` or `all`.
+        var audience: String?
+        /// The first of them, and how many there are.
+        var users: [String]?
+        var userCount: Int64?
+        /// The expression, as JSON.
+        var tags: String?
+        var pushType: String?
+        var priority: Int64?
+        var expiresAt: Int64?
+        var notBeforeAt: Int64?
+        var collapseID: String?
+        var onUnknown: String?
+        /// Whose key it came with.
+        var client: String?
+
+        enum CodingKeys: String, CodingKey {
+            case audience, users, tags, priority, client
+            case userCount = "user_count"
+            case pushType = "push_type"
+            case expiresAt = "expires_at"
+            case notBeforeAt = "not_before_at"
+            case collapseID = "collapse_id"
+            case onUnknown = "on_unknown"
+        }
+
+        var isEmpty: Bool { self == Request() }
+    }
+
+    /// The members of `request` stand beside the others.
+    init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        app = try fields.decode(String.self, forKey: .app)
+        id = try fields.decode(String.self, forKey: .id)
+        state = try fields.decode(State.self, forKey: .state)
+        seq = try fields.decodeIfPresent(UInt64.self, forKey: .seq)
+        acceptedAt = try fields.decodeIfPresent(Int64.self, forKey: .acceptedAt)
+        acceptances = try fields.decode(Int.self, forKey: .acceptances)
+        duplicates = try fields.decode(Int.self, forKey: .duplicates)
+        devices = try fields.decodeIfPresent(UInt64.self, forKey: .devices)
+        counts = try fields.decode(Counts.self, forKey: .counts)
+        retries = try fields.decode(UInt64.self, forKey: .retries)
+        completedAt = try fields.decodeIfPresent(Int64.self, forKey: .completedAt)
+        reason = try fields.decodeIfPresent(String.self, forKey: .reason)
+        detail = try fields.decodeIfPresent(String.self, forKey: .detail)
+        isWhole = try fields.decode(Bool.self, forKey: .isWhole)
+        request = try Request(from: decoder)
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(app, forKey: .app)
+        try fields.encode(id, forKey: .id)
+        try fields.encode(state, forKey: .state)
+        try fields.encodeIfPresent(seq, forKey: .seq)
+        try fields.encodeIfPresent(acceptedAt, forKey: .acceptedAt)
+        try fields.encode(acceptances, forKey: .acceptances)
+        try fields.encode(duplicates, forKey: .duplicates)
+        try fields.encodeIfPresent(devices, forKey: .devices)
+        try fields.encode(counts, forKey: .counts)
+        try fields.encode(retries, forKey: .retries)
+        try fields.encodeIfPresent(completedAt, forKey: .completedAt)
+        try fields.encodeIfPresent(reason, forKey: .reason)
+        try fields.encodeIfPresent(detail, forKey: .detail)
+        try fields.encode(isWhole, forKey: .isWhole)
+        try request.encode(to: encoder)
     }
 }
 

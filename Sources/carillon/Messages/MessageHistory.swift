@@ -14,8 +14,19 @@ struct MessageHistory: Sendable {
     struct Filter: Sendable {
         var app: AppID?
         var states: Set<MessageAnswer.State> = []
+        /// Only messages whose audience names this user.
+        var user: String?
+        /// When it was accepted, milliseconds since 1970, these two included.
+        var since: Int64?
+        var until: Int64?
 
-        func takes(_ message: MessageAnswer) -> Bool { states.isEmpty || states.contains(message.state) }
+        func takes(_ message: MessageAnswer) -> Bool {
+            if !states.isEmpty, !states.contains(message.state) { return false }
+            if let user, message.request.users?.contains(user) != true { return false }
+            guard since != nil || until != nil else { return true }
+            guard let time = message.acceptedAt else { return false }
+            return time >= since ?? .min && time <= until ?? .max
+        }
     }
 
     private struct Name: Hashable {
@@ -64,6 +75,10 @@ struct MessageHistory: Sendable {
                 guard filter.takes(answer) else { continue }
                 messages.append(answer)
                 if messages.count == limit { return MessageListAnswer(messages: messages, next: "\(place)") }
+            }
+            // All earlier events were accepted before `since`.
+            if let since = filter.since, let first = segments.first, first.time < since {
+                return MessageListAnswer(messages: messages, next: nil)
             }
         }
         let isAtBeginning = backwards.low == 0 || backwards.low < backwards.oldest

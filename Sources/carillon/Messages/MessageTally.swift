@@ -16,6 +16,7 @@ struct MessageTally: Sendable {
     private var retries: UInt64 = 0
     private var hasBegun = false
     private var refusal: (seq: UInt64, reason: String?, detail: String?)?
+    private var request = MessageAnswer.Request()
 
     /// The number of its last acceptance, or of what refused it: where it stands in a list.
     var place: UInt64? { seq ?? refusal?.seq }
@@ -25,15 +26,19 @@ struct MessageTally: Sendable {
         switch event.kind {
         case .messageAccepted:
             acceptances += 1
+            let details = EventDetails(event, bytes)
+            if event.seq > seq ?? 0 { request = details?.request ?? MessageAnswer.Request() }
             seq = max(seq ?? 0, event.seq)
             acceptedAt = min(acceptedAt ?? event.time, event.time)
-            let named = EventDetails(event, bytes)?.number("devices")
+            let named = details?.number("devices")
             devices = devices.flatMap { sum in named.map { sum + UInt64(max(0, $0)) } }
         case .messageDuplicate: duplicates += 1
         case .messageRejected:
             guard event.seq > refusal?.seq ?? 0 else { return }
             let reason = event.reason.map { String(decoding: bytes[$0], as: UTF8.self) }
-            refusal = (event.seq, reason, EventDetails(event, bytes)?.text("detail"))
+            let details = EventDetails(event, bytes)
+            refusal = (event.seq, reason, details?.text("detail"))
+            if acceptances == 0 { request.client = details?.text("client") }
         case .messageExpired: isExpired = true
         case .messageCompleted:
             completions += 1
@@ -62,7 +67,8 @@ struct MessageTally: Sendable {
             }
         return MessageAnswer(
             app: app, id: id, state: state, seq: seq, acceptedAt: acceptedAt, acceptances: acceptances,
-            duplicates: duplicates, devices: acceptances == 0 ? nil : devices, counts: isCompleted ? completed : ended,
+            duplicates: duplicates, devices: acceptances == 0 ? nil : devices, request: request,
+            counts: isCompleted ? completed : ended,
             retries: retries, completedAt: isCompleted ? completedAt : nil,
             reason: state == .rejected ? refusal?.reason : nil, detail: state == .rejected ? refusal?.detail : nil,
             isWhole: isWhole)
@@ -73,11 +79,15 @@ struct MessageTally: Sendable {
 struct EventDetails {
     private let document: JSONDocument
 
+    init(_ document: JSONDocument) {
+        self.document = document
+    }
+
     /// Nil if it has none that can be read.
     init?(_ event: LoggedEvent, _ bytes: UnsafeRawBufferPointer) {
         guard let range = event.details,
             let document = try? JSONDocument(
-                [UInt8(ascii: "{")] + Array(bytes[range]) + [UInt8(ascii: "}")], depthLimit: 8)
+                [UInt8(ascii: "{")] + Array(bytes[range]) + [UInt8(ascii: "}")], depthLimit: 64)
         else { return nil }
         self.document = document
     }
@@ -92,6 +102,27 @@ struct EventDetails {
 
     func flag(_ name: StaticString) -> Bool? {
         document.value(name, in: document.root).flatMap { document.bool($0) }
+    }
+
+    /// The request, as an acceptance event describes it.
+    var request: MessageAnswer.Request {
+        var request = MessageAnswer.Request()
+        request.audience = text("audience")
+        request.users = document.value("users", in: document.root).map { list in
+            document.elements(list).compactMap { document.string($0) }
+        }
+        request.userCount = number("user_count")
+        request.tags = document.value("tags", in: document.root).map {
+            String(decoding: document.text($0), as: UTF8.self)
+        }
+        request.pushType = text("push_type")
+        request.priority = number("priority")
+        request.expiresAt = number("expires_at")
+        request.notBeforeAt = number("not_before_at")
+        request.collapseID = text("collapse_id")
+        request.onUnknown = text("on_unknown")
+        request.client = text("client")
+        return request
     }
 
     var counts: MessageAnswer.Counts {

@@ -12,11 +12,15 @@ enum MessagesVerb {
                 "state", "STATE",
                 "only those that are \(MessageAnswer.State.allCases.map(\.rawValue).joined(separator: ", ")); several with commas"
             ),
+            Option("user", "NAME", "only those whose audience names this user, as far as they name users"),
+            Option("since", "TIME", "only those accepted since then: \(Moment.about)"),
+            Option("until", "TIME", "only those accepted until then"),
             Option("limit", "N", "how many at most (50)"),
         ] + ControlOptions.options + [ControlOptions.json],
         examples: [
             ("carillon messages --app shop", "the last ones of an app"),
             ("carillon messages --state waiting,sending", "what is not done yet?"),
+            ("carillon messages --since 10m --user ada", "what was accepted for a user in the last ten minutes?"),
             ("carillon messages order-4711-shipped", "one of them; 'carillon trace' tells its whole story"),
         ]
     ) { arguments in
@@ -25,7 +29,7 @@ enum MessagesVerb {
     }
 
     private static func one(_ id: String, _ arguments: Arguments) async throws -> ExitCode {
-        for option in ["state", "limit"] where arguments.has(option) {
+        for option in ["state", "limit", "user", "since", "until"] where arguments.has(option) {
             throw Failure(.usage, "'--\(option)' goes without a message")
         }
         guard MessageID(id) != nil else {
@@ -46,6 +50,7 @@ enum MessagesVerb {
     private static func list(_ arguments: Arguments) async throws -> ExitCode {
         let limit = try arguments.number("limit", in: 1...100_000) ?? 50
         try check(states: arguments.text("state"))
+        let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
         let client = try ControlOptions.client(arguments)
         var messages: [MessageAnswer] = []
         var cursor: String?
@@ -55,6 +60,8 @@ enum MessagesVerb {
                 "/v1/messages"
                     + ControlQuery.encoded([
                         ("app", arguments.text("app")), ("state", arguments.text("state")), ("after", cursor),
+                        ("user", arguments.text("user")), ("since", since.map { "\($0)" }),
+                        ("until", until.map { "\($0)" }),
                         ("limit", "\(min(limit - messages.count, MessageRoutes.largestPage))"),
                     ]), for: MessageListAnswer.self)
             messages += page.messages
@@ -63,6 +70,9 @@ enum MessagesVerb {
         if arguments.has("json") {
             Terminal.output.write(
                 messages.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined())
+            if cursor != nil {
+                Terminal.error.write("carillon messages: there may be more; --limit shows more than \(limit)\n")
+            }
         } else if messages.isEmpty {
             Terminal.output.write("There are no such messages in the kept events.\n")
         } else {
@@ -134,16 +144,18 @@ struct MessageTable {
             let reason = message.reason.map { "\(PlainText.line($0, limit: 60)): " } ?? ""
             rows.append(("because", reason + ReasonWords.rejection(message.reason)))
             if let detail = message.detail { rows.append(("detail", PlainText.line(detail))) }
+            if let client = RequestWords(message.request).client { rows.append(("from", "the client \(client)")) }
             return PlainText.rows(rows, on: terminal)
         }
         rows.append(("accepted", DeviceTable.time(message.acceptedAt) ?? "before the kept events begin"))
         if message.acceptances > 1 { rows.append(("", "\(message.acceptances) times, for other devices")) }
+        let words = RequestWords(message.request)
+        if let client = words.client { rows.append(("from", "the client \(client)")) }
         if message.duplicates > 0 {
             rows.append(("handed in again", EventWords.count(Int64(message.duplicates), "time")))
         }
-        rows.append(
-            ("for", message.devices.map { EventWords.count(Int64(clamping: $0), "device") } ?? "whom the registry says")
-        )
+        rows.append(("for", words.audience(devices: message.devices.map { Int64(clamping: $0) })))
+        if let options = words.options { rows.append(("options", options)) }
         rows.append(
             (
                 message.state == .completed ? "outcome" : "so far",

@@ -20,8 +20,9 @@ struct GatewayTable {
             let first =
                 "\(terminal.coloured(Self.plain(gateway.app), .bold)) (\(Self.plain(gateway.environment))): "
                 + "\(Self.plain(gateway.state, upTo: 400)), \(allowed), \(gateway.queue) queued, room for \(gateway.credit)\n"
-            if gateway.connections.isEmpty { return first + "  no connections\n" }
-            return first
+            let fault = gateway.fault.map { "  \(Self.plain($0.message, upTo: 400)) (\(Self.plain($0.code)))\n" } ?? ""
+            if gateway.connections.isEmpty { return first + "  no connections\n" + fault }
+            return first + fault
                 + terminal.table(Self.heading, gateway.connections.map(Self.row)) { column, cell in
                     column == 1 && cell != "open" ? .yellow : nil
                 }

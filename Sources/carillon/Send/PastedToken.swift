@@ -8,8 +8,8 @@ enum PastedToken {
     /// Apple's have 32 bytes and may grow.
     static let shortest = 32
 
-    static func read(_ text: String) throws(Failure) -> DeviceToken {
-        let option = "'--token'"
+    /// - Parameter option: where it was given, for messages.
+    static func read(_ text: String, option: String = "'--token'") throws(Failure) -> DeviceToken {
         if text.contains("length") || text.contains("…") || text.contains("...") {
             throw Failure(
                 .badInput,

@@ -10,19 +10,17 @@ struct SendOrder: Sendable {
         case channel(ChannelID)
     }
 
-    static let options: [Option] = [
-        Option(
-            "token", "HEX", "the device: hexadecimal, <with brackets and spaces>, or base64 (several with --via)",
-            mayRepeat: true),
-        Option("channel", "ID", "a broadcast to this channel, instead of --token"),
-        Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
-        Option("priority", "N", "10, 5 or 1 (what suits the push type)"),
-        Option("expires-at", "SECONDS", "since 1970; 0: one attempt, nothing stored"),
-        Option("ttl", "TIME", "the same from now on: 1h, 30m; 0 for one attempt"),
-        Option("collapse-id", "ID", "notifications of one id replace each other"),
-        Option("id", "ID", "the message's id, from which the apns-id follows (random)"),
-        Option("apns-id", "UUID", "the apns-id itself"),
-    ]
+    static let options: [Option] =
+        TokenOptions.options + [
+            Option("channel", "ID", "a broadcast to this channel, instead of --token"),
+            Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
+            Option("priority", "N", "10, 5 or 1 (what suits the push type)"),
+            Option("expires-at", "SECONDS", "since 1970; 0: one attempt, nothing stored"),
+            Option("ttl", "TIME", "the same from now on: 1h, 30m; 0 for one attempt"),
+            Option("collapse-id", "ID", "notifications of one id replace each other"),
+            Option("id", "ID", "the message's id, from which the apns-id follows (random)"),
+            Option("apns-id", "UUID", "the apns-id itself"),
+        ]
 
     let message: Message
     let target: Target
@@ -72,7 +70,7 @@ struct SendOrder: Sendable {
 
     private static func channel(_ arguments: Arguments) throws(Failure) -> ChannelID? {
         guard let text = arguments.text("channel") else { return nil }
-        for option in ["token", "collapse-id", "apns-id"] where arguments.has(option) {
+        for option in ["token", "token-file", "collapse-id", "apns-id"] where arguments.has(option) {
             throw Failure(.usage, "'--\(option)' goes without '--channel': a broadcast goes to no device")
         }
         guard let channel = ChannelID(text) else {
@@ -82,13 +80,17 @@ struct SendOrder: Sendable {
     }
 
     private static func token(_ arguments: Arguments) throws(Failure) -> DeviceToken {
-        guard let text = arguments.text("token") else {
-            throw Failure(.usage, "to which device? --token HEX, or --channel ID for a broadcast")
+        guard TokenOptions.isGiven(arguments) else {
+            throw Failure(.usage, "to which device? --token-file FILE, --token HEX, or --channel ID for a broadcast")
         }
-        guard arguments.texts("token").count == 1 else {
+        guard arguments.texts("token").count <= 1 else {
             throw Failure(.usage, "'--token' was given twice: several devices go with '--via'")
         }
-        return try PastedToken.read(text)
+        let tokens = try TokenOptions.read(arguments)
+        guard tokens.count == 1 else {
+            throw Failure(.badInput, "'--token-file' has \(tokens.count) tokens in it: several devices go with '--via'")
+        }
+        return tokens[0]
     }
 
     static func pushType(_ arguments: Arguments, isBroadcast: Bool) throws(Failure) -> PushType {

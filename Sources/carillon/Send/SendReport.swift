@@ -23,7 +23,7 @@ struct SendReport: Sendable {
         rows.append(("service", app.place + (address.map { $0 == app.place ? "" : ", at \($0)" } ?? "")))
         switch order.target {
         case .device(let token, let id):
-            rows.append(("token", "\(token)"))
+            rows.append(("token", token.size))
             if app.gateway.wireProtocol == .http2 { rows.append(("apns-id", "\(id)")) }
         case .channel(let channel):
             rows.append(("channel", PlainText.line(channel.text, limit: 80)))
@@ -51,7 +51,7 @@ struct SendReport: Sendable {
         members["answer_ms"] = .milliseconds(latency)
         switch order.target {
         case .device(let token, let id):
-            members["token"] = .string("\(token)")
+            members["token"] = .string(token.size)
             members["apns_id"] = .string("\(id)")
         case .channel(let channel):
             members["channel"] = .string(channel.text)
@@ -93,7 +93,8 @@ struct SendPreview {
         switch order.target {
         case .device(let token, _):
             isBinary
-                ? "a binary frame to tls://\(app.place), token \(token)" : "POST https://\(app.place)/3/device/\(token)"
+                ? "a binary frame to tls://\(app.place), token of \(token.size)"
+                : "POST https://\(app.place)/3/device/TOKEN"
         case .channel:
             "POST https://\(app.broadcast.send)/4/broadcasts/apps/\(app.topic)"
         }
@@ -139,4 +140,9 @@ struct SendPreview {
             "findings": order.findingsValue,
         ])
     }
+}
+
+extension DeviceToken {
+    /// What may be shown of it: none of its digits, which are the right to send to the device.
+    fileprivate var size: String { "\(hexLength / 2) bytes, not shown" }
 }

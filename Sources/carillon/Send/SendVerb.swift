@@ -30,8 +30,11 @@ struct SendVerb {
             ("carillon send --app shop --channel dHN0LXNyY2gtY2hubA== --payload update.json", "a broadcast"),
         ] + SendVia.examples
     ) { arguments in
+        if arguments.has("token"), !arguments.has("json") {
+            Terminal.error.write("carillon send: \(TokenOptions.caution)\n")
+        }
         do {
-            if arguments.has("via") { return try await SendVia(arguments).run() }
+            if SendVia.isMeant(arguments) { return try await SendVia(arguments).run() }
             try SendVia.refuse(arguments)
             return try await SendVerb(arguments).run()
         } catch let failure as Failure where arguments.has("json") && failure.code != .usage {

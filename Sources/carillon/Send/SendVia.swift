@@ -7,10 +7,14 @@ import PushWire
 /// and asks again under the same id.
 struct SendVia {
     static let options: [Option] = [
-        Option("via", "ENDPOINT", "hand it to the Carillon whose intake listens there, tcp://127.0.0.1:5560; and then"),
+        Option(
+            "via", "ENDPOINT",
+            "hand it to the Carillon whose intake listens there, tcp://127.0.0.1:5560; with the following\n"
+                + "options it may be left out: then the configuration's intake.router is taken"),
         Option("device", "ID", "a device id of the registry, instead of --token", mayRepeat: true),
         Option("user", "ID", "all devices of a user", mayRepeat: true),
-        Option("tags", "JSON", "all devices with these tags: '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
+        Option("tag", "TAG", "all devices with this tag; given again, with all of these", mayRepeat: true),
+        Option("tags", "JSON", "all devices with these tags: beta, or '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
         Option("all", "every device of the app"),
         Option("again", "with a known id: once more to those who have joined the audience since"),
         Option("server-key", "Z85", "the public key of that Carillon, where it asks for keys; and with it"),
@@ -18,6 +22,10 @@ struct SendVia {
     ]
 
     static let examples: [(command: String, about: String)] = [
+        (
+            "carillon send --app shop --user ada --title Hello",
+            "to the running Carillon of the configuration, for all devices of a user"
+        ),
         (
             "carillon send --via tcp://127.0.0.1:5560 --app shop --token 00fc13… --title Hello --id order-4711",
             "to a running Carillon; asked again under that id, nobody gets it twice"
@@ -35,6 +43,14 @@ struct SendVia {
         "trust", "binary", "channel", "apns-id", "anyway",
     ]
 
+    /// Options that only a running Carillon can serve: audiences of the registry, and `--again`.
+    private static let meant = ["device", "user", "tag", "tags", "all", "again"]
+
+    /// Whether it is to go to a running Carillon: the one that is named, or else that of the configuration.
+    static func isMeant(_ arguments: Arguments) -> Bool {
+        arguments.has("via") || meant.contains { arguments.has($0) }
+    }
+
     /// Without `--via`.
     static func refuse(_ arguments: Arguments) throws(Failure) {
         if let option = options.map(\.name).first(where: { arguments.has($0) }) {
@@ -43,6 +59,8 @@ struct SendVia {
     }
 
     private let endpoint: String
+    /// Looks whether there is anybody to get it; nil where that Carillon is not the configuration's.
+    private let audience: AudienceHints?
     private let id: MessageID
     private let app: AppID
     private let envelope: [UInt8]
@@ -53,20 +71,24 @@ struct SendVia {
     private let isDryRun: Bool
 
     init(_ arguments: Arguments) throws(Failure) {
-        if let option = Self.direct.first(where: { arguments.has($0) }) {
-            throw Failure(.usage, "'--\(option)' goes without '--via': that Carillon knows its apps and where they are")
+        if let option = Self.direct.first(where: { arguments.has($0) && ($0 != "config" || arguments.has("via")) }) {
+            throw Failure(
+                .usage,
+                arguments.has("via")
+                    ? "'--\(option)' goes without '--via': that Carillon knows its apps and where they are"
+                    : "'--\(option)' goes with '--token' or '--channel': a running Carillon knows its apps and where they "
+                        + "are")
         }
-        let endpoint = arguments.text("via") ?? ""
-        guard ["tcp://", "ipc://"].contains(where: { endpoint.hasPrefix($0) && endpoint.count > $0.count }) else {
-            throw Failure(.usage, "'--via' wants an endpoint: tcp://127.0.0.1:5560 or ipc:///run/carillon/intake")
-        }
-        self.endpoint = endpoint
         timeout = try .timeout(arguments)
         isJSON = arguments.has("json")
         isDryRun = arguments.has("dry-run")
         guard let app = arguments.text("app").flatMap({ AppID($0) }) else {
             throw Failure(.usage, "to which app? --app with its name in the configuration of that Carillon")
         }
+        let to = try Self.audience(arguments)
+        let target = try SendTarget(arguments)
+        endpoint = target.endpoint
+        audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
         guard let id = MessageID(arguments.text("id") ?? "send-\(Hex.encode(SendOrder.random()))") else {
             throw Failure(.badInput, "'--id' is no message id: 1 to 128 bytes without control characters")
         }
@@ -76,9 +98,9 @@ struct SendVia {
             throw Failure(.usage, "what is to be sent? --title and --body, or --payload '{…}'; --help lists more")
         }
         self.payload = payload
-        security = try Self.security(arguments)
+        security = target.security
         var members: [String: JSONValue] = [
-            "id": .string(id.text), "app": .string(app.name), "to": try Self.audience(arguments),
+            "id": .string(id.text), "app": .string(app.name), "to": to,
             "push_type": .string(type.rawValue),
         ]
         members["priority"] = try SendOrder.priority(arguments).map { .integer(Int64($0.rawValue)) }
@@ -111,8 +133,9 @@ struct SendVia {
         await loop.shutDown()
         switch end {
         case .success(let end):
-            return tell(
-                SendViaReport(end, id: id, app: app, endpoint: endpoint, took: MonotonicTime.current() - begun))
+            var report = SendViaReport(end, id: id, app: app, endpoint: endpoint, took: MonotonicTime.current() - begun)
+            if report.isAccepted { report.notes = await audience?.notes() ?? [] }
+            return tell(report)
         case .failure(let error): throw Failure(.usage, "'--via': \(error)")
         }
     }
@@ -135,19 +158,17 @@ struct SendVia {
     // MARK: Whom it is for
 
     private static func audience(_ arguments: Arguments) throws(Failure) -> JSONValue {
-        let kinds = ["token", "device", "user", "tags", "all"].filter { arguments.has($0) }
+        let kinds = ["token", "token-file", "device", "user", "tag", "tags", "all"].filter { arguments.has($0) }
         guard kinds.count == 1 else {
             throw Failure(
                 .usage,
                 kinds.isEmpty
-                    ? "to whom? --token HEX, --device ID, --user ID, --tags JSON or --all"
+                    ? "to whom? --token-file FILE, --token HEX, --device ID, --user ID, --tag TAG, --tags JSON or --all"
                     : "'--\(kinds[0])' goes without '--\(kinds[1])': a message has one kind of audience")
         }
         switch kinds[0] {
-        case "token":
-            var tokens: [JSONValue] = []
-            for text in arguments.texts("token") { tokens.append(.string(try PastedToken.read(text).hex)) }
-            return ["tokens": .array(tokens)]
+        case "token", "token-file":
+            return ["tokens": .array(try TokenOptions.read(arguments).map { .string($0.hex) })]
         case "device":
             for text in arguments.texts("device") where DeviceID(text) == nil {
                 throw Failure(
@@ -157,31 +178,20 @@ struct SendVia {
             }
             return ["devices": .texts(arguments.texts("device"))]
         case "user": return ["users": .texts(arguments.texts("user"))]
+        case "tag":
+            let tags = arguments.texts("tag")
+            return tags.count == 1 ? ["tags": .string(tags[0])] : ["tags": .object(["all": .texts(tags)])]
         case "tags":
+            let text = arguments.text("tags") ?? ""
+            // A tag by itself, as `devices list --tag` takes it.
+            if let first = text.first, !"{[\"".contains(first) { return ["tags": .string(text)] }
             do throws(JSONError) {
-                let document = try JSONDocument(Array((arguments.text("tags") ?? "").utf8))
+                let document = try JSONDocument(Array(text.utf8))
                 return ["tags": document.value(at: document.root)]
             } catch {
                 throw Failure(.badInput, "'--tags' is not JSON \(error); as in --tags '{\"any\":[\"beta\",\"staff\"]}'")
             }
         default: return ["all": true]
-        }
-    }
-
-    // MARK: Keys
-
-    private static func security(_ arguments: Arguments) throws(Failure) -> ZMQSecurity {
-        switch (arguments.text("server-key"), arguments.text("key-file")) {
-        case (nil, nil): return .none
-        case (nil, _?): throw Failure(.usage, "'--key-file' goes with '--server-key': whose intake it is")
-        case (_?, nil): throw Failure(.usage, "'--server-key' goes with '--key-file': it wants to know who asks")
-        case (let key?, let file?):
-            let keys = try CurveKeyFile.read(file)
-            do throws(ZMQError) {
-                return .curveClient(keys: keys, serverKey: try CurvePublicKey(z85: key))
-            } catch {
-                throw Failure(.badInput, "'--server-key': \(error)")
-            }
         }
     }
 }

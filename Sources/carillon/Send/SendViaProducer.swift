@@ -48,8 +48,12 @@ actor SendViaProducer {
     ) async throws(ZMQError) -> End {
         var options = ZMQSocketOptions()
         options.security = security
+        options.usesIPv6 = endpoint.hasPrefix("tcp://[")
         options.linger = .zero
         options.maxReconnectInterval = .seconds(1)
+        // All is read that comes, so that libzmq never stops reading: with input stopped, a reset by the other side and
+        // then its heartbeat abort the process (libzmq's issues 3937 and 4364).
+        options.receiveHighWaterMark = 0
         let socket = try ZMQSocket(.dealer, in: context, on: loop, options: options)
         self.socket = socket
         socket.onMessage = { [unowned self] message in heard((0..<message.count).map { message.copied($0) }) }

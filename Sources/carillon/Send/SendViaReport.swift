@@ -4,6 +4,8 @@ import PushWire
 /// What became of one `carillon send --via`.
 struct SendViaReport {
     let code: ExitCode
+    /// Hints for people.
+    var notes: [String] = []
     private let outcome: String
     private let meaning: String
     private let advice: String?
@@ -69,17 +71,32 @@ struct SendViaReport {
         if case .integer(let seq)? = end.status?["seq"] { rows.append(("seq", "\(seq)")) }
         if end.attempts > 1 { rows.append(("sent", "\(end.attempts) times")) }
         rows.append(("took", PlainText.milliseconds(took)))
+        for finding in findings { rows.append(("will be ignored", PlainText.line(finding))) }
+        for note in notes { rows.append(("note", PlainText.line(note))) }
         let word = outcome.replacing("_", with: " ")
         return terminal.coloured(word, colour) + ": " + meaning + "\n"
             + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
             + (advice.map { "\nNext: \($0).\n" } ?? "")
     }
 
+    var isAccepted: Bool { outcome == "accepted" }
+
+    /// The findings of the ack, in words.
+    private var findings: [String] {
+        guard case .array(let findings)? = end.status?["findings"] else { return [] }
+        return findings.compactMap { finding in
+            guard case .object(let members) = finding, case .string(let detail)? = members["detail"] else { return nil }
+            guard case .string(let path)? = members["path"], !path.isEmpty else { return detail }
+            return "\(path): \(detail)"
+        }
+    }
+
     var json: String {
         MachineLine.text([
             "outcome": .string(outcome), "exit_code": .integer(Int64(code.rawValue)), "meaning": .string(meaning),
-            "advice": .text(advice), "id": .string(id.text), "app": .string(app.name), "via": .string(endpoint),
+            "advice": .text(advice), "message_id": .string(id.text), "app": .string(app.name), "via": .string(endpoint),
             "seq": end.status?["seq"], "reason": end.status?["reason"], "detail": end.status?["detail"],
+            "findings": end.status?["findings"], "notes": notes.isEmpty ? nil : .texts(notes),
             "retry_after_ms": end.status?["retry_after_ms"], "attempts": .integer(Int64(end.attempts)),
             "took_ms": .milliseconds(took),
         ])

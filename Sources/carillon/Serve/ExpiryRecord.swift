@@ -45,7 +45,7 @@ struct ExpiryRecord: Sendable {
         encoder.outputFormatting = .sortedKeys
         let bytes = Array(try encoder.encode(lines)) + [0x0a]
         let new = "\(path).new"
-        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemError.current }
         let isWritten =
             bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count

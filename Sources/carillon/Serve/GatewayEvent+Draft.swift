@@ -13,7 +13,7 @@ extension GatewayEvent {
             return draft
         case .down(let id, let address, let end, let age, let answered):
             var draft = EventDraft(.connectionDown, app: app)
-            draft.reason = end.reason?.rawValue ?? end.kind.word
+            draft.reason = end.fault.word
             draft.add("connection", Int64(id.number))
             draft.add("address", address)
             draft.add("message", end.message)
@@ -40,22 +40,9 @@ extension GatewayEvent {
             return draft
         case .credentialRotated:
             return EventDraft(.credentialRotated, app: app)
-        case .breakerOpened, .breakerClosed:
+        // The event of the connection that ends for it says so to monitors.
+        case .breakerOpened, .breakerClosed, .credentialRefused:
             return nil
-        }
-    }
-}
-
-extension ConnectionEnd.Kind {
-    fileprivate var word: String {
-        switch self {
-        case .unreachable: "unreachable"
-        case .credential: "credential"
-        case .broken: "broken"
-        case .silent: "silent"
-        case .goAway: "goaway"
-        case .lost: "lost"
-        case .byUs: "closed"
         }
     }
 }

@@ -26,8 +26,8 @@ final class GatewayJournal: Sendable {
                 [.event: "connection.up", .connection: id.number, .address: address, .streams: streams])
         case .down(let id, let address, let end, let age, let answered):
             let fields: LogFields = [
-                .event: "connection.down", .connection: id.number, .address: address ?? "-", .reason: end.message,
-                .age: age, .answered: answered,
+                .event: "connection.down", .connection: id.number, .address: address ?? "-",
+                .code: end.fault.code.rawValue, .reason: end.fault.sentence, .age: age, .answered: answered,
             ]
             if end.isOrderly {
                 log.info("a connection has ended", fields)
@@ -53,6 +53,10 @@ final class GatewayJournal: Sendable {
                 "nothing is sent for a while", [.event: "breaker.opened", .duration: pause, .reason: cause.words])
         case .breakerClosed:
             log.notice("sending goes on", [.event: "breaker.closed"])
+        case .credentialRefused(let fault):
+            log.warning(
+                "the push service refused the credential",
+                [.event: "credential.refused", .code: fault.code.rawValue, .reason: fault.sentence])
         case .credentialFailed(let halt):
             log.error(
                 "nothing goes out until the credential is changed: mend it, then send SIGHUP",
@@ -64,5 +68,7 @@ final class GatewayJournal: Sendable {
 }
 
 extension ConnectionEnd {
-    fileprivate var isOrderly: Bool { kind == .byUs || kind == .goAway }
+    fileprivate var isOrderly: Bool {
+        (kind == .byUs || kind == .goAway) && fault.code != .credentialRefused
+    }
 }

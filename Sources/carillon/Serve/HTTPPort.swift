@@ -1,3 +1,4 @@
+import PushGateways
 import PushLoop
 import PushTransport
 
@@ -9,21 +10,24 @@ final class HTTPPort: Sendable {
     private let server: LoopBound<HTTP1Server>
 
     /// Scrapers and probes: no bodies to speak of.
-    private static var limits: HTTP1Limits {
+    private static func limits(connections: Int) -> HTTP1Limits {
         var limits = HTTP1Limits()
-        limits.connections = 256
+        limits.connections = connections
+        limits.refusedConnections = min(limits.refusedConnections, connections)
         limits.bodyBytes = 64 * 1024
         return limits
     }
 
     /// Listens. Reads the files of `tls` on the pool.
     init(
-        _ http: Configuration.HTTP, at listen: HostPort, on loop: EventLoop, files: BlockingPool, answers: HealthAnswers
+        _ http: Configuration.HTTP, at listen: HostPort, on loop: EventLoop, connections: Int, files: BlockingPool,
+        answers: HealthAnswers
     ) async throws(Failure) {
         let tls = try await Self.context(http.tls, files)
         isSecure = tls != nil
         let server = await loop.run {
-            let server = HTTP1Server(on: loop, limits: Self.limits, tls: tls) { request, responder in
+            let server = HTTP1Server(on: loop, limits: Self.limits(connections: connections), tls: tls) {
+                request, responder in
                 let responder = LoopBound(responder, on: loop)
                 Task {
                     let answer = await answers.answer(request)
@@ -78,11 +82,9 @@ final class HTTPPort: Sendable {
         }
     }
 
-    private static func context(_ tls: Configuration.HTTP.TLS) throws -> TLSContext {
-        let password = try tls.passwordFile.map { path in
-            let text = String(decoding: try ConfigurationFile.read(path), as: UTF8.self)
-            return String(text.prefix { !$0.isNewline })
-        }
+    /// Reads its files. Blocks.
+    static func context(_ tls: Configuration.HTTP.TLS) throws -> TLSContext {
+        let password = try CredentialFiles.password(in: tls.passwordFile)
         let isArchive = [".p12", ".pfx"].contains { tls.certificate.lowercased().hasSuffix($0) }
         let identity =
             tls.key == nil && isArchive

@@ -8,10 +8,10 @@ struct LoadedApp: Sendable {
     let files: Digest256
 
     /// Blocks: not to be called on a loop. Throws what is wrong with a file, in words.
-    init(_ app: Configuration.App) throws {
+    init(_ app: Configuration.App, contexts: TLSContexts) throws {
         // Before they are used: a file that changes in between is taken for changed the next time, not for unchanged.
         files = Self.digest(app)
-        gateway = try AppGateway(app)
+        gateway = try AppGateway(app, contexts: contexts)
     }
 
     var app: Configuration.App { gateway.app }
@@ -26,6 +26,7 @@ struct LoadedApp: Sendable {
         same.gateway.idle = app.gateway.idle
         same.gateway.feedback = app.gateway.feedback
         same.broadcast = app.broadcast
+        same.limits = app.limits
         return app == same
     }
 
@@ -38,8 +39,10 @@ struct LoadedApp: Sendable {
             }
         if case .file(let path) = app.endpoint.trust { paths.append(path) }
         // One that cannot be read fails where it is used, with a reason.
-        let digests = paths.map { path in
-            path.flatMap { try? BoundedFile.read($0, limit: 1 << 20) }.map { SHA256.hash($0).hex } ?? "-"
+        let digests = paths.map { path -> String in
+            guard let path, var bytes = try? BoundedFile.read(path, limit: 1 << 20) else { return "-" }
+            defer { wipe(&bytes) }
+            return SHA256.hash(bytes).hex
         }
         return SHA256.hash(digests.joined(separator: " "))
     }

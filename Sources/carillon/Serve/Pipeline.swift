@@ -22,6 +22,7 @@ final class Pipeline: Sendable {
         let loops: LoopGroup
         let log: Logger
         let directory: String
+        let limits: ConnectionLimits
     }
 
     let ledger: SQLiteLedger
@@ -32,14 +33,25 @@ final class Pipeline: Sendable {
     let bus: EventBus
     let intake: Intake
     let waiting = CommittedEvents()
+    /// Messages that waited when the ledger was opened.
+    let recovered: Backlog
     private let follower: RegistryFollower
     private let ground: Ground
     private let contexts: ZMQContexts
+    let refusedHandshakes: RefusedHandshakes
     private let intakeKeys: ZAPHandler?
     private let eventKeys: ZAPHandler?
     private let state = Locked(State())
+    /// What keeps the router from going on, as it last said.
+    private let routerTroubles: Locked<RouterTroubles>
+
+    struct Backlog: Sendable {
+        var waiting = 0
+        var scheduled = 0
+    }
 
     private struct State {
+        var left = Backlog()
         var fault: LedgerFault?
         var isTakingIn = false
         var places: Places?
@@ -54,18 +66,23 @@ final class Pipeline: Sendable {
         // Side by side: what comes in, and what goes out.
         let (front, back) = (ground.loops.loops[0], ground.loops.loops[ground.loops.loops.count - 1])
         let security = try PipelineSecurity(configuration.security)
+        for warning in security.warnings { log.warning("\(warning)") }
         var settings = SQLiteLedger.Settings(directory: ground.directory)
         settings.retention = configuration.ledgerRetention
         let contexts = try ZMQContexts()
         self.contexts = contexts
+        let refused = RefusedHandshakes(configuration.security.directory, log)
+        refusedHandshakes = refused
         let stores: Stores
         do {
-            (intakeKeys, eventKeys) = try Self.handlers(configuration.security, security, contexts, log)
+            (intakeKeys, eventKeys) = try Self.handlers(configuration.security, contexts, refused, log: log)
             stores = try await Self.open(settings)
         } catch {
             await contexts.terminate()
             throw error
         }
+        let status = await stores.ledger.status()
+        recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
         let (ledger, registry) = (stores.ledger, stores.registry)
         (self.ledger, self.registry) = (ledger, registry)
         let counted = CountedLedger(ledger)
@@ -74,7 +91,17 @@ final class Pipeline: Sendable {
             on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
         self.feedback = feedback
         var routing = Router.Settings()
+        routing.policy.oldest = configuration.intake.expireAfter
         routing.deactivation = { feedback.take($0) }
+        let troubles = Locked(RouterTroubles())
+        routerTroubles = troubles
+        routing.troublesChanged = { before, now in
+            troubles.withLock { $0 = now }
+            log.tell(before, now)
+        }
+        routing.damaged = { fault in
+            log.error("an accepted message is damaged and is not sent", [.error: fault.description])
+        }
         let router = await back.run { [routing] in
             Router(
                 on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
@@ -82,20 +109,48 @@ final class Pipeline: Sendable {
         self.router = router
         var events = EventBusSettings(
             publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
-        events.publishSecurity = configuration.events.publish.security(security.events)
-        events.replaySecurity = configuration.events.replay.security(security.events)
+        events.publishSecurity = configuration.events.publish.security(security.of(.publish))
+        events.replaySecurity = configuration.events.replay.security(security.of(.replay))
         events.observers = configuration.observers
+        events.connections = ground.limits.events
+        events.doorChanged = { ConnectionLimits.report($0, of: "events", to: log) }
+        events.ipcMode = configuration.security.ipcMode.bits
+        events.rebound = { error in
+            if let error {
+                log.error(
+                    """
+                    cannot bind events.publish again after an observer lost its right: no events are published until \
+                    that succeeds; free the port
+                    """,
+                    [.error: "\(error)"])
+            } else {
+                log.notice("ended all event subscriptions because an observer lost its right; others reconnect")
+            }
+        }
         bus = EventBus(
             on: front, in: contexts.events, log: ledger, settings: events, last: ledger.newestAtOpen,
             heads: ledger.headsAtOpen)
         var intakeSettings = IntakeSettings(
             router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
             apps: configuration.appTable)
-        intakeSettings.security = security.intake
-        intakeSettings.rights = configuration.security.intakeClients.rights
+        intakeSettings.security = security.of(.router)
+        intakeSettings.log = log
+        intakeSettings.rights = configuration.security.directory.rights
+        intakeSettings.ipcMode = configuration.security.ipcMode.bits
+        intakeSettings.appLimits = configuration.appLimits
+        intakeSettings.window = configuration.dedupe.window
+        intakeSettings.quotaReached = { app, quota, detail in
+            log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
+        }
+        intakeSettings.connections = ground.limits.intake
+        intakeSettings.doorChanged = { ConnectionLimits.report($0, of: "intake", to: log) }
         intake = Intake(
             on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
-            backlog: { router.unfinished })
+            backlog: { router.unfinished },
+            load: {
+                let held = ledger.backlog(of: $0)
+                return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
+            })
         follower = RegistryFollower(registry, log: ledger) { error in
             log.warning(
                 "the registry could not apply what happened to devices; it tries again", [.error: "\(error)"])
@@ -136,7 +191,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Of their own, so that clients of intake are not let in to the events, nor the other way round.
+    /// Of their own, so that neither waits for the other's I/O thread.
     private struct ZMQContexts {
         let intake: ZMQContext
         let events: ZMQContext
@@ -153,17 +208,16 @@ final class Pipeline: Sendable {
     }
 
     private static func handlers(
-        _ configured: Configuration.Security, _ security: PipelineSecurity, _ contexts: ZMQContexts, _ log: Logger
+        _ configured: Configuration.Security, _ contexts: ZMQContexts, _ refused: RefusedHandshakes, log: Logger
     ) throws -> (ZAPHandler?, ZAPHandler?) {
-        guard security.isSecured else { return (nil, nil) }
-        let refused: @Sendable (ZAPHandler.Refusal) -> Void = { refusal in
-            log.warning(
-                "a client was not let in",
-                [.address: refusal.address, .reason: refusal.reason, .key: refusal.publicKey?.z85 ?? "-"])
+        let troubled: @Sendable (ZMQError) -> Void = { error in
+            log.error("the thread that lets ZeroMQ clients in has a fault", [.error: "\(error)"])
         }
+        let users = configured.directory.users
+        // Without keys as well: sockets that ask for none are bound with a ZAP domain.
         return (
-            try ZAPHandler(in: contexts.intake, users: configured.intakeClients.users, observer: refused),
-            try ZAPHandler(in: contexts.events, users: configured.eventClients.users, observer: refused)
+            try ZAPHandler(in: contexts.intake, admitting: users, observer: { refused.take($0) }, troubled: troubled),
+            try ZAPHandler(in: contexts.events, admitting: users, observer: { refused.take($0) }, troubled: troubled)
         )
     }
 
@@ -180,16 +234,24 @@ final class Pipeline: Sendable {
         }
     }
 
+    /// Messages that are left for the next start. Known once it is closed.
+    var left: Backlog { state.withLock { $0.left } }
+
     var places: Places? { state.withLock { $0.places } }
 
     /// Why nothing could be carried out now, whatever the gateways say; nil if it could.
     var obstacle: String? {
-        state.withLock { state in
-            state.fault?.description ?? (state.isTakingIn ? nil : "intake is closed")
+        let troubles = troubles
+        return state.withLock { state in
+            state.fault?.description ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
         }
     }
 
-    func readiness(of gateways: [ServedStatus]) -> Readiness { Readiness(gateways, obstacle: obstacle) }
+    var troubles: RouterTroubles { routerTroubles.withLock { $0 } }
+
+    func readiness(of gateways: [ServedStatus]) -> Readiness {
+        Readiness(gateways, obstacle: obstacle, warnings: troubles.warnings)
+    }
 
     private func healthChanged(_ fault: LedgerFault?) {
         state.withLock { $0.fault = fault }
@@ -230,16 +292,20 @@ final class Pipeline: Sendable {
         state.withLock { $0.timer = timer }
     }
 
-    /// Returns when it holds for whatever comes in next.
+    /// Applies other rights, apps and retention. Returns when they hold: for what comes in next, over connections that
+    /// stand as over new ones, and for what goes out next.
     func reload(_ configuration: Configuration) async throws {
         ledger.keep(configuration.ledgerRetention)
-        try intakeKeys?.replaceUsers(configuration.security.intakeClients.users)
-        try eventKeys?.replaceUsers(configuration.security.eventClients.users)
-        intake.update(apps: configuration.appTable, rights: configuration.security.intakeClients.rights)
-        bus.setObservers(configuration.observers)
-        // Whoever is told that it was reloaded may count on it.
+        router.expire(after: configuration.intake.expireAfter)
+        let directory = configuration.security.directory
+        // First of all, so that a connection that is ended below does not come back.
+        try intakeKeys?.admit(directory.users)
+        try eventKeys?.admit(directory.users)
+        refusedHandshakes.directory = directory
+        intake.update(apps: configuration.appTable, rights: directory.rights)
+        intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)
+        await bus.replaceObservers(configuration.observers)
         await intake.loop.run {}
-        await bus.loop.run {}
     }
 
     // MARK: The end
@@ -266,12 +332,36 @@ final class Pipeline: Sendable {
         await follower.stop()
         await bus.stop()
         await registry.close()
+        let status = await ledger.status()
+        state.withLock { $0.left = Backlog(waiting: status.waiting, scheduled: status.scheduled) }
         await ledger.close()
         await contexts.terminate()
     }
 }
 
 extension Gateway: DeliveryGate {}
+
+extension Logger {
+    /// What has begun to keep the router from going on, and what no longer does.
+    fileprivate func tell(_ before: RouterTroubles, _ now: RouterTroubles) {
+        if now.everywhere.isEmpty, !before.everywhere.isEmpty { notice("messages go on again") }
+        for text in now.everywhere where !before.everywhere.contains(text) {
+            error("messages wait; it is tried again", [.error: text])
+        }
+        for text in now.ofMessages where !before.ofMessages.contains(text) {
+            warning("a message waits; it is tried again", [.error: text])
+        }
+    }
+}
+
+extension RouterTroubles {
+    /// What does not keep a push from going out now, and that an operator has to know all the same.
+    var warnings: [String] {
+        guard damaged > 0 else { return ofMessages }
+        let count = damaged == 1 ? "1 accepted message is" : "\(damaged) accepted messages are"
+        return ofMessages + ["\(count) damaged and not sent: see the log, and restore the ledger from a backup"]
+    }
+}
 
 extension DeliveryOutcome {
     fileprivate var isAnswer: Bool {
@@ -295,9 +385,14 @@ extension Configuration {
     fileprivate var ledgerRetention: LedgerRetention {
         var retention = LedgerRetention()
         retention.window = dedupe.window
+        retention.keyLimit = dedupe.limit
         retention.logAge = events.retention.age
         retention.logBytes = events.retention.size.bytes
         return retention
+    }
+
+    fileprivate var appLimits: [AppID: AppLimits] {
+        Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
     }
 
     fileprivate var appTable: AppTable {

@@ -3,6 +3,7 @@ import PushModel
 import PushPipeline
 import PushStore
 import PushTime
+import PushTransport
 
 /// The series of the pipeline, read off when somebody asks.
 final class PipelineMetrics: Sendable {
@@ -12,12 +13,19 @@ final class PipelineMetrics: Sendable {
         var events = EventBusStatus()
         var devices = Registry.Status()
         var stopped = 0
+        var refused: [RefusedHandshakes.Key: UInt64] = [:]
         var isReady = false
     }
 
     private let current = Locked(Current())
+    private let registry: MetricsRegistry
+    /// Clients whose series are there.
+    private let clients = Locked<Set<String>>([])
+    /// More clients than these have no series of their own.
+    private static let mostClients = 100
 
     init(in registry: MetricsRegistry) {
+        self.registry = registry
         for (status, read) in Self.statuses {
             counter(
                 registry, "carillon_intake_requests_total", "Requests of producers, by what became of them.",
@@ -33,6 +41,27 @@ final class PipelineMetrics: Sendable {
         counter(registry, "carillon_intake_bytes_total", "Bytes of envelopes and payloads.") { $0.intake.bytes }
         counter(registry, "carillon_intake_dropped_acks_total", "Acks whose producer went or did not read.") {
             $0.intake.droppedAcks
+        }
+        for (socket, read) in Self.connections {
+            registry.computedGauge(
+                "carillon_client_connections", help: "Connections to ZeroMQ sockets, handshakes done or not.",
+                labels: ["kind": socket]
+            ) { [current] in current.withLock { Double(read($0)) } }
+        }
+        for quota in AppQuota.allCases {
+            counter(
+                registry, "carillon_intake_over_limit_total",
+                "Requests that were not taken because their app had reached a limit.", ["reason": quota.rawValue]
+            ) { $0.intake.overQuota[quota] ?? 0 }
+        }
+        for socket in PipelineSocket.allCases {
+            for cause in ZAPRefusalCause.allCases {
+                counter(
+                    registry, "carillon_refused_connections_total",
+                    "Connections that were refused at the handshake, by socket and reason.",
+                    ["kind": socket.rawValue, "reason": cause.rawValue]
+                ) { $0.refused[RefusedHandshakes.Key(socket: socket, cause: cause)] ?? 0 }
+            }
         }
         gauge(registry, "carillon_intake_unanswered", "Requests that wait for the disk.") {
             Double($0.intake.unanswered)
@@ -54,6 +83,15 @@ final class PipelineMetrics: Sendable {
         }
         gauge(registry, "carillon_ledger_log_bytes", "The event log on disk.") { Double($0.ledger.logBytes) }
         gauge(registry, "carillon_ledger_keys_bytes", "Memory of what is deduped by.") { Double($0.ledger.keyBytes) }
+        gauge(registry, "carillon_ledger_keys", "Message ids and deliveries that are remembered.") {
+            Double($0.ledger.remembered)
+        }
+        counter(registry, "carillon_ledger_keys_refused_total", "New messages refused because of dedupe.limit.") {
+            $0.ledger.refusedByLimit
+        }
+        gauge(registry, "carillon_ledger_write_ahead_pages", "Pages of 8 KiB in the write-ahead log.") {
+            Double($0.ledger.writeAheadPages)
+        }
         gauge(registry, "carillon_ledger_failing", "1 while the disk refuses what is written.") {
             $0.ledger.fault == nil ? 0 : 1
         }
@@ -83,10 +121,36 @@ final class PipelineMetrics: Sendable {
         now.events = await pipeline.bus.status
         now.devices = pipeline.registry.status
         now.stopped = await pipeline.feedback.status.stopped.count
+        now.refused = pipeline.refusedHandshakes.counts
         now.isReady = isReady
         let read = now
         current.withLock { $0 = read }
+        register(now.intake.clients.keys.sorted())
     }
+
+    private static let connections: [(String, @Sendable (Current) -> Int)] = [
+        ("intake", { $0.intake.connections }), ("events", { $0.events.connections }),
+    ]
+
+    /// Series for clients that handed something in for the first time.
+    private func register(_ names: [String]) {
+        let new = clients.withLock { known in
+            names.filter { known.count < Self.mostClients && known.insert($0).inserted }
+        }
+        for name in new {
+            for (status, read) in Self.clientStatuses {
+                counter(
+                    registry, "carillon_client_requests_total", "Requests of each client, by what became of them.",
+                    ["client": name, "status": status]
+                ) { $0.intake.clients[name].map(read) ?? 0 }
+            }
+        }
+    }
+
+    private static let clientStatuses: [(String, @Sendable (IntakeCounts.Totals) -> UInt64)] = [
+        ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),
+        ("rejected", { $0.rejected }),
+    ]
 
     private static let statuses: [(String, @Sendable (IntakeCounts) -> UInt64)] = [
         ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),

@@ -3,20 +3,23 @@ import PushModel
 import PushPipeline
 import PushTransport
 
-/// Who may reach the sockets of the pipeline, and for what: the keys of `security`, made into what libzmq asks for.
+/// The server's key of `security`, made into what libzmq asks for.
 ///
-/// Intake and events have a ZeroMQ context each, and each context a list of its own of who is let in: to subscribe asks
-/// for a right, and a subscription has no answer in which to refuse it.
+/// Each socket has a ZAP domain of its own, by which the ZAP handler knows the right that it asks for.
 struct PipelineSecurity: Sendable {
-    /// For sockets on TCP.
-    let intake: ZMQSecurity
-    let events: ZMQSecurity
-    let isSecured: Bool
+    /// For sockets on TCP: CURVE covers nothing else.
+    private let security: ZMQSecurity
+    /// What works but is probably not what was meant, each a sentence for the log.
+    let warnings: [String]
+
+    var isSecured: Bool {
+        if case .curveServer = security { true } else { false }
+    }
 
     /// Reads the server's keys. Blocks.
     init(_ security: Configuration.Security) throws(Failure) {
         guard let curve = security.curve else {
-            (intake, events, isSecured) = (.none, .none, false)
+            (self.security, warnings) = (.none, [])
             return
         }
         let keys: CurveKeyPair
@@ -25,25 +28,17 @@ struct PipelineSecurity: Sendable {
         } catch {
             throw Failure(.configuration, "security.curve: \(error.description)")
         }
-        intake = .curveServer(secretKey: keys.secretKey, domain: "intake")
-        events = .curveServer(secretKey: keys.secretKey, domain: "events")
-        isSecured = true
+        self.security = .curveServer(secretKey: keys.secretKey, domain: "carillon")
+        warnings = SecretFile.cautions([curve.secretKeyFile])
     }
-}
 
-extension Configuration.Security {
-    /// For the sockets of intake: all of them. Who may push where is said in the answer, which is kinder than a
-    /// connection that fails.
-    var intakeClients: ClientDirectory { directory }
-
-    /// For the sockets of events.
-    var eventClients: ClientDirectory { ClientDirectory(directory.clients.filter(\.value.observe)) }
+    func of(_ socket: PipelineSocket) -> ZMQSecurity { security.inDomain(of: socket) }
 }
 
 extension Configuration {
     /// Who may ask for events again. Without keys, whoever can connect; and keys are asked for on TCP alone.
     var observers: EventBusSettings.Observers {
         guard security.curve != nil, case .tcp = events.replay else { return .everybody }
-        return .named(Set(security.eventClients.users.values))
+        return .withKeys(security.directory.observers)
     }
 }

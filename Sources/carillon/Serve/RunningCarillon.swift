@@ -18,6 +18,8 @@ final class RunningCarillon: Sendable {
     private let loops: LoopGroup
     private let home: EventLoop
     private let files: BlockingPool
+    /// For the configuration alone: credentials on a file system that hangs must not keep it from being read.
+    private let configurationFile: BlockingPool
     private let lookUps: BlockingPool
     private let signals: ServeSignals
     private let signalSource: LoopBound<SignalSource>
@@ -26,6 +28,10 @@ final class RunningCarillon: Sendable {
     private let gateways: ServedGateways
     private let control: ControlServer
     private let http: HTTPPort?
+    private let fileReloads: FileReloads
+    private let mark: RunMark
+    /// The mark of the previous run, if it did not end in order.
+    private let remains: RunMark.Remains?
 
     /// Everything is open when it returns; connections come up in their own time.
     init(_ source: ConfigurationSource, _ parsed: Configuration.Parsed) async throws {
@@ -36,15 +42,28 @@ final class RunningCarillon: Sendable {
         let log = Logger("serve", to: output)
         (self.output, self.log) = (output, log)
         reloadOutput = LogOutput(format: configuration.log.format.forLog, level: configuration.log.level, limit: nil)
+        let start = StartCheck(configuration)
+        // Before the directory is made, and locked; the rest once nobody else runs on it.
+        if let fault = start.directoryFault { throw fault }
         let lock = try DataLock(directory: configuration.data)
         self.lock = lock
+        if let failure = StartCheck.failure(of: start.faults) { throw failure }
+        mark = RunMark(directory: lock.directory)
+        remains = mark.remains()
         for warning in parsed.warnings { log.warning("\(warning.description)") }
+        if let tls = configuration.http.tls {
+            let secrets = [tls.key ?? tls.certificate] + (tls.passwordFile.map { [$0] } ?? [])
+            for caution in SecretFile.cautions(secrets) { log.warning("\(caution)") }
+        }
 
         let loops = LoopGroup()
         let home = loops.loops[0]
         let files = BlockingPool(name: "files", threadCount: 2, queueLimit: 64)
         let lookUps = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)
         (self.loops, self.home, self.files, self.lookUps) = (loops, home, files, lookUps)
+        let configurationFile = BlockingPool(name: "configuration", threadCount: 1, queueLimit: 4)
+        self.configurationFile = configurationFile
+        let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
         let metrics = MetricsRegistry()
         ProcessMetrics.register(in: metrics)
 
@@ -60,10 +79,12 @@ final class RunningCarillon: Sendable {
         let pipeline: Pipeline
         do {
             pipeline = try await Pipeline(
-                configuration, on: Pipeline.Ground(loops: loops, log: log, directory: lock.directory))
+                configuration,
+                on: Pipeline.Ground(loops: loops, log: log, directory: lock.directory, limits: limits))
         } catch {
             await loops.shutDown()
             await files.shutDown()
+            await configurationFile.shutDown()
             throw (error as? StoreError).map { Failure($0.code.exitCode, $0.description) } ?? error
         }
         self.pipeline = pipeline
@@ -95,7 +116,7 @@ final class RunningCarillon: Sendable {
             let control = try await ControlServer(
                 lock, on: home,
                 routes: ControlRoutes(
-                    GatewayRoutes.all(gateways)
+                    GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
                         + PipelineRoutes.all(
                             devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
                             statistics: statistics, identities: pipeline.ledger.identities, apps: apps)))
@@ -104,7 +125,7 @@ final class RunningCarillon: Sendable {
                 http =
                     if let listen = configuration.http.listen {
                         try await HTTPPort(
-                            configuration.http, at: listen, on: home, files: files,
+                            configuration.http, at: listen, on: home, connections: limits.http, files: files,
                             answers: HealthAnswers(
                                 gateways: gateways, pipeline: pipeline,
                                 pipelineMetrics: PipelineMetrics(in: metrics), metrics: metrics))
@@ -115,11 +136,24 @@ final class RunningCarillon: Sendable {
                 await control.stop(within: .zero)
                 throw error
             }
+            fileReloads = FileReloads { [http, reloadOutput] configuration, changes in
+                let log = Logger("serve", to: reloadOutput)
+                if let http, let tls = configuration.http.tls {
+                    do throws(Failure) {
+                        try await http.renew(tls, files: files)
+                    } catch {
+                        log.error("\(error.description)", [.event: "configuration.refused"])
+                    }
+                }
+                await gateways.serve(configuration.apps)
+                log.notice("reloaded", [.event: "configuration.reloaded", .count: changes])
+            }
         } catch {
             await home.run { [signalSource] in signalSource.wrapped.cancel() }
             await pipeline.close()
             await loops.shutDown()
             await files.shutDown()
+            await configurationFile.shutDown()
             throw error
         }
         await gateways.serve(configuration.apps)
@@ -137,15 +171,78 @@ final class RunningCarillon: Sendable {
             apps: await gateways.statuses())
     }
 
+    /// Logs the start: the endpoints, and the messages that were recovered.
+    func logStart(_ served: Served) {
+        log.notice(
+            "started",
+            [
+                .event: "carillon.started", .version: Carillon.version, .data: served.data, .apps: served.apps.count,
+                .router: served.router ?? "off", .pull: served.pull ?? "off", .publish: served.publish ?? "off",
+                .replay: served.replay ?? "off", .http: served.http ?? "off",
+            ])
+        let (waiting, scheduled) = (pipeline.recovered.waiting, pipeline.recovered.scheduled)
+        guard let remains else {
+            if waiting + scheduled > 0 {
+                log.notice(
+                    "\(waiting) messages waited for this start",
+                    [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
+            }
+            return
+        }
+        let twice = min(waiting, remains.mostInFlight ?? waiting)
+        log.warning(
+            "recovered \(waiting) messages after a crash, up to \(twice) may arrive twice",
+            [
+                .event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled, .maximum: twice,
+            ])
+    }
+
     /// Until it is told to stop; 0 if what was on its way could be sent.
     func run(drainingWithin deadline: Duration) async -> ExitCode {
+        let marking = Task { await keepMark() }
         while await signals.next() == .reload { await reload() }
-        log.notice("draining: no more than this is waited for what is on its way", [.duration: deadline])
+        log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])
+        // Its questions need loops that end soon. The number of deliveries in flight only falls from now on.
+        marking.cancel()
+        await marking.value
+        let begun = MonotonicTime.current()
         let hasInsisted = await end(within: deadline)
-        log.notice("stopped")
+        if !hasInsisted { mark.remove() }
+        log.notice(
+            hasInsisted ? "stopped before it was drained" : "drained",
+            [
+                .event: "carillon.drained", .duration: MonotonicTime.current() - begun,
+                .waiting: pipeline.left.waiting, .scheduled: pipeline.left.scheduled,
+            ])
+        log.notice("stopped", [.event: "carillon.stopped"])
         output.flushSuppressed()
         return hasInsisted ? .failed : .done
     }
+
+    /// Once a second, as long as it runs: how much could be with the push services.
+    private func keepMark() async {
+        var lately: [Int] = []
+        var written: Int?
+        repeat {
+            let limit = await gateways.statuses().reduce(0) { sum, served in
+                sum
+                    + (served.gateway?.connections ?? []).reduce(0) {
+                        $0 + ($1.state == .closed ? 0 : $1.streamLimit ?? Self.usualStreams)
+                    }
+            }
+            // A connection that was there a moment ago counts: what it had may be unanswered still.
+            lately = lately.suffix(4) + [limit]
+            let most = lately.max() ?? 0
+            if most != written {
+                written = most
+                mark.write(mostInFlight: most)
+            }
+            try? await Task.sleep(for: .seconds(1))
+        } while !Task.isCancelled
+    }
+
+    /// The assumed stream limit of a connection that has not announced one.
+    private static let usualStreams = 1000
 
     /// First nothing more comes in, then nothing more goes out, then what there is to say is said. Whether somebody did
     /// not want to wait for it.
@@ -161,19 +258,20 @@ final class RunningCarillon: Sendable {
         let hasInsisted = signals.hasInsisted
         await home.run { [signalSource] in signalSource.wrapped.cancel() }
         await loops.shutDown()
-        await files.shutDown()
-        // A look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
-        if lookUps.load == (0, 0) { await lookUps.shutDown() }
+        // A file or a look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
+        for pool in [files, configurationFile, lookUps] where pool.load == (0, 0) { await pool.shutDown() }
         return hasInsisted
     }
 
     // MARK: Reload
 
+    /// Applies what needs no other files before it returns, rights first of all: a credential on a file system that hangs
+    /// must not hold up the removal of a right. The rest follows, and with it the line that says that all is done.
     private func reload() async {
         let log = Logger("serve", to: reloadOutput)
         let parsed: Configuration.Parsed
         do {
-            parsed = try await files.run { [source] in try source.read() }
+            parsed = try await configurationFile.run { [source] in try source.read() }
         } catch {
             let faults = (error as? ConfigurationError)?.faults.map(\.description) ?? ["\(error)"]
             // Each of its own, and none left out: whoever mends the file wants to see them all.
@@ -186,21 +284,7 @@ final class RunningCarillon: Sendable {
         for warning in parsed.warnings { log.warning("\(warning.description)") }
         let old = configuration.withLock { $0 }
         let changes = old.changes(to: parsed.configuration)
-        for change in changes { log.notice("\(change.description)") }
         let new = old.reloaded(to: parsed.configuration)
-        configuration.withLock { $0 = new }
-        for output in [output, reloadOutput] {
-            output.level = new.log.level
-            output.format = new.log.format.forLog
-        }
-        if let http, let tls = new.http.tls {
-            do {
-                try await http.renew(tls, files: files)
-            } catch {
-                log.error("\(error.description)", [.event: "configuration.refused"])
-            }
-        }
-        await gateways.serve(new.apps)
         do {
             try await pipeline.reload(new)
         } catch {
@@ -208,7 +292,14 @@ final class RunningCarillon: Sendable {
                 "the clients of security.clients cannot be used; the old ones stay in force",
                 [.event: "configuration.refused", .error: "\(error)"])
         }
-        log.notice("reloaded", [.event: "configuration.reloaded", .count: changes.count])
+        configuration.withLock { $0 = new }
+        for output in [output, reloadOutput] {
+            output.level = new.log.level
+            output.format = new.log.format.forLog
+        }
+        // What applies now has been applied.
+        for change in changes { log.notice("\(change.description)") }
+        fileReloads.add(new, changes: changes.count)
     }
 }
 

@@ -15,16 +15,34 @@ enum ServeVerb {
             ("carillon serve --json --drain 5s", "for a script that starts it"),
             ("kill -HUP $(cat data/carillon.lock)", "read the configuration and all keys and certificates again"),
             ("curl http://127.0.0.1:8470/readyz", "ask a running one whether a push would go out now"),
-        ]
+        ], notes: exitCodes
     ) { arguments in
         let drain = try drainTime(arguments.text("drain"))
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)
         let running = try await RunningCarillon(ConfigurationSource(file: file, flags: flags), parsed)
         let served = await running.served()
-        Terminal.output.write(arguments.has("json") ? served.json : served.text(Terminal.output))
+        if arguments.has("json") {
+            Terminal.output.write(served.json)
+        } else if parsed.configuration.log.format == .text {
+            // Beside a log of JSON, one object a line, nothing else may stand; the log says the same.
+            Terminal.output.write(served.text(Terminal.output))
+        }
+        running.logStart(served)
         return await running.run(drainingWithin: drain)
     }
+
+    /// For whoever writes a unit file or a script around it.
+    static let exitCodes = """
+        Exit codes:
+          0   it was stopped, and drained; what was not sent goes out with the next start
+          1   a second SIGTERM, or it could not go on: the disk is full, or a file of the ledger is damaged
+          64  the command line is wrong
+          69  a place to bind is taken, or not of this machine
+          75  another Carillon runs on the data directory
+          77  the data directory cannot be used by this user
+          78  the configuration, or a file that it names, is wrong; 'carillon check' lists everything
+        """
 
     static func drainTime(_ text: String?) throws(Failure) -> Duration {
         guard let text else { return .seconds(30) }

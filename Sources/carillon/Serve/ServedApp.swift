@@ -40,11 +40,29 @@ struct ServedStatus: Sendable {
 
     /// Why a push would not go out now; nil if it would.
     var obstacle: String? {
-        if state == "up" { return nil }
-        guard state == "connecting", let gateway else { return state }
+        guard let gateway else { return state }
+        switch gateway.state {
+        case .running: return hasOpenConnection ? nil : missingConnection(gateway)
+        // A push that comes now is the one that tries.
+        case .probing: return hasOpenConnection ? nil : state
+        case .paused(_, .unreachable):
+            return gateway.fault.map { "\(state): \($0.sentence)" } ?? state
+        case .paused, .halted, .draining, .closed: return state
+        }
+    }
+
+    /// Why no connection is open; nil where one is, or where the last ended as it should and the next is on its way.
+    var connectionFault: ConnectionFault? { hasOpenConnection ? nil : gateway?.fault }
+
+    private func missingConnection(_ gateway: GatewayStatus) -> String? {
         let attempts = gateway.failedConnectsInARow
-        return "no connection is open"
-            + (attempts > 0 ? "; \(attempts == 1 ? "an attempt" : "\(attempts) attempts in a row") failed" : " yet")
+        let failed = attempts == 1 ? "an attempt failed" : "\(attempts) attempts in a row failed"
+        if let fault = gateway.fault {
+            return "no connection is open" + (attempts > 0 ? "; \(failed): " : ": ") + fault.sentence
+        }
+        if attempts > 0 { return "no connection is open; \(failed)" }
+        // A connection that has ended in order, for which another is on its way, keeps nothing for long.
+        return gateway.hasBeenUp ? nil : "no connection is open yet"
     }
 
     private var hasOpenConnection: Bool { gateway?.connections.contains { $0.state == .open } ?? false }
@@ -56,7 +74,8 @@ extension GatewayAnswer {
         self.init(
             app: served.app.id.name, environment: served.app.environment.rawValue, state: served.state,
             scale: Scale(gateway.map { $0.minimum...$0.maximum } ?? served.connections), queue: gateway?.queue ?? 0,
-            credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [])
+            credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [],
+            fault: served.connectionFault.map(Fault.init))
     }
 }
 

@@ -27,10 +27,15 @@ actor ServedGateways {
     private nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
     private let ground: Ground
+    private let metrics: GatewayMetrics
+    private let lookUps: SharedLookUps
     private var apps: [AppID: ServedApp] = [:]
     private var leaving: [ObjectIdentifier: Gateway] = [:]
     /// Pollers that end, by app: one uses a spool at a time.
-    private var retiring: [AppID: Task<Void, Never>] = [:]
+    private var retiring: [AppID: (number: UInt64, task: Task<Void, Never>)] = [:]
+    private var retirements: UInt64 = 0
+    /// A change that waits for files when the end begins opens nothing any more.
+    private var isEnding = false
 
     /// How long an app that left the configuration may take to send what it has.
     private static let leaveWithin: Duration = .seconds(30)
@@ -40,15 +45,18 @@ actor ServedGateways {
     init(on loop: EventLoop, _ ground: Ground) {
         self.loop = loop
         self.ground = ground
+        metrics = GatewayMetrics(in: ground.metrics)
+        lookUps = SharedLookUps(ground.resolver)
     }
 
     // MARK: Changes
 
     /// Brings the apps to what they are to be. Credentials are read again in any case.
     func serve(_ wanted: [Configuration.App]) async {
-        let gone = apps.keys.filter { id in !wanted.contains { $0.id == id } }
+        let kept = Set(wanted.map(\.id))
+        let gone = apps.keys.filter { !kept.contains($0) }
         for id in gone.sorted(by: { $0.name < $1.name }) { leave(id) }
-        for (app, result) in await load(wanted) {
+        for (app, result) in await load(wanted) where !isEnding {
             switch result {
             case .success(let loaded): await use(loaded)
             case .failure(let fault): refuse(app, fault)
@@ -59,6 +67,7 @@ actor ServedGateways {
 
     private func load(_ wanted: [Configuration.App]) async -> [(Configuration.App, Result<LoadedApp, LoadFault>)] {
         var results: [(Configuration.App, Result<LoadedApp, LoadFault>)] = []
+        let contexts = TLSContexts()
         for start in stride(from: 0, to: wanted.count, by: Self.loadsAtOnce) {
             let slice = wanted[start..<min(start + Self.loadsAtOnce, wanted.count)]
             let files = ground.files
@@ -67,7 +76,7 @@ actor ServedGateways {
                     app,
                     Task { () -> Result<LoadedApp, LoadFault> in
                         do {
-                            return .success(try await files.run { try LoadedApp(app) })
+                            return .success(try await files.run { try LoadedApp(app, contexts: contexts) })
                         } catch {
                             return .failure(LoadFault(words: "\(error)"))
                         }
@@ -125,6 +134,7 @@ actor ServedGateways {
         }
         let own = ground.loops.next()
         var settings = loaded.gateway.settings(resolver: ground.resolver)
+        settings.lookUp = lookUps.lookUp
         settings.policy.minimum = connections.lowerBound
         settings.policy.maximum = connections.upperBound
         // Its own loop first: what one connection does then costs no hop.
@@ -142,7 +152,7 @@ actor ServedGateways {
     /// Asks the app's feedback service from now on, if it has one, and no other.
     private func pollFeedback(_ loaded: LoadedApp) {
         let app = loaded.app
-        if let old = apps[app.id]?.poller { retire(old) }
+        if let old = apps[app.id]?.poller { retire(old, of: app.id) }
         apps[app.id]?.poller = nil
         guard let feedback = app.gateway.feedback else { return }
         var settings = FeedbackPoller.Settings(
@@ -154,20 +164,23 @@ actor ServedGateways {
             sink: ground.pipeline.feedback, log: ground.log.with([.app: app.id.name]))
         apps[app.id]?.poller = poller
         // The one before it may still be at the spool.
-        let last = retiring[app.id]
+        let last = retiring[app.id]?.task
         Task {
             await last?.value
             await poller.start()
         }
     }
 
-    private func retire(_ poller: FeedbackPoller, of app: AppID? = nil) {
-        guard let app = app ?? apps.first(where: { $0.value.poller === poller })?.key else { return }
-        let last = retiring[app]
-        retiring[app] = Task {
+    private func retire(_ poller: FeedbackPoller, of app: AppID) {
+        let last = retiring[app]?.task
+        retirements += 1
+        let number = retirements
+        let task = Task {
             await last?.value
             await poller.stop()
+            if retiring[app]?.number == number { retiring[app] = nil }
         }
+        retiring[app] = (number, task)
     }
 
     private func tokens(_ loaded: LoadedApp, _ journal: GatewayJournal) -> TokenSource? {
@@ -230,16 +243,18 @@ actor ServedGateways {
 
     // MARK: The end
 
-    /// Returns when nothing is left to send, or when the time is over. Called again it may only make it shorter.
+    /// Returns when nothing is left to send, when nothing is on the wire and nothing can be sent, or when the time is
+    /// over: what has not been sent is in the ledger. Called again it may only make it shorter.
     func drain(within: Duration) async {
+        isEnding = true
         for (app, served) in apps {
             if let poller = served.poller { retire(poller, of: app) }
             apps[app]?.poller = nil
         }
         let gateways = apps.values.compactMap(\.gateway) + leaving.values
-        let tasks = gateways.map { gateway in Task { await gateway.drain(within: within) } }
+        let tasks = gateways.map { gateway in Task { await gateway.drain(within: within, whenCutOff: true) } }
         for task in tasks { await task.value }
-        for task in retiring.values { await task.value }
+        for (_, task) in retiring.values { await task.value }
     }
 
     // MARK: What there is
@@ -261,7 +276,11 @@ actor ServedGateways {
     /// For the page of metrics: what is asked for now, where all else counts as it happens.
     func refreshMetrics() async -> [ServedStatus] {
         let statuses = await statuses()
-        for status in statuses { apps[status.app.id]?.journal.metrics.update(status) }
+        metrics.update(
+            statuses.map { status in
+                GatewayMetrics.Row(
+                    status: status, credential: apps[status.app.id]?.journal.metrics.credential ?? .init())
+            })
         return statuses
     }
 }

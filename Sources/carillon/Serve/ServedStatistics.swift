@@ -18,6 +18,7 @@ struct ServedStatistics: PipelineStatistics {
         answer.obstacles =
             (readiness.reason.map { [$0] } ?? [])
             + readiness.apps.compactMap { app in app.reason.map { "\(app.app): \($0)" } }
+            + pipeline.troubles.everywhere.filter { $0 != readiness.reason } + (readiness.warnings ?? [])
         let counts = await pipeline.intake.counts
         answer.intake = StatsAnswer.Intake(
             accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
@@ -25,7 +26,7 @@ struct ServedStatistics: PipelineStatistics {
         let ledger = await pipeline.ledger.status()
         answer.backlog = StatsAnswer.Backlog(
             waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
-            nextDue: await pipeline.router.status().nextDue)
+            nextDue: (await pipeline.router.status().nextDue).map { $0 * 1000 })
         answer.ledger = StatsAnswer.Ledger(ledger)
         answer.registry = StatsAnswer.Registry(pipeline.registry.status)
         let events = await pipeline.bus.status

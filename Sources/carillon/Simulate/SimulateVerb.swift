@@ -1,7 +1,9 @@
 import FoundationEssentials
+import PushGateways
 import PushLoop
 import PushSimulator
 import PushTransport
+import PushWire
 
 /// `carillon simulate`: the simulated Apple as a service.
 struct SimulateVerb {
@@ -21,6 +23,12 @@ struct SimulateVerb {
                 "open-streams",
                 "announce all streams from the start, where Apple allows one until the first\nvalid token; for load tools that do not wait for SETTINGS"
             ),
+            Option(
+                "key", "FILE",
+                "take provider tokens of this key too: a public key in PEM, or the .p8 itself, of\nwhich only the public half is used"
+            ),
+            Option("key-id", "ID", "the id of that key (from the name of the file, AuthKey_ID.p8)"),
+            Option("team-id", "ID", "the team of that key (\(SimulatorFiles.teamID))"),
             Option("no-auth", "take requests without a provider token or a certificate"),
             Option("records", "N", "how many requests to remember (1000000)"),
             Option("json", "say the addresses as one line of JSON"),
@@ -79,13 +87,41 @@ struct SimulateVerb {
         case "sandbox", "development": options.environment = .sandbox
         case let other: throw Failure(.usage, "'--environment' is production or sandbox, not '\(other)'")
         }
-        options.settings.keys = [ProviderKey(keyID: SimulatorFiles.keyID, teamID: SimulatorFiles.teamID)]
+        options.settings.keys = [PushSimulator.ProviderKey(keyID: SimulatorFiles.keyID, teamID: SimulatorFiles.teamID)]
         options.publicKeys = [SimulatorFiles.keyID: files.providerKey.publicKey]
+        try take(arguments, &options)
         options.settings.streamLimit = UInt32(try arguments.number("streams", in: 1...1_000_000) ?? 1000)
         options.settings.beginsWithOneStream = !arguments.has("open-streams")
         options.settings.requiresAuthentication = !arguments.has("no-auth")
         options.settings.records = try arguments.number("records", in: 0...100_000_000) ?? 1_000_000
         return options
+    }
+
+    /// The key of somebody's own configuration, so that it can be tried as it is.
+    private static func take(_ arguments: Arguments, _ options: inout SimulatorService.Options) throws(Failure) {
+        guard let path = arguments.text("key") else {
+            for name in ["key-id", "team-id"] where arguments.text(name) != nil {
+                throw Failure(.usage, "'--\(name)' goes with '--key FILE'")
+            }
+            return
+        }
+        let key: ES256PublicKey
+        do {
+            key = try ES256PublicKey(pem: .file(path))
+        } catch {
+            throw Failure(.badInput, "'--key': \(error)")
+        }
+        guard let keyID = arguments.text("key-id") ?? ProviderKeyName.keyID(in: path) else {
+            throw Failure(
+                .usage, "'--key \(path)': the name does not say the key id as AuthKey_ID.p8 does; add --key-id ID")
+        }
+        let teamID = arguments.text("team-id") ?? SimulatorFiles.teamID
+        for id in [keyID, teamID] where !ProviderTokenText.isIdentifier(id) {
+            throw Failure(.usage, "'\(id)' is no key id or team id: ten capital letters and digits")
+        }
+        options.settings.keys.removeAll { $0.keyID == keyID }
+        options.settings.keys.append(PushSimulator.ProviderKey(keyID: keyID, teamID: teamID))
+        options.publicKeys[keyID] = key
     }
 
     private static func script(_ path: String?) throws -> FaultScript {

@@ -103,7 +103,8 @@ private struct Store {
     /// Whole or not at all: a start that is cut short leaves no half key behind.
     func write(_ name: String, _ text: String, isSecret: Bool = true) throws {
         let path = "\(directory)/\(name)"
-        let descriptor = open("\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, isSecret ? 0o600 : 0o644)
+        let descriptor = open(
+            "\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)
         guard descriptor >= 0 else {
             throw Failure(
                 .notPermitted, "cannot write \(path): \(SystemError.current); choose another place with --data")

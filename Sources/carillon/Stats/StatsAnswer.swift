@@ -6,7 +6,8 @@ struct StatsAnswer: Codable, Sendable, Equatable {
     /// When it was started, milliseconds since 1970.
     var startedAt: Int64
     var version: String?
-    /// Whether a push would go out now; `obstacles` says for each app, or the ledger, why it would not.
+    /// Whether a push would go out now; `obstacles` says for each app, the ledger or the registry why it would not, and
+    /// names messages that cannot be carried out.
     var ready: Bool
     var obstacles: [String] = []
     var intake: Intake?
@@ -31,7 +32,7 @@ struct StatsAnswer: Codable, Sendable, Equatable {
         /// Messages that are to be carried out now, and those whose time has not come.
         var waiting: UInt64?
         var scheduled: UInt64?
-        /// When the next scheduled one is due, seconds since 1970.
+        /// When the next scheduled one is due, milliseconds since 1970.
         var nextDue: Int64?
 
         init(waiting: UInt64? = nil, scheduled: UInt64? = nil, nextDue: Int64? = nil) {
@@ -40,7 +41,7 @@ struct StatsAnswer: Codable, Sendable, Equatable {
 
         enum CodingKeys: String, CodingKey {
             case waiting, scheduled
-            case nextDue = "next_due"
+            case nextDue = "next_due_at"
         }
     }
 
@@ -117,7 +118,8 @@ struct StatsAnswer: Codable, Sendable, Equatable {
     }
 
     enum CodingKeys: String, CodingKey {
-        case at, version, ready, obstacles, intake, backlog, apps, ledger, registry, events
+        case version, ready, obstacles, intake, backlog, apps, ledger, registry, events
+        case at = "taken_at"
         case startedAt = "started_at"
     }
 

@@ -25,7 +25,10 @@ struct StatsScreen {
             terminal.coloured("Carillon\(version)", .bold)
             + ", \(state), up \(GatewayTable.age(max(0, now.at - now.startedAt) / 1000)), "
             + "\(WallTime(milliseconds: now.at).iso8601)\n"
-        return first + now.obstacles.map { "  \(terminal.coloured(PlainText.line($0), .red))\n" }.joined()
+        return first
+            + now.obstacles.map { obstacle in
+                "  \(terminal.hanging(PlainText.line(obstacle), indent: 2) { terminal.coloured($0, .red) })\n"
+            }.joined()
     }
 
     private func flow(_ now: StatsAnswer, _ before: StatsAnswer?, _ rates: Rates) -> String {
@@ -42,7 +45,7 @@ struct StatsScreen {
                 ))
         }
         if let backlog = now.backlog {
-            let due = backlog.nextDue.map { ", the next due at \(WallTime(milliseconds: $0 * 1000).iso8601)" } ?? ""
+            let due = backlog.nextDue.map { ", the next due at \(WallTime(milliseconds: $0).iso8601)" } ?? ""
             rows.append(
                 (
                     "backlog",

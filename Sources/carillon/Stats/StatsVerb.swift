@@ -31,8 +31,16 @@ enum StatsVerb {
         return try await Interruption.end {
             var last: StatsAnswer?
             let screen = StatsScreen(Terminal.output)
+            var connection = ConnectionWatch(verb: "stats")
             while true {
-                let now = try await ask(client)
+                let now: StatsAnswer
+                do {
+                    now = try await ask(client)
+                } catch let failure as Failure where last != nil && failure.mayPass {
+                    try await connection.lost(failure)
+                    continue
+                }
+                connection.stands()
                 let text: String
                 if isJSON {
                     text = String(decoding: ControlAnswer.json(now).body, as: UTF8.self)

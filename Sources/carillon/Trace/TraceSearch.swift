@@ -11,13 +11,22 @@ struct TraceSearch: Sendable {
 
     let log: any EventLog
 
+    /// Events that are looked at for one apns-id, from the newest on.
+    static let mostScanned = 2_000_000
+
     struct Found: Sendable {
-        var lines: [[UInt8]] = []
+        fileprivate var all: [Line] = []
         var isComplete = true
+
+        var lines: [[UInt8]] { all.map(\.text) }
+
+        /// Only what happened in that time, milliseconds since 1970.
+        mutating func keep(_ span: ClosedRange<Int64>) { all.removeAll { !span.contains($0.time) } }
     }
 
-    private struct Line {
+    fileprivate struct Line: Sendable {
         let seq: UInt64
+        let time: Int64
         let text: [UInt8]
     }
 
@@ -56,7 +65,7 @@ struct TraceSearch: Sendable {
             lines += more
         }
         lines.sort { $0.seq < $1.seq }
-        return Found(lines: lines.map(\.text), isComplete: isComplete)
+        return Found(all: lines, isComplete: isComplete)
     }
 
     /// Whether the log gave all that it has.
@@ -66,7 +75,47 @@ struct TraceSearch: Sendable {
 
     func device(_ id: DeviceID) async throws -> Found {
         let (lines, isComplete) = try await collect(.device(id)) { event, _, _ in event.device == id }
-        return Found(lines: lines.map(\.text), isComplete: isComplete)
+        return Found(all: lines, isComplete: isComplete)
+    }
+
+    /// The events of several devices, in order.
+    func devices(_ ids: [DeviceID], isComplete: Bool) async throws -> Found {
+        var found = Found(isComplete: isComplete)
+        for id in ids {
+            let one = try await device(id)
+            found.all += one.all
+            found.isComplete = found.isComplete && one.isComplete
+        }
+        found.all.sort { $0.seq < $1.seq }
+        return found
+    }
+
+    /// The delivery with that apns-id, and what happened to its message as a whole. The log has no table of these ids, so
+    /// it is read from its end.
+    func apnsID(_ id: APNSID) async throws -> Found {
+        var backwards = LogBackwards(log)
+        var found: (message: MessageID, app: AppID?, device: DeviceID?)?
+        while found == nil, backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
+            for segment in segments {
+                // A damaged segment tells what it can.
+                try? segment.walk { event, apps, bytes in
+                    guard event.apnsID == id, let range = event.messageID,
+                        let message = MessageID(String(decoding: bytes[range], as: UTF8.self))
+                    else { return true }
+                    found = (message, event.app.map { apps[$0] }, event.device)
+                    return false
+                }
+            }
+        }
+        guard let found else { return Found(isComplete: backwards.low == 0 || backwards.low < backwards.oldest) }
+        let wanted = Array(found.message.text.utf8)
+        let (lines, isComplete) = try await collect(.message(found.message)) { event, apps, bytes in
+            guard let range = event.messageID, bytes[range].elementsEqual(wanted),
+                event.app.map({ apps[$0] }) == found.app
+            else { return false }
+            return event.device == nil || event.device == found.device
+        }
+        return Found(all: lines, isComplete: isComplete)
     }
 
     private func collect(
@@ -86,7 +135,7 @@ struct TraceSearch: Sendable {
                     }
                     var line: [UInt8] = []
                     text.append(event, apps, bytes, to: &line)
-                    lines.append(Line(seq: event.seq, text: line))
+                    lines.append(Line(seq: event.seq, time: event.time, text: line))
                     return true
                 }
             } catch {

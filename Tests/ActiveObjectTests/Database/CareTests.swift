@@ -101,6 +101,32 @@ import Testing
         }
     }
 
+    /// What a process leaves that was killed while its log was large.
+    @Test func `A large log that was left behind is cut when the file is opened`() async throws {
+        var options = Database.Options()
+        options.durability = .normal
+        options.checkpointPages = 0
+        try await withDatabase(options) { database in
+            var note = Jot("before")
+            try await note.save(in: database)
+            try await database.write { transaction in
+                _ = try transaction.texts(of: "CREATE TABLE large (body)")
+                _ = try transaction.texts(of: "INSERT INTO large VALUES (zeroblob(20000000))")
+            }
+            #expect(logSize(database.path) > 20_000_000)
+            let killed = database.path + ".killed"
+            for end in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: database.path + end, toPath: killed + end)
+            }
+            defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: killed + end) } }
+            options.checkpointPages = 1000
+            let again = try await Database.open(killed, name: nil, options: options)
+            #expect(logSize(killed) == 0)
+            #expect(try await again.read { try Jot.findAll(in: $0) }.map(\.text) == ["before"])
+            await again.close()
+        }
+    }
+
     // MARK: Backup
 
     @Test func `A backup that is made while others write is one state, and a database by itself`() async throws {

@@ -59,7 +59,7 @@ import Testing
             ("answer: { status: 429, reason: 'TooManyRequests' }", 75, "failed: 429 TooManyRequests"),
             ("answer: { status: 413, reason: 'PayloadTooLarge' }", 1, "failed: 413 PayloadTooLarge"),
             ("on: 'connect', tls: 'expired_certificate'", 69, "certificate CN=localhost expired"),
-            ("on: 'connect', refuse: true", 69, "shop: failed: 127.0.0.1:"),
+            ("on: 'connect', refuse: true", 69, "shop: failed: cannot connect to 127.0.0.1:"),
         ]
         for (rule, status, words) in faults {
             try await scene.fault(rule)
@@ -81,9 +81,9 @@ import Testing
     @Test func `one faulty file does not keep the others from being tried`() async throws {
         let scene = try await TrialScene()
         let more = scene.configuration.replacing(
-            "{ apps: {",
+            " apps: {",
             with: """
-                { apps: {
+                 apps: {
                   gone: { topic: "com.example.gone", environment: "sandbox", credential: { certificate: "nope.p12" } },
                   soon: { topic: "com.example.soon", environment: "sandbox", credential: { certificate: "soon.pem" },
                     endpoint: { host: "127.0.0.1", port: 1, trust: "simulator/ca.pem" } },
@@ -101,7 +101,7 @@ import Testing
         #expect(ended.status == 78, "\(ended.output)")
         for text in [
             "gone: fault: cannot open ./nope.p12: No such file", "soon: warning: the certificate expires in 10 days",
-            "soon: failed: 127.0.0.1:1: cannot connect", "shop: passed: ", "bell: passed: ", "not tried\n",
+            "soon: failed: cannot connect to 127.0.0.1:1", "shop: passed: ", "bell: passed: ", "not tried\n",
         ] { #expect(ended.output.contains(text), "\(text): \(ended.output)") }
         let json = try object(try await scene.carillon(["check", "--json"]))
         #expect(json["ok"]?.boolean == false && json["exit_code"]?.integer == 78)
@@ -121,7 +121,8 @@ import Testing
             _ = try directory.write(
                 "carillon.json5",
                 """
-                { apps: { shop: { topic: "com.example.shop", environment: "production",
+                { http: { listen: "127.0.0.1:0" }, \(ServeScene.anyPorts)
+                  apps: { shop: { topic: "com.example.shop", environment: "production",
                   credential: { key: "AuthKey_ABC123DEFG.p8", key_id: "ABC123DEFG", team_id: "DEF123GHIJ" },
                   endpoint: { host: "127.0.0.1", port: \(port), trust: "ca.pem" } } } }
                 """)

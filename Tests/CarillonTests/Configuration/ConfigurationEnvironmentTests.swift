@@ -19,6 +19,7 @@ import Testing
         ("CARILLON_EVENTS_RETENTION_SIZE", "2GiB", "events.retention.size", "2GiB"),
         ("CARILLON_SECURITY_INSECURE", "true", "security.insecure", "true"),
         ("CARILLON_DEDUPE_WINDOW", "2d", "dedupe.window", "2d"),
+        ("CARILLON_INTAKE_EXPIRE_AFTER", "2d", "intake.expire_after", "2d"),
         ("CARILLON_LOG_LEVEL", "debug", "log.level", "debug"),
         ("CARILLON_APPS_SHOP_EU_1_GATEWAY_CONNECTIONS_MAX", "7", "apps.shop-eu.1.gateway.connections.max", "7"),
         (

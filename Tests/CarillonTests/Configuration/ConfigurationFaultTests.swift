@@ -78,6 +78,8 @@ import Testing
             "{ \(minimalApp),\n intake: { router: 'tcp://host:1' } }", 3, "intake.router", "\"host\" is no IP address"),
         Case("{ \(minimalApp),\n intake: { router: 'tcp://127.0.0.1:x' } }", 3, "intake.router", "is no place to bind"),
         Case("{ \(minimalApp),\n intake: { router: 'ipc://' } }", 3, "intake.router", "is no place to bind"),
+        Case("{ \(minimalApp),\n intake: { router: 'ipc://@name' } }", 3, "intake.router", "names no file"),
+        Case("{ \(minimalApp),\n security: { ipc_mode: '0666' } }", 3, "security.ipc_mode", "none of 0600, 0660"),
         Case(
             "{ \(minimalApp),\n intake: { router: 'tcp://127.0.0.1:5561' } }", 3, "intake.router",
             "is also the place of intake.pull"),
@@ -252,6 +254,11 @@ import Testing
         (
             "{ \(minimalApp), security: { curve: { secret_key_file: 's' }, clients: { c: { public_key: '\(z85)' } } } }",
             "security.clients.c", "this client may do nothing"
+        ),
+        (
+            "{ \(minimalApp), intake: { pull: 'ipc:///run/c' }, security: { curve: { secret_key_file: 's' }, "
+                + "clients: { c: { public_key: '\(z85)', observe: true } } } }",
+            "intake.pull", "security.curve does not cover ipc"
         ),
     ]
 

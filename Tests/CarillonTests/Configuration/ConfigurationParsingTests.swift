@@ -59,9 +59,9 @@ import Testing
         (#"data: "./x/../y""#, "data", "/etc/x/../y"),
         (#"intake: { router: "tcp://127.0.0.1:0", pull: "off" }"#, "intake.router", "tcp://127.0.0.1:0"),
         (#"intake: { pull: "off" }"#, "intake.pull", "off"),
+        (#"intake: { expire_after: "1h" }"#, "intake.expire_after", "1h"),
         (#"intake: { router: "ipc:///run/c" }"#, "intake.router", "ipc:///run/c"),
         (#"intake: { router: "ipc://run/c" }"#, "intake.router", "ipc:///etc/run/c"),
-        (#"intake: { router: "ipc://@c" }"#, "intake.router", "ipc://@c"),
         (#"intake: { router: "tcp://localhost:1" }"#, "intake.router", "tcp://127.0.0.1:1"),
         (#"events: { publish: "tcp://[::1]:7" }"#, "events.publish", "tcp://[::1]:7"),
         (#"events: { replay: "tcp://127.1.2.3:7" }"#, "events.replay", "tcp://127.1.2.3:7"),
@@ -73,6 +73,7 @@ import Testing
         (#"http: { tls: { certificate: "a.pem" } }"#, "http.tls.certificate", "/etc/a.pem"),
         (#"http: { tls: { certificate: "a", key: "b", password_file: "c" } }"#, "http.tls.password_file", "/etc/c"),
         (#"dedupe: { window: "1h" }"#, "dedupe.window", "1h"),
+        (#"dedupe: { limit: 5000 }"#, "dedupe.limit", "5000"),
         (#"log: { level: "trace" }"#, "log.level", "trace"), (#"log: { format: "json" }"#, "log.format", "json"),
     ]
 

@@ -46,13 +46,14 @@ import Testing
         let sandbox = minimalApp.replacing("production", with: "sandbox").replacing("ABC123DEFG", with: "XYZ123DEFG")
         let new = try parseConfiguration(
             """
-            { \(sandbox), data: "/d", intake: { pull: "off" }, events: { replay: "off", retention: { age: "1d" } },
+            { \(sandbox), data: "/d", intake: { pull: "off", expire_after: "2h" }, events: { replay: "off", retention: { age: "1d" } },
               http: { listen: "off", tls: { certificate: "c" } }, security: { insecure: true }, log: { level: "debug" } }
             """
         ).configuration
         let reloaded = old.reloaded(to: new)
         var expected = old
         expected.events.retention.age = .seconds(86_400)
+        expected.intake.expireAfter = .seconds(7200)
         expected.log.level = .debug
         #expect(reloaded == expected)
         // And that is what the changes say: of an app in another environment, nothing applies before a restart.

@@ -14,11 +14,12 @@ import Testing
             let client = scene.control.client
             let body = #"{"app":"shop","token":"\#(Self.token)","user":"ada","tags":["b","a","b"]}"#
             let made = try await client.send("POST", "/v1/devices", body: Array(body.utf8))
-            #expect(String(decoding: made.body, as: UTF8.self) == "{\"change\":\"registered\",\"id\":\"\(Self.id)\"}\n")
+            #expect(
+                String(decoding: made.body, as: UTF8.self) == "{\"change\":\"registered\",\"device\":\"\(Self.id)\"}\n")
             let shown = try await client.send("GET", "/v1/devices/\(Self.id)")
             #expect(
                 String(decoding: shown.body, as: UTF8.self) == """
-                    {"active":true,"app":"shop","id":"\(Self.id)","registered_at":1767225600000,\
+                    {"active":true,"app":"shop","device":"\(Self.id)","registered_at":1767225600000,\
                     "seen_at":1767225600000,"tags":["a","b"],"user":"ada"}
 
                     """)

@@ -50,7 +50,7 @@ import Testing
                     """)
             #expect(try await scene.run("devices", "list", "--active").output == "There are no such devices.\n")
             let again = try await scene.run(add + ["--json"])
-            #expect(again.output == "{\"change\":\"reactivated\",\"id\":\"\(Self.id)\"}\n")
+            #expect(again.output == "{\"change\":\"reactivated\",\"device\":\"\(Self.id)\"}\n")
             for output in [added.output, list.output, again.output] { #expect(!output.contains(Self.token)) }
         }
     }
@@ -191,6 +191,38 @@ import Testing
         (["devices", "export", "--to", "/nowhere/x.csv"], 65, "cannot write /nowhere/x.csv"),
         (["devices", "export", "--format", "xml"], 64, "'--format' is csv or jsonl, not 'xml'"),
     ]
+
+    @Test func `more devices than are listed are said, where programs read too`() async throws {
+        try await withPipeline { scene in
+            for number in 0..<101 {
+                scene.devices.put(
+                    DeviceRecord(id: PipelineScene.id(UInt8(number)), app: PipelineScene.shop, token: nil))
+            }
+            let lines = try await scene.run("devices", "list", "--json")
+            #expect(lines.output.split(separator: "\n").count == 100)
+            #expect(lines.errors == "carillon devices list: there are more; --limit shows more than 100\n")
+            let all = try await scene.run("devices", "list", "--json", "--limit", "200")
+            #expect(all.output.split(separator: "\n").count == 101 && all.errors.isEmpty)
+        }
+    }
+
+    @Test func `devices are removed by their ids`() async throws {
+        try await withPipeline { scene in
+            let (one, two) = (PipelineScene.id(1), PipelineScene.id(2))
+            for id in [one, two] { scene.devices.put(DeviceRecord(id: id, app: PipelineScene.shop, token: nil)) }
+            let ended = try await scene.run("devices", "remove", "\(one)", "\(PipelineScene.id(9))", "\(two)", "--json")
+            // The others are not kept waiting for the one that is not there.
+            #expect(ended.status == 65 && ended.errors.contains("there is no device \(PipelineScene.id(9))"))
+            #expect(
+                ended.output == #"{"device":"\#(one)","removed":true}"# + "\n" + #"{"device":"\#(two)","removed":true}"#
+                    + "\n"
+            )
+            #expect(scene.devices.count == 0)
+            scene.devices.put(DeviceRecord(id: one, app: PipelineScene.shop, token: nil))
+            let foreign = try await scene.control.client.send("DELETE", "/v1/apps/news/devices/\(one)")
+            #expect(foreign.status == 404 && scene.devices.count == 1)
+        }
+    }
 
     @Test func `what is wrong is said, with an exit code`() async throws {
         try await withPipeline { scene in

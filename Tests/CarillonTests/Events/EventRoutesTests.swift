@@ -49,6 +49,36 @@ import Testing
         }
     }
 
+    @Test func `they are read by time, both ends included`() async throws {
+        try await withPipeline { scene in
+            fill(scene.events, segments: 40)
+            let start = FakeEvents.start
+            let middle = try await page(scene, "?since_at=\(start + 10)&until_at=\(start + 12)")
+            #expect(seqs(middle) == Array(101...130) && !middle.hasMore && middle.next == middle.newest)
+            #expect(seqs(try await page(scene, "?since_at=\(start + 38)")) == Array(381...400))
+            #expect(seqs(try await page(scene, "?until_at=\(start)")) == Array(1...10))
+            #expect(seqs(try await page(scene, "?since_at=\(start + 100)")).isEmpty)
+            let some = try await page(scene, "?since_at=\(start + 10)&limit=5")
+            #expect(seqs(some) == Array(101...105) && some.hasMore)
+        }
+    }
+
+    @Test func `the place of a time is found in a long log`() async throws {
+        let events = FakeEvents()
+        for segment in 0..<400 {
+            events.commit(at: Int64(segment) * 1000) { writer, now in
+                for _ in 0..<100 { writer.add(.connectionUp, at: now) }
+            }
+        }
+        let reader = EventReader(log: events)
+        for segment in [0, 1, 57, 200, 399] {
+            let low = try await reader.number(before: FakeEvents.start + Int64(segment) * 1000)
+            let first = UInt64(segment) * 100 + 1
+            #expect(low < first && first - low <= 5101, "\(segment): \(low)")
+        }
+        #expect(events.state.withLock { $0.reads } < 60)
+    }
+
     @Test func `they are read in order, page by page, by prefix`() async throws {
         try await withPipeline { scene in
             fill(scene.events)

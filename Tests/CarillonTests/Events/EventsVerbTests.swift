@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `when Carillon goes, it says where to go on`() async throws {
+    @Test func `when Carillon goes, it says so and waits until it is back`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a")
             let child = try ChildProcess(
@@ -111,9 +111,11 @@ import Testing
             #expect(try await child.line() != nil)
             while scene.events.waiting.waiting == 0 { await Task.yield() }
             await scene.control.server.stop(within: .zero)
+            child.send(SIGINT)
             let ended = try await child.end()
-            #expect(ended.status != 0)
-            #expect(ended.errors.hasSuffix("; go on later with --since 1\n"), "\(ended.errors)")
+            // It may not have noticed by then; the scene with a restart waits for the line.
+            #expect(ended.status == 0)
+            #expect(ended.errors.isEmpty || ended.errors.contains("connection lost: "), "\(ended.errors)")
         }
     }
 
@@ -122,7 +124,11 @@ import Testing
         (["events", "--limit", "0"], "'--limit' wants a whole number"),
         (["events", "--folow"], "did you mean '--follow'?"),
         (["events", "now"], "'now' is not an option"),
-        (["trace"], "it wants WHAT"), (["trace", "x", "--message", "--device"], "exclude each other"),
+        (["trace"], "it wants WHAT"), (["trace", "--apns-id", "x"], "'--apns-id' wants a UUID"),
+        (["trace", "m", "--user", "ada"], "it wants WHAT"),
+        (["messages", "--since", "soon"], "'--since' wants a time"),
+        (["events", "--follow", "--until", "1m"], "'--until' goes without '--follow'"),
+        (["trace", "x", "--message", "--device"], "exclude each other"),
         (["trace", "x", "--device"], "that is no device id"),
         (["trace", String(repeating: "a", count: 32), "--app", "shop"], "goes with a message"),
         (["messages", "--state", "done"], "'--state' is one of"),

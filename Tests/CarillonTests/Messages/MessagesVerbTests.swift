@@ -65,7 +65,7 @@ import Testing
                 open.output.hasPrefix(
                     """
                     {"acceptances":1,"accepted_at":1767225602000,"app":"shop","counts":{"expired":0,"rejected":0,"sent":0,\
-                    "suppressed":0,"unknown":0},"devices":1,"duplicates":0,"id":"new","retries":0,"seq":16,\
+                    "suppressed":0,"unknown":0},"devices":1,"duplicates":0,"message_id":"new","retries":0,"seq":16,\
                     "state":"waiting","whole":true}
 
                     """), "\(open.output)")

@@ -80,6 +80,10 @@ final class FakeDevices: DeviceBook {
             }
         }
     }
+
+    func remove(_ devices: [DeviceID]) async throws -> [DeviceID] {
+        state.withLock { state in devices.filter { state.devices.removeValue(forKey: $0) != nil } }
+    }
 }
 
 /// Segments in memory, made as the ledger makes them.

@@ -42,8 +42,43 @@ import Testing
         try await PythonScene.run("securing", "curve")
     }
 
+    @Test func `a reload takes rights from connections that stand, whatever credentials do`() async throws {
+        try await PythonScene.run("securing", "revoked")
+    }
+
+    @Test func `the memory of a process with keys is not dumped`() async throws {
+        try await PythonScene.run("securing", "private_memory")
+    }
+
+    @Test func `an app that has reached a limit is busy, and others go on`() async throws {
+        try await PythonScene.run("securing", "quotas")
+    }
+
     @Test func `the examples work together: a subscriber that was stopped misses nothing`() async throws {
         try await PythonScene.run("examples", "together")
+    }
+}
+
+/// The operator's view: log lines, look-ups, tables and `check`.
+@Suite(.timeLimit(.minutes(10))) struct PipelineUseTests {
+    @Test func `a start, a crash and a drain each have their line, and a log of JSON is nothing else`() async throws {
+        try await PythonScene.run("using", "told")
+    }
+
+    @Test func `who follows or watches goes on after a restart`() async throws {
+        try await PythonScene.run("using", "restart")
+    }
+
+    @Test func `no table is wider than the terminal`() async throws {
+        try await PythonScene.run("using", "narrow")
+    }
+
+    @Test func `a message says whom it was for, and is found by what is known of it`() async throws {
+        try await PythonScene.run("using", "one_message")
+    }
+
+    @Test func `check and serve find the same faults, with the same exit code`() async throws {
+        try await PythonScene.run("using", "checked")
     }
 }
 
@@ -104,11 +139,62 @@ import Testing
         try await PythonScene.run("crowding", "deaf_producer")
     }
 
+    @Test func `apps that are down do not starve one that is up`() async throws {
+        try await PythonScene.run("waiting", "starving")
+    }
+
+    @Test func `a tag expression that nobody can answer holds up no audience of any app`() async throws {
+        try await PythonScene.run("waiting", "too_deep")
+    }
+
+    @Test func `what waits of an app that is gone can be dropped`() async throws {
+        try await PythonScene.run("waiting", "dropped")
+    }
+
+    @Test func `an accepted message that is damaged ends, and is named`() async throws {
+        try await PythonScene.run("waiting", "damaged")
+    }
+
+    @Test func `users whose names look alike each get theirs`() async throws {
+        try await PythonScene.run("waiting", "spellings")
+    }
+
     @Test func `garbage is answered, counted and survived`() async throws {
         try await PythonScene.run("crowding", "garbage")
     }
 
     @Test func `an audience that is too large is refused`() async throws {
         try await PythonScene.run("crowding", "too_many")
+    }
+}
+
+/// Peers that would bring the process down.
+@Suite(.timeLimit(.minutes(10))) struct PipelineGuardTests {
+    @Test func `an HTTP request is no message`() async throws {
+        try await PythonScene.run("guarding", "posted")
+    }
+
+    @Test func `a routing id that is too long ends the connection`() async throws {
+        try await PythonScene.run("guarding", "long_names")
+    }
+
+    @Test func `a connection that is reset while nothing is read from it hurts nobody`() async throws {
+        try await PythonScene.run("guarding", "reset_while_stopped")
+    }
+
+    @Test func `clients that end at the worst moment hurt nobody`() async throws {
+        try await PythonScene.run("guarding", "ended_badly")
+    }
+
+    @Test func `more HTTP connections than descriptors hurt nobody`() async throws {
+        try await PythonScene.run("guarding", "no_descriptors")
+    }
+
+    @Test func `hundreds of silent connections leave room for health checks and control`() async throws {
+        try await PythonScene.run("guarding", "crowd")
+    }
+
+    @Test func `the limit of descriptors is raised at start`() async throws {
+        try await PythonScene.run("guarding", "descriptors_raised")
     }
 }

@@ -51,14 +51,14 @@ struct IntakeGround: Sendable {
     }
 
     static func run(
-        users: [CurvePublicKey: String]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
+        users: [CurvePublicKey: ZAPUser]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
         _ body: (IntakeGround) async throws -> Void
     ) async throws {
         let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop]))
         change(&settings)
         let (context, loop, ledger) = (try ZMQContext(), EventLoop(name: "intake"), ListLedger())
-        let handler = try users.map { try ZAPHandler(in: context, users: $0) }
+        let handler = try ZAPHandler(in: context, admitting: users ?? [:])
         let intake = Intake(on: loop, context: context, ledger: ledger, settings: settings)
         let outcome: Result<Void, any Error>
         do {

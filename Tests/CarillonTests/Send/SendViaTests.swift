@@ -36,13 +36,19 @@ import Testing
     @Test func `every kind of audience, and the options`() async throws {
         try await IntakeGround.run { ground in
             let device = "000102030405060708090a0b0c0d0e0f"
+            let directory = try TemporaryDirectory()
+            let file = try directory.write("tokens", "\(TrialScene.token)\n\(String(repeating: "ab", count: 32))\n")
             let calls: [([String], (PushRequest) -> Bool)] = [
                 (
                     ["--token", TrialScene.token, "--token", String(repeating: "ab", count: 32)],
                     { $0.audience.named == 2 }
                 ),
+                (["--token-file", file], { $0.audience.named == 2 }),
                 (["--device", device], { $0.audience == .devices([DeviceID(device)!]) }),
                 (["--user", "ada", "--user", "grace"], { $0.audience == .users(["ada", "grace"]) }),
+                (["--tags", "beta"], { $0.audience == .tags(.tag("beta")) }),
+                (["--tag", "beta"], { $0.audience == .tags(.tag("beta")) }),
+                (["--tag", "beta", "--tag", "ios"], { $0.audience == .tags(.all([.tag("beta"), .tag("ios")])) }),
                 (["--tags", #"{"any":["beta","staff"]}"#], { if case .tags = $0.audience { true } else { false } }),
                 (["--all", "--again"], { $0.audience == .everyone && $0.again }),
                 (
@@ -63,6 +69,19 @@ import Testing
             }
             let wake = try await send(["--via", ground.endpoint, "--app", "shop", "--all", "--content-available"])
             #expect(wake.status == 0 && ground.requests.last?.message.pushType == .background, "\(wake.output)")
+        }
+    }
+
+    @Test func `what the device will ignore is shown`() async throws {
+        try await IntakeGround.run { ground in
+            let call = [
+                "--via", ground.endpoint, "--app", "shop", "--all", "--payload", #"{"aps":{"alert":"x","bagde":1}}"#,
+            ]
+            let words = try await send(call)
+            #expect(words.status == 0)
+            #expect(words.output.contains("will be ignored  aps.bagde: there is no such key; did you mean badge?"))
+            let findings = try object(try await send(call + ["--json"]))["findings"]?.elements
+            #expect(findings?.map { $0["code"]?.string } == ["misspelt_key"])
         }
     }
 
@@ -97,7 +116,7 @@ import Testing
             try await send(
                 ["--via", "tcp://127.0.0.1:1", "--timeout", "1s", "--json"] + Self.message))
         #expect(said["outcome"]?.string == "no_answer" && said["exit_code"]?.integer == 75)
-        #expect(said["id"]?.string?.hasPrefix("send-") == true)
+        #expect(said["message_id"]?.string?.hasPrefix("send-") == true)
     }
 
     @Test func `with keys, with none, and with keys that nobody knows`() async throws {
@@ -136,11 +155,14 @@ import Testing
         (["--via", "tcp://127.0.0.1:1", "--all"] + message, 64, "'--token' goes without '--all'"),
         (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--all"], 64, "what is to be sent?"),
         (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--device", "x", "--title", "x"], 65, "is no device id"),
-        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--tags", "x", "--title", "x"], 65, "'--tags' is not JSON"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--tags", "{x", "--title", "x"], 65, "'--tags' is not JSON"),
         (["--via", "tcp://127.0.0.1:1", "--key-file", "x"] + message, 64, "goes with '--server-key'"),
         (["--via", "tcp://127.0.0.1:1", "--server-key", "x"] + message, 64, "goes with '--key-file'"),
         (["--via", "tcp://127.0.0.1:1", "--key-file", "absent", "--server-key", "x"] + message, 65, "absent"),
-        (["--all"] + message, 64, "'--all' goes with '--via'"),
+        (["--all"] + message, 64, "'--token' goes without '--all'"),
+        (["--all", "--app", "shop", "--title", "x"], 78, "or name the intake of a running Carillon with --via"),
+        (["--all", "--topic", "t", "--title", "x"], 64, "'--topic' goes with '--token' or '--channel'"),
+        (["--server-key", "x"] + message, 64, "'--server-key' goes with '--via'"),
         (
             [
                 "--topic", "a", "--environment", "production", "--key", "k", "--key-id", "ABC123DEFG", "--team-id",

@@ -17,24 +17,28 @@ import Testing
     func `who may ask for events again has a name where there are keys`(
         replay: String, curve: String, isNamed: Bool
     ) throws {
-        let clients = "clients: { grafana: { public_key: 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7', observe: true } }"
+        let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+        let clients = "clients: { grafana: { public_key: '\(key)', observe: true } }"
         let security = curve.isEmpty ? "" : "security: { \(curve), \(clients) },"
         let parsed = try parseConfiguration("{ events: { replay: '\(replay)' }, \(security) \(minimalApp) }")
-        #expect(parsed.configuration.observers == (isNamed ? .named(["grafana"]) : .everybody))
+        #expect(parsed.configuration.observers == (isNamed ? .withKeys([key]) : .everybody))
     }
 
     // MARK: Readiness
 
     private static func served(
-        _ state: GatewayStatus.State?, open: Int = 0, failed: Int = 0, fault: String? = nil
+        _ state: GatewayStatus.State?, open: Int = 0, failed: Int = 0, fault: String? = nil,
+        connection: ConnectionFault? = nil, hasBeenUp: Bool = false
     ) throws -> ServedStatus {
         let app = try #require(try parseConfiguration("{ \(minimalApp) }").configuration.apps.first)
         let connections = (0..<open).map { ConnectionStatus(id: ConnectionID(UInt32($0)), state: .open, age: .zero) }
-        let status = state.map {
+        var status = state.map {
             GatewayStatus(
                 app: app.id, state: $0, queue: 0, outstanding: 0, credit: 0, minimum: 1, maximum: 4, wanted: 1,
                 failedConnectsInARow: failed, counts: GatewayCounts(), connections: connections)
         }
+        status?.fault = connection
+        status?.hasBeenUp = hasBeenUp
         return ServedStatus(app: app, connections: 1...4, fault: fault, gateway: status)
     }
 
@@ -54,10 +58,44 @@ import Testing
             (try Self.served(nil, fault: "no such file"), "halted: no such file"),
         ]
         for (status, obstacle) in table { #expect(status.obstacle == obstacle) }
-        #expect(try Self.served(.probing, open: 1).obstacle?.hasPrefix("probing") == true)
+        // A push that comes now is the probe.
+        #expect(try Self.served(.probing, open: 1).obstacle == nil)
+        #expect(try Self.served(.probing).obstacle?.hasPrefix("probing") == true)
+        // A connection that ended as it should is replaced before anybody misses it.
+        #expect(try Self.served(.running, hasBeenUp: true).obstacle == nil)
         #expect(Readiness([table[0].0]).ready)
         #expect(!Readiness([table[0].0, table[1].0]).ready)
         #expect(!Readiness([]).ready)
+    }
+
+    @Test func `why there is no connection is told in the same words everywhere`() throws {
+        let fault = ConnectionFault(.refused, "cannot connect to 192.0.2.1:443: nothing listens there")
+        let connecting = try Self.served(.running, failed: 2, connection: fault, hasBeenUp: true)
+        #expect(
+            connecting.obstacle == "no connection is open; 2 attempts in a row failed: \(fault.sentence)")
+        let paused = try Self.served(
+            .paused(for: .seconds(9), .unreachable(attempts: 5)), failed: 5, connection: fault)
+        #expect(paused.obstacle == "\(paused.state): \(fault.sentence)")
+        // One whose credential was refused has not failed to connect, and yet has nothing to send on.
+        let refused = ConnectionFault(refused: Refusal(status: 403, reason: .invalidProviderToken))
+        let disbelieved = try Self.served(.running, connection: refused, hasBeenUp: true)
+        #expect(disbelieved.obstacle == "no connection is open: \(refused.sentence)")
+        #expect(refused.sentence.contains("403 InvalidProviderToken") && refused.word == "InvalidProviderToken")
+        for status in [connecting, paused, disbelieved] {
+            let told = try #require(status.connectionFault)
+            let answer = GatewayAnswer(status)
+            #expect(answer.fault?.message == told.sentence && answer.fault?.code == told.code.rawValue)
+            let ready = Readiness([status]).apps[0]
+            #expect(ready.code == told.code.rawValue && ready.reason?.hasSuffix(told.sentence) == true)
+            #expect(GatewayTable(.output).text([answer]).contains(told.sentence))
+            let event = GatewayEvent.down(
+                ConnectionID(1), address: nil, ConnectionEnd(.byUs, told), age: .zero, answered: 0)
+            let draft = try #require(event.draft(of: status.app.id))
+            #expect(draft.reason == told.word)
+        }
+        // Where one is open, nothing keeps a push.
+        let open = try Self.served(.running, open: 1, failed: 2, connection: fault)
+        #expect(open.obstacle == nil && open.connectionFault == nil && GatewayAnswer(open).fault == nil)
     }
 
     // MARK: Signals
@@ -115,6 +153,34 @@ import Testing
             Delivery(
                 ticket: 1, message: message, token: DeviceToken(words: (1, 2, 3, 4)), apnsID: APNSID(high: 1, low: 2)),
             outcome, latency: .milliseconds(3))
+    }
+
+    @Test func `no number of apps, and no answers of a push service, are too much`() throws {
+        let registry = MetricsRegistry(maximumSeries: 2000)
+        ProcessMetrics.register(in: registry)
+        let table = GatewayMetrics(in: registry)
+        var rows: [GatewayMetrics.Row] = []
+        let running = try Self.served(.running, open: 1)
+        for number in 0..<3000 {
+            let metrics = AppMetrics(try #require(AppID("app\(number)")), in: registry)
+            rows.append(GatewayMetrics.Row(status: running, credential: metrics.credential))
+            // What nothing happens to costs nothing.
+            if number % 100 != 0 { continue }
+            var reports: [DeliveryReport] = []
+            for status in 400...510 {
+                for known in KnownReason.all {
+                    let refusal = Refusal(status: status, reason: known.reason)
+                    reports.append(try Self.report(.rejected(refusal, deactivates: false)))
+                }
+            }
+            metrics.count(reports)
+        }
+        table.update(rows)
+        let page = registry.render().split(separator: "\n")
+        #expect(page.count { $0.hasPrefix("carillon_gateway_state{") } == 6 * 3000)
+        let answers = page.count { $0.hasPrefix("carillon_answers_total{app=\"app0\"") }
+        #expect(answers < 70 && answers > 30, "\(answers)")
+        #expect(page.count { $0.hasPrefix("carillon_answers_total{") } <= 2000)
     }
 
     @Test func `answers are counted under closed sets, and go with their app`() throws {

@@ -13,7 +13,7 @@ import Testing
         var first = StatsAnswer(at: start + 60_000, startedAt: start, ready: true)
         first.version = "0.1.0"
         first.intake = .init(accepted: 1000, duplicate: 0, rejected: 3, busy: 0)
-        first.backlog = .init(waiting: 1234, scheduled: 7, nextDue: start / 1000 + 3600)
+        first.backlog = .init(waiting: 1234, scheduled: 7, nextDue: start + 3_600_000)
         var shop = StatsAnswer.App(app: "shop", state: "up")
         (shop.connections, shop.credit, shop.queue, shop.inFlight) = (2, 900, 17, 12)
         (shop.sent, shop.rejected, shop.retries, shop.unknown) = (5000, 10, 0, 1)
@@ -63,7 +63,8 @@ import Testing
             let ended = try await scene.run("stats", "--interval", "100ms")
             #expect(ended.output == "Carillon, ready, up 1s, 1970-01-01T00:00:02.000Z\n\n  There are no apps.\n\n")
             let json = try await scene.run("stats", "--json")
-            #expect(json.output == "{\"apps\":[],\"at\":2000,\"obstacles\":[],\"ready\":true,\"started_at\":1000}\n")
+            #expect(
+                json.output == "{\"apps\":[],\"obstacles\":[],\"ready\":true,\"started_at\":1000,\"taken_at\":2000}\n")
         }
     }
 

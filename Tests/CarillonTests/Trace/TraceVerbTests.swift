@@ -111,12 +111,102 @@ import Testing
         }
     }
 
+    @Test func `a broadcast begins with a summary, and says whom it was for`() async throws {
+        try await withPipeline { scene in
+            let message = Message(
+                id: MessageID("news")!, app: PipelineScene.shop, priority: .five, payload: Array("{}".utf8))
+            var request = PushRequest(message, to: .everyone)
+            request.client = "orders"
+            scene.events.commit { [request] writer, now in writer.add(accepted: request, at: now) }
+            scene.events.commit(at: 2000) { writer, now in
+                for number in 0..<30 {
+                    let what: DeliveryRecord.What =
+                        number < 4 ? .rejected(Refusal(status: 410, reason: .unregistered)) : .sent(uniqueID: nil)
+                    writer.add(what, of: message, to: PipelineScene.id(UInt8(number)), at: now)
+                }
+            }
+            let ended = try await scene.run("trace", "news")
+            #expect(
+                ended.output.hasPrefix(
+                    """
+                    Message news of shop
+                      for      all devices of the app
+                      options  priority 5
+                      so far   4 rejected, 26 sent
+                      because  4 Unregistered
+                      within   2.0s
+
+                      2026-01-01T00:00:00.000Z  +0ms   accepted from the client orders for all devices of the app: priority 5
+                    """), "\(ended.output)")
+            let shown = try await scene.run("messages", "news")
+            #expect(shown.output.contains("from      the client orders\n"), "\(shown.output)")
+            #expect(shown.output.contains("for       all devices of the app\n"))
+            let json = try await scene.run("messages", "news", "--json")
+            #expect(json.output.contains(#""audience":"all","client":"orders""#), "\(json.output)")
+        }
+    }
+
+    @Test func `one push is found by its apns-id, with its message and no other device`() async throws {
+        try await withPipeline { scene in
+            tell(scene.events)
+            let wanted = APNSID(high: 7, low: 9)
+            let message = LogWriter.message("found")
+            scene.events.commit(at: 80_000) { writer, now in
+                writer.add(accepted: message, named: 2, at: now)
+                for (device, id) in [(Self.one, wanted), (Self.two, APNSID(high: 7, low: 10))] {
+                    writer.add(
+                        DeliveryRecord(
+                            seq: 1, fingerprint: PipelineScene.identities.message(message.app, message.id),
+                            acceptedAt: now, message: message, device: device, apnsID: id, attempt: 1,
+                            what: .sent(uniqueID: nil)), at: now)
+                }
+            }
+            let ended = try await scene.run("trace", "--apns-id", "\(wanted)")
+            #expect(ended.output.hasPrefix("Push \(wanted) of shop\n"), "\(ended.output)\(ended.errors)")
+            #expect(
+                ended.output.contains("message found: accepted") && ended.output.contains("sent to device \(Self.one)"))
+            #expect(!ended.output.contains(Self.two.description))
+            let nobody = try await scene.run("trace", "--apns-id", "\(APNSID(high: 1, low: 1))")
+            #expect(nobody.status == 65 && nobody.errors.contains("it was never sent, or is older"))
+        }
+    }
+
+    @Test func `a user's devices have one story`() async throws {
+        try await withPipeline { scene in
+            tell(scene.events)
+            for (device, user) in [(Self.one, "ada"), (Self.two, "ada"), (PipelineScene.id(3), "eve")] {
+                var record = DeviceRecord(id: device, app: PipelineScene.shop, token: nil)
+                record.user = user
+                scene.devices.put(record)
+            }
+            let ended = try await scene.run("trace", "--user", "ada")
+            #expect(ended.output.hasPrefix("Devices of ada of shop\n"), "\(ended.output)\(ended.errors)")
+            #expect(
+                ended.output.contains("sent to device \(Self.one)") && ended.output.contains("for device \(Self.two)"))
+            #expect(ended.output.split(separator: "\n").filter { $0.hasPrefix("  2026") }.count == 6)
+            let none = try await scene.run("trace", "--user", "eve")
+            #expect(none.status == 65 && none.errors.contains("'carillon devices list --user' says which those are"))
+        }
+    }
+
+    @Test func `more than is shown is said, where programs read too`() async throws {
+        try await withPipeline { scene in
+            let message = LogWriter.message("many")
+            scene.events.commit { writer, now in
+                for _ in 0..<10_001 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+            }
+            let lines = try await scene.run("trace", "many", "--json")
+            #expect(lines.output.split(separator: "\n").count == 10_000)
+            #expect(lines.errors.contains("there is more of it, which is not shown"), "\(lines.errors)")
+        }
+    }
+
     @Test func `damaged parts leave the story incomplete`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             scene.events.damage(2)
             let ended = try await scene.run("trace", "order-4711")
-            #expect(ended.output.contains("There is more of it, which is not shown."))
+            #expect(ended.output.contains("There is more of it, which is not shown; --since and --until show a part."))
         }
     }
 

@@ -112,7 +112,10 @@ import Testing
                 keyFiles("/nonexistent/a.p8"), .unreadableFile,
                 "cannot open /nonexistent/a.p8: No such file or directory"
             ),
-            (keyFiles(fixture.directory.path), .unreadableFile, "Is a directory; check the path"),
+            (
+                keyFiles(fixture.directory.path), .unreadableFile,
+                "it is a directory, not a regular file; check the path"
+            ),
             (keyFiles(rsa), .wrongKeyKind, "rsa.p8: ES256 needs a key on the curve P-256, this one is RSA, 2048 bits"),
             (keyFiles(curve), .wrongKeyKind, "this one is EC, 384 bits; use the .p8 file"),
             (keyFiles(encrypted), .missingPassword, "is encrypted, which a provider key is not; write it without"),

@@ -133,6 +133,8 @@ final class ScriptedTokens: @unchecked Sendable {
     private(set) var refusals: [UInt64] = []
     private(set) var slowDowns = 0
     var canMint = true
+    /// Minted too lately to mint again.
+    var isSlow = false
 
     init(on loop: EventLoop) {
         self.loop = loop
@@ -162,7 +164,7 @@ final class ScriptedTokens: @unchecked Sendable {
             refused: { generation in
                 self.loop.execute {
                     self.refusals.append(generation)
-                    if generation == self.generation { self.mint() }
+                    if generation == self.generation, !self.isSlow { self.mint() }
                 }
             },
             mintedTooOften: { self.loop.execute { self.slowDowns += 1 } })

@@ -1,4 +1,5 @@
 import PushGateways
+import PushLogic
 import PushLoop
 import PushModel
 import TestSupport
@@ -48,6 +49,54 @@ import Testing
             #expect(book.accepted == 500)
             let faults = try await Accounts(apple).faults(book, deliveries)
             #expect(faults.isEmpty, "\(faults.prefix(5))")
+        }
+    }
+
+    @Test func `After an outage a connection that answers PING is enough, without a delivery`() async throws {
+        let script = "{ rules: [{ on: 'connect', refuse: true, times: 8 }] }"
+        try await withSimulatedApple(script: script) { apple in
+            let loop = apple.clientLoop
+            let events = EventRecorder<GatewayEvent>()
+            let connections = try apple.settings()
+            var settings = GatewaySettings(
+                app: AppID("shop")!, place: apple.provider, resolver: apple.resolver,
+                connect: { GatewayConnection($0, settings: connections) })
+            settings.serverName = "localhost"
+            settings.policy.connects = .unlimited
+            settings.policy.reconnect = Backoff(first: .milliseconds(2), longest: .milliseconds(10))
+            let gateway = Gateway(
+                on: loop, connectionLoops: [loop], settings: settings,
+                client: GatewayClient(loop: loop) { for event in $0.events { events.record(event) } },
+                tokens: try TestTokens(apple).source)
+            _ = await events.wait { $0.contains(.breakerClosed) }
+            let opened = events.events.contains { event in
+                if case .breakerOpened(_, .unreachable(attempts: 5)) = event { true } else { false }
+            }
+            #expect(opened)
+            let status = await gateway.status()
+            #expect(status.state == .running && status.credit > 0 && status.fault == nil)
+            #expect(try await apple.count("requests") == 0)
+            await gateway.drain(within: .seconds(5))
+        }
+    }
+
+    @Test func `A service that allows more streams than are used keeps its connection`() async throws {
+        try await withSimulatedApple { settings in
+            settings.streamLimit = 2000
+        } _: { apple in
+            let deliveries = ConnectionOwner.deliveries(0..<6000)
+            let book = try await GatewayOwner.send(
+                deliveries, to: apple, connections: 1...1,
+                connection: { settings in
+                    // However slow the machine is.
+                    settings.http2.pingAfter = nil
+                    settings.http2.pingTimeout = .seconds(300)
+                    settings.machine.answerTimeout = .seconds(300)
+                })
+            #expect(book.accepted == 6000)
+            let ends = book.events.compactMap { event in if case .down(_, _, let end, _, _) = event { end } else { nil }
+            }
+            #expect(ends.isEmpty, "\(ends)")
         }
     }
 

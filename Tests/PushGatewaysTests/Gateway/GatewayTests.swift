@@ -271,6 +271,71 @@ import Testing
         await loop.shutDown()
     }
 
+    @Test func `One device that is sent too much holds nothing back`() async {
+        let scene = GatewayScene(on: loop) {
+            $0.answer = { delivery, _ in
+                delivery.ticket <= 60
+                    ? .refused(Refusal(status: 429, reason: .tooManyRequests)) : .accepted(uniqueID: nil)
+            }
+        }
+        await scene.on { _ = $0.submit(60) }
+        await scene.pass(.milliseconds(500))
+        await scene.on { _ = $0.submit(1) }
+        await scene.pass(.milliseconds(500))
+        #expect(await scene.outcome(61) == .accepted(uniqueID: nil))
+        #expect(await scene.gateway.status().state == .running)
+        #expect(await scene.allOutcomes().count { if case .retry = $0 { true } else { false } } == 60)
+        #expect(await scene.drain(within: .seconds(1)))
+        await loop.shutDown()
+    }
+
+    /// Each of them says something of a device, a topic, a notification or the credential, and none of the service.
+    @Test(arguments: KnownReason.all.filter { ![.provider, .connection].contains($0.concern) }.map(\.reason))
+    func `Only the trouble of the service itself lets it alone`(_ reason: ProviderReason) async throws {
+        let known = try #require(reason.known)
+        let refusal = Refusal(status: known.status, reason: reason, retryAfter: 100)
+        #expect(!refusal.isTroubleOfProvider)
+        let scene = GatewayScene(on: loop) { $0.answer = { _, _ in .refused(refusal) } }
+        await scene.on { _ = $0.submit(60) }
+        await scene.pass(.seconds(2))
+        if case .paused = await scene.gateway.status().state { Issue.record("\(reason)") }
+        #expect(await scene.drain(within: .seconds(1)))
+        await loop.shutDown()
+    }
+
+    @Test func `What the push service said of the credential is told at once, and by the end of the connection`() async
+    {
+        let scene = GatewayScene(on: loop, usesTokens: true) {
+            $0.answer = { _, _ in Self.refusal("renewTokenOnce") }
+        }
+        await scene.on { scene in
+            scene.tokens?.isSlow = true
+            _ = scene.submit(1)
+        }
+        await scene.pass(.milliseconds(200))
+        let status = await scene.gateway.status()
+        #expect(status.state == .running && status.connections.isEmpty)
+        #expect(status.fault?.code == .credentialRefused && status.fault?.reason?.rawValue == "renewTokenOnce")
+        let events = await scene.on { $0.events }
+        let told = events.compactMap { event in
+            if case .credentialRefused(let fault) = event { fault } else { nil }
+        }
+        #expect(told == status.fault.map { [$0] })
+        let ends = events.compactMap { event in
+            if case .down(_, _, let end, _, _) = event { end.fault } else { nil }
+        }
+        #expect(ends == status.fault.map { [$0] })
+        // And when no newer token comes, that is what it halts with.
+        await scene.pass(.seconds(61))
+        guard case .halted(let halt) = await scene.gateway.status().state else {
+            Issue.record("not halted")
+            return
+        }
+        #expect(halt.reason?.rawValue == "renewTokenOnce" && halt.message.contains("403 renewTokenOnce"))
+        #expect(await scene.drain(within: .seconds(1)))
+        await loop.shutDown()
+    }
+
     @Test func `Events tell of a connection from its beginning to its end`() async {
         let scene = GatewayScene(on: loop)
         await scene.on { _ = $0.submit(5) }

@@ -110,7 +110,9 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         world.loop.execute { self.end(ConnectionEnd(.byUs, "closed")) }
     }
 
-    func ping() {}
+    func ping() {
+        world.loop.execute { if self.state == .open { self.report([], .alive) } }
+    }
 
     func status() async -> ConnectionStatus {
         await world.loop.run {

@@ -153,6 +153,21 @@ import Testing
         #expect(bench.takeEnded() == [.init(2, .notProcessed), .init(3, .notProcessed)])
     }
 
+    @Test func `A transport that is full for the moment keeps the session, and what it did not take goes first`() {
+        let bench = MachineBench(limit: 2000)
+        bench.deliver(1...5)
+        bench.refusesAfter = 2
+        bench.refusal = .noRoom
+        #expect(bench.send() == [1, 2])
+        #expect(bench.lastEvent == nil && bench.takeEnded() == [])
+        bench.answer(1, .accepted(uniqueID: nil))
+        bench.refusesAfter = 1
+        #expect(bench.send() == [3])
+        #expect(bench.lastEvent == nil)
+        bench.refusesAfter = .max
+        #expect(bench.send() == [4, 5])
+    }
+
     @Test func `An attempt counts when it leaves, and its latency from there`() {
         let bench = MachineBench()
         bench.deliver(1...1)
@@ -196,8 +211,9 @@ final class MachineBench {
 
     private var machine: ConnectionMachine
     var now = MonotonicTime(nanoseconds: 0)
-    /// After so many the transport takes no more.
+    /// After so many the transport takes no more: for good, or for now.
     var refusesAfter = Int.max
+    var refusal = ConnectionMachine.Submission.over
     private(set) var lastEvent: ConnectionEvent?
     private var tags: [UInt64: UInt64] = [:]
 
@@ -219,12 +235,12 @@ final class MachineBench {
     func send() -> [UInt64] {
         var sent: [UInt64] = []
         var tags = tags
-        let most = refusesAfter
+        let (most, refusal) = (refusesAfter, refusal)
         lastEvent = machine.send(now: now) { delivery, tag in
-            guard sent.count < most else { return false }
+            guard sent.count < most else { return refusal }
             sent.append(delivery.ticket)
             tags[delivery.ticket] = tag
-            return true
+            return .taken
         }
         self.tags = tags
         return sent

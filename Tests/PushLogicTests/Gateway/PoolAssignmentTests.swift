@@ -63,6 +63,23 @@ import Testing
         #expect(pool.credit == 125)
     }
 
+    @Test func `Finishing sends again what the last answer brought back`() {
+        let pool = PoolScript()
+        let id = pool.bringUp()[0]
+        pool.hand(1)
+        pool.input { $0.finish(waiting: 0, now: $1) }
+        // It goes to the front of the queue, and nothing else is in flight.
+        pool.input { machine, _ in
+            machine.requeued(1)
+            return []
+        }
+        pool.end(id) { $0.notProcessed = 1 }
+        #expect(!pool.take().drains.contains(id))
+        #expect(pool.hand(1).map(\.count) == [1])
+        pool.accept(1, on: id)
+        #expect(pool.take().drains == [id])
+    }
+
     @Test func `Finishing sends what there is, and then every connection goes`() {
         let pool = PoolScript { $0.minimum = 2 }
         let ids = pool.bringUp()

@@ -55,7 +55,7 @@ import Testing
         #expect(pool.hand(49).isEmpty)
         pool.waiting = 0
         #expect(pool.credit == 0)
-        pool.end(id) { $0.failed = 1 }
+        pool.end(id, devices: 50...50) { $0.failed = 1 }
         guard case .paused(let pause, .probeFailed) = pool.state else {
             Issue.record("\(pool.state)")
             return
@@ -72,24 +72,156 @@ import Testing
         #expect(pool.hand(48).map(\.count) == [48])
     }
 
-    @Test func `Attempts to connect that fail in a row open it, and one attempt tries`() {
+    private func cutOff(_ attempts: Int = 5) -> PoolScript {
         let pool = PoolScript { $0.connects = .unlimited }
-        for _ in 0..<5 {
+        for attempt in 1...attempts {
             let id = pool.lookUps()[0].id
             pool.close(id, .unreachable)
-            if pool.failures < 5 { pool.pass(.seconds(60)) }
+            if attempt < attempts { pool.pass(.seconds(60)) }
         }
-        guard case .paused(_, .unreachable(attempts: 5)) = pool.state else {
+        return pool
+    }
+
+    @Test func `Attempts to connect that fail in a row open it, and a PING that is answered closes it`() {
+        let pool = cutOff()
+        guard case .paused(let pause, .unreachable(attempts: 5)) = pool.state else {
             Issue.record("\(pool.state)")
             return
         }
+        #expect(pause > .zero && pause <= .seconds(15))
         #expect(pool.credit == 0)
-        pool.pass(.seconds(30))
-        let begun = pool.bringUp()
+        pool.pass(.seconds(15))
+        // The attempt is the probe: nothing is entrusted to the connection before it has answered.
+        let begun = pool.lookUps()
         #expect(begun.count == 1)
-        #expect(pool.hand(5).map(\.count) == [1])
-        pool.accept(1, on: begun[0])
+        pool.input { $0.ready(begun[0].id, limit: 100, now: $1) }
+        #expect(pool.hand(5).isEmpty)
+        #expect(pool.credit == 0)
+        pool.answerPings()
         #expect(pool.state == .running)
+        #expect(pool.events.contains(.breakerClosed))
+        #expect(pool.hand(5).map(\.count) == [5])
+    }
+
+    @Test func `However long an outage was, the next attempt is soon, and within the budget`() {
+        let pool = PoolScript()
+        var attempts = 0
+        for _ in 0..<3600 {
+            for (id, _) in pool.lookUps() {
+                attempts += 1
+                pool.close(id, .unreachable)
+            }
+            pool.pass(.seconds(1))
+        }
+        // 8 at once, and 4 a minute.
+        #expect((230...248).contains(attempts), "\(attempts)")
+        // They are not each worth an event: the first five, then those that double the number.
+        let downs = pool.events.count { if case .down = $0 { true } else { false } }
+        #expect(downs == 5 + 5)
+        for _ in 0..<17 {
+            if !pool.bringUp().isEmpty { break }
+            pool.pass(.seconds(1))
+        }
+        #expect(pool.state == .running)
+        #expect(pool.credit > 0)
+    }
+
+    @Test func `A peer that comes up and is silent is an attempt that failed`() {
+        let pool = cutOff()
+        for _ in 0..<3 {
+            pool.pass(.seconds(15))
+            let (id, _) = pool.lookUps()[0]
+            pool.input { $0.ready(id, limit: 100, now: $1) }
+            #expect(pool.hand(5).isEmpty)
+            pool.pass(.seconds(10))
+            pool.close(id, .silent)
+            guard case .paused(_, .unreachable) = pool.state else {
+                Issue.record("\(pool.state)")
+                return
+            }
+        }
+        #expect(pool.failures == 8)
+    }
+
+    @Test func `A connection that lived for long without anything to send is no attempt that failed`() {
+        let pool = PoolScript { $0.connects = .unlimited }
+        for _ in 0..<20 {
+            let id = pool.bringUp()[0]
+            pool.pass(.seconds(3600))
+            pool.close(id, .goAway, reason: "IdleTimeout")
+            #expect(pool.failures == 0)
+            #expect(pool.state == .running)
+        }
+        let id = pool.bringUp()[0]
+        pool.pass(.seconds(1))
+        pool.close(id, .lost)
+        #expect(pool.failures == 1)
+    }
+
+    @Test func `Failures of one device, however many, open nothing, and those of several do`() {
+        let pool = PoolScript()
+        let id = pool.bringUp()[0]
+        for _ in 0..<10 {
+            pool.hand(50)
+            pool.end(id, devices: 7...7) { $0.failed = 50 }
+        }
+        #expect(pool.state == .running)
+        pool.hand(50)
+        pool.end(id, devices: 7...9) { $0.failed = 3 }
+        guard case .paused(_, .failing) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+    }
+
+    @Test func `A probe that meets a device that had failed before is followed by another at once`() {
+        let pool = PoolScript()
+        let id = pool.bringUp()[0]
+        pool.hand(100)
+        pool.end(id, devices: 1...3) { $0.failed = 100 }
+        pool.pass(.seconds(10))
+        for _ in 0..<16 {
+            #expect(pool.hand(10).map(\.count) == [1])
+            pool.end(id, devices: 2...2) { $0.failed = 1 }
+            #expect(pool.state == .probing)
+        }
+        #expect(pool.hand(10).map(\.count) == [1])
+        pool.accept(1, on: id)
+        #expect(pool.state == .running)
+        // Not for ever, though: that may be all there is.
+        pool.hand(100)
+        pool.end(id, devices: 1...3) { $0.failed = 100 }
+        pool.pass(.seconds(10))
+        for _ in 0..<17 {
+            pool.hand(10)
+            pool.end(id, devices: 2...2) { $0.failed = 1 }
+        }
+        guard case .paused(_, .probeFailed) = pool.state else {
+            Issue.record("\(pool.state)")
+            return
+        }
+    }
+
+    @Test func `It finishes at once where nothing is on the wire and nothing can be sent, if its owner wants that`() {
+        let pool = cutOff()
+        pool.input { $0.finish(waiting: 1, whenCutOff: true, now: $1) }
+        #expect(pool.hasEnded)
+
+        // What can be sent is sent first, and what is on the wire is waited for.
+        let other = PoolScript { $0.maximum = 1 }
+        let id = other.bringUp()[0]
+        other.hand(1)
+        other.input { $0.finish(waiting: 1, whenCutOff: true, now: $1) }
+        #expect(other.hand(1).map(\.count) == [1])
+        other.close(id, .lost)
+        #expect(!other.hasEnded)
+        other.end(id) { $0.notProcessed = 2 }
+        #expect(other.hasEnded)
+
+        // Without that wish it goes on trying.
+        let third = cutOff()
+        third.input { $0.finish(waiting: 1, now: $1) }
+        #expect(!third.hasEnded)
     }
 
     @Test func `Where other connections work, failing attempts do not open it`() {

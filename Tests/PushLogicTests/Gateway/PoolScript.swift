@@ -73,13 +73,24 @@ final class PoolScript {
         return begun
     }
 
+    /// Answers the PINGs that were asked for.
+    func answerPings() {
+        let asked = actions
+        actions = asked.filter { if case .ping = $0 { false } else { true } }
+        for action in asked {
+            if case .ping(let id) = action { input { $0.alive(id, now: $1) } }
+        }
+    }
+
     /// Looks up, connects, and brings everything up that was asked for.
     @discardableResult
     func bringUp(limit: Int = 100) -> [ConnectionID] {
-        lookUps().map { id, _ in
+        let begun = lookUps().map { id, _ in
             input { $0.ready(id, limit: limit, now: $1) }
             return id
         }
+        answerPings()
+        return begun
     }
 
     /// Hands out what waits as a gateway does at the end of a tick.
@@ -96,9 +107,15 @@ final class PoolScript {
         return assignments
     }
 
-    func end(_ id: ConnectionID, _ change: (inout AnswerTally) -> Void) {
+    /// - Parameter devices: those that the failures were about; as many as there were failures unless told otherwise.
+    func end(_ id: ConnectionID, devices: ClosedRange<UInt64>? = nil, _ change: (inout AnswerTally) -> Void) {
         var tally = AnswerTally()
         change(&tally)
+        if tally.failed > 0 {
+            for number in devices ?? 1...UInt64(tally.failed) {
+                tally.failedDevices.note(DeviceToken(words: (number, 0, 0, 0)))
+            }
+        }
         tally.ended = tally.accepted + tally.refused + tally.failed + tally.unknown + tally.notProcessed
         input { [tally] in $0.ended(tally, on: id, now: $1) }
     }

@@ -85,6 +85,8 @@ private final class PoolWalk {
             case .close(let id):
                 check(peers[id] != nil, "close \(id), which is gone")
                 peers[id]?.phase = .closing
+            case .ping(let id):
+                guard case .open? = peers[id]?.phase else { return check(false, "ping \(id), which is not open") }
             case .renewToken(let refused):
                 check(refused <= generation, "refused a token that never was")
                 check(!isHalted, "a token renewed while halted")
@@ -197,7 +199,7 @@ private final class PoolWalk {
             if actions.isEmpty { peers[id] = nil }
             run(actions)
         } else {
-            run(machine.lookUpFailed("walk", for: id, now: now))
+            run(machine.lookUpFailed(ConnectionFault(.nameNotFound, "walk"), for: id, now: now))
             peers[id] = nil
         }
     }
@@ -214,6 +216,9 @@ private final class PoolWalk {
         }
         if !well, Bool.random(using: &random) {
             tally.failed = part()
+            for number in 0..<UInt64(min(tally.failed, 4)) {
+                tally.failedDevices.note(DeviceToken(words: (number, 0, 0, 0)))
+            }
             tally.unknown = part()
             tally.notProcessed = part()
             tally.refused = part()
@@ -266,7 +271,9 @@ private final class PoolWalk {
                 let kind = kinds.randomElement(using: &random) ?? .lost
                 close(id, Int.random(in: 0..<30, using: &random) == 0 ? .credential : kind, disposition)
             }
-        case 90..<93:
+        case 90:
+            if let id = somePeer({ if case .open = $0 { true } else { false } }) { run(machine.alive(id, now: now)) }
+        case 91..<93:
             if let id = somePeer({ if case .open = $0 { true } else { false } }) {
                 let dispositions = usesTokens ? Disposition.allCases : [.retry, .reconnect, .halt, .drop]
                 let disposition = dispositions.randomElement(using: &random) ?? .retry
@@ -315,6 +322,7 @@ private final class PoolWalk {
                 case .open:
                     peers[id]?.limit = 100
                     run(machine.limitChanged(id, to: 100, now: now))
+                    run(machine.alive(id, now: now))
                     answer(id, well: true)
                 case .draining:
                     while let given = peers[id]?.given, given > 0 { answer(id, well: true) }

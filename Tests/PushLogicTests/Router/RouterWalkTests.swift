@@ -104,9 +104,15 @@ private final class RouterWalk {
         policy.begunBroad = Int.random(in: 1...3, using: &random)
         policy.begunSmall = 5
         policy.preparedBroad = 30
+        policy.laneFloor = Int.random(in: 1...4, using: &random)
+        policy.laneFloorBytes = 2000
+        policy.look = Int.random(in: 1...12, using: &random)
         self.policy = policy
         machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
     }
+
+    /// The most that one takes up here.
+    private static let largestMessage = 4096
 
     private func check(_ holds: Bool, _ what: @autoclosure () -> String) {
         if !holds, fault == nil { fault = what() }
@@ -292,6 +298,7 @@ private final class RouterWalk {
         switch question {
         case .page(let page):
             if fails { return machine.pageFailed(page.message, "locked") }
+            if !isWell, chance(40) { return machine.pageRefused(page.message, "too deep") }
             machine.pageCame(page.message, registryPage(page))
         case .load(let load):
             if fails { return machine.loaded(.failure(LedgerFault("broken")), lane: load.lane, seqs: load.seqs) }
@@ -365,9 +372,13 @@ private final class RouterWalk {
             if let due = actions.due { questions.append(.due(due)) }
             check(actions.claims.allSatisfy { (1...policy.page + 20).contains($0.devices.count) }, "too large a page")
             let status = machine.status()
-            check(status.loaded <= policy.loadedMessages, "\(status.loaded) messages held")
-            // One alone may be larger than all may be.
-            check(status.loadedBytes <= policy.loadedBytes || status.loaded == 1, "\(status.loadedBytes) bytes held")
+            // Each lane has a floor besides the pool, and what is looked at to see whether it has expired is held too.
+            let besides = 6 * apps.count * policy.laneFloor + policy.look
+            check(status.loaded <= policy.loadedMessages + besides, "\(status.loaded) messages held")
+            // One message of a lane may be larger than all of them may be.
+            check(
+                status.loadedBytes <= policy.loadedBytes + besides * Self.largestMessage,
+                "\(status.loadedBytes) bytes held")
             check(machine.surplus == 0, "it forgot what was out")
         }
     }
@@ -386,14 +397,15 @@ private final class RouterWalk {
             return check(false, "\(seq) was done before")
         }
         check(completed.counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
+        // The registry refused it: nobody else was looked for.
+        if completed.failure != nil { return }
         let expected: Set<DeviceID>
         switch message.audience {
         case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(message.message.app, $0) })
         case .devices(let devices): expected = Set(devices)
         case .users, .tags, .everyone:
-            let end = message.message.expiresAt ?? 0
             // Of those that expired nobody was looked for any more.
-            if end != 0, wall.seconds >= end { return }
+            if let end = message.message.expiresAt, end == 0 || wall.seconds >= end { return }
             let app = message.message.app
             expected = Set(members(apps.firstIndex(of: app)!).map { F.device($0, app: app) })
         }

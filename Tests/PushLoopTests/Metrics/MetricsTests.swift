@@ -35,6 +35,41 @@ import Testing
         #expect(histogram.snapshot.sum == 80 * 499_500 / 1e6)
     }
 
+    @Test func whatIsTooManyIsCountedAndNotShown() throws {
+        let registry = MetricsRegistry(maximumSeries: 100)
+        ProcessMetrics.register(in: registry)
+        var counters: [Counter] = []
+        for number in 0..<250 {
+            counters.append(registry.counter("carillon_sent_total", help: "Sent.", labels: ["app": "app\(number)"]))
+        }
+        // Each can be counted on, shown or not.
+        for counter in counters { counter.increment() }
+        #expect(counters.allSatisfy { $0.value == 1 })
+        registry.computedGauge("carillon_open", help: "Open.", labels: ["app": "one"]) { 1 }
+        let page = try PrometheusReader(registry.render())
+        #expect(page.value("carillon_sent_total", ["app": "app99"]) == 1)
+        #expect(page.value("carillon_sent_total", ["app": "app100"]) == nil)
+        #expect(page.value("carillon_metrics_refused_series_total") == 150)
+        // Where one goes there is room for another, and the others stay in their order.
+        for number in 0..<90 { #expect(registry.remove("carillon_sent_total", labels: ["app": "app\(number)"])) }
+        #expect(!registry.remove("carillon_sent_total", labels: ["app": "app0"]))
+        registry.counter("carillon_sent_total", help: "Sent.", labels: ["app": "late"]).increment(by: 7)
+        let rest = registry.render().split(separator: "\n").filter { $0.hasPrefix("carillon_sent_total{") }
+        #expect(rest.count == 11 && rest[0].contains("app90") && rest[10] == #"carillon_sent_total{app="late"} 7"#)
+        registry.counter("carillon_sent_total", help: "Sent.", labels: ["app": "app95"]).increment()
+        #expect(counters[95].value == 2)
+    }
+
+    @Test func manyAreComputedTogether() throws {
+        registry.computedGauges("carillon_state", help: "State.", labels: ["app", "status"]) {
+            (0..<20_000).map { MetricValue(["app\($0)", "up"], Double($0)) }
+        }
+        registry.computedCounters("carillon_begun_total", help: "Begun.", labels: ["app"]) { [] }
+        let text = registry.render()
+        #expect(text.contains(#"carillon_state{app="app19999",status="up"} 19999"#))
+        #expect(!text.contains("carillon_begun_total"))
+    }
+
     @Test func pageReadsBack() throws {
         registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "shop"]).increment(by: 3)
         registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "a\"b\\c\nd"]).increment()

@@ -90,7 +90,6 @@ final class BusPeer: Sendable {
             var options = ZMQSocketOptions()
             options.linger = .zero
             options.handshakeTimeout = .seconds(300)
-            options.heartbeatTimeout = .seconds(300)
             options.security = security
             change(&options)
             let socket = try ZMQSocket(kind, in: context, on: loop, options: options)
@@ -153,7 +152,10 @@ final class BusScene: Sendable {
         var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
         // Peers on a busy machine are no slow readers.
         settings.sendHighWater = 100_000
+        settings.unacknowledgedTimeout = .seconds(3600)
         try change(&settings, context)
+        // Unless the test has made one: a context has one.
+        _ = try? ZAPHandler(in: context, users: [:])
         bus = EventBus(on: loop, in: context, log: log, settings: settings, last: last, heads: heads)
     }
 
@@ -184,10 +186,10 @@ final class BusScene: Sendable {
     }
 
     func subscriber(
-        _ prefixes: String..., reads: Bool = true,
+        _ prefixes: String..., reads: Bool = true, security: ZMQSecurity = .none,
         change: @escaping @Sendable (inout ZMQSocketOptions) -> Void = { _ in }
     ) async throws -> BusPeer {
-        let peer = try await BusPeer(.sub, self, reads: reads, change: change)
+        let peer = try await BusPeer(.sub, self, reads: reads, security: security, change: change)
         all.withLock { $0.append(peer) }
         let endpoint = endpoints.publish
         try await peer.with { socket in

@@ -261,7 +261,7 @@ import Testing
         try await BusScene.run { settings, context in
             _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
             settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
-            settings.observers = .named(["grafana"])
+            settings.observers = .withKeys(["grafana"])
         } _: { scene in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
@@ -275,10 +275,66 @@ import Testing
                 let refused = try await answer(mayNot, after: number)
                 #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
             }
-            scene.bus.setObservers(.named(["orders"]))
+            await scene.bus.replaceObservers(.withKeys(["orders"]))
             await scene.settle()
             try await ask(mayNot, since: 0)
             #expect(try await answer(mayNot, after: 2).seqs.count == 10)
+        }
+    }
+
+    /// The answer under way ends with the right to it; others go on.
+    @Test func aRightThatIsTakenEndsAReplay() async throws {
+        let server = try CurveKeyPair.generate()
+        let (grafana, orders) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
+        try await BusScene.run { settings, context in
+            _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
+            settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
+            settings.observers = .withKeys(["grafana", "orders"])
+        } _: { scene in
+            var writer = LogWriter(next: 1)
+            fill(scene, 10, from: &writer)
+            scene.log.hold()
+            let loses = try await scene.requester(security: .curveClient(keys: orders, serverKey: server.publicKey))
+            let keeps = try await scene.requester(security: .curveClient(keys: grafana, serverKey: server.publicKey))
+            try await ask(loses, since: 0)
+            try await ask(keeps, since: 0)
+            await scene.until { $0.replaysRunning == 2 }
+            await scene.bus.replaceObservers(.withKeys(["grafana"]))
+            scene.log.letGo()
+            let refused = try await answer(loses)
+            #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
+            #expect(try await answer(keeps).seqs == Array(1...10))
+        }
+    }
+
+    /// One observer leaves places for others, over however many connections it asks.
+    @Test func oneKeyDoesNotHoldAllPlaces() async throws {
+        let server = try CurveKeyPair.generate()
+        let (grafana, orders) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
+        try await BusScene.run { settings, context in
+            _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
+            settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
+            settings.observers = .withKeys(["grafana", "orders"])
+        } _: { scene in
+            var writer = LogWriter(next: 1)
+            fill(scene, 10, from: &writer)
+            scene.log.hold()
+            var greedy: [BusPeer] = []
+            for number in 0..<8 {
+                let peer = try await scene.requester(
+                    security: .curveClient(keys: grafana, serverKey: server.publicKey))
+                greedy.append(peer)
+                try await ask(peer, since: 0)
+                await scene.until { $0.replayRequests == number + 1 }
+            }
+            #expect(await scene.bus.status.replaysRunning == 2)
+            for peer in greedy[2...] { #expect(try await answer(peer).refusal?.error == "busy") }
+            let other = try await scene.requester(security: .curveClient(keys: orders, serverKey: server.publicKey))
+            try await ask(other, since: 0)
+            await scene.until { $0.replaysRunning == 3 }
+            scene.log.letGo()
+            #expect(try await answer(other).seqs.count == 10)
+            for peer in greedy[..<2] { #expect(try await answer(peer).seqs.count == 10) }
         }
     }
 

@@ -84,6 +84,13 @@ import Testing
             }
             let got = await honest.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 50 }
             #expect(got.allSatisfy { $0.topic == "delivery/a/sent" })
+            // When it goes, only what is asked for is rendered again.
+            await flood.close()
+            await scene.until { !$0.rendersAll && $0.prefixCount == 1 }
+            let before = await scene.bus.status.messages
+            scene.commit(&writer) { note(.deliverySent, "app-99999", into: &$0) }
+            await scene.settle()
+            #expect(await scene.bus.status.messages == before)
             // Who came late is heard as well.
             let late = try await scene.subscriber("delivery/late/")
             while late.got.events.isEmpty {

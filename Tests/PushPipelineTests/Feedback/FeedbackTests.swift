@@ -36,6 +36,7 @@ import Testing
             let loop = EventLoop(name: "feedback", clock: .manual(start: MonotonicTime(nanoseconds: 1)))
             let feedback = Feedback(
                 on: loop, registry: registry, ledger: ledger, identities: identities, limits: limits,
+                wallClock: { WallTime(milliseconds: clock.withLock { $0 }) },
                 log: Logger("feedback", to: LogOutput(level: .error)))
             let scene = Scene(loop: loop, registry: registry, ledger: ledger, feedback: feedback, clock: clock)
             try await body(scene)
@@ -92,7 +93,8 @@ import Testing
             #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
             #expect(event?.apnsID == APNSID(high: 7, low: 1))
             #expect(event?.details == [EventDraft.Detail("time", .number(Self.start + 100))])
-            #expect(scene.registry.inactive.isEmpty)
+            // From the event on, although the registry has not acted on it yet.
+            #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
             try await scene.applied()
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
         }
@@ -130,6 +132,8 @@ import Testing
         try await Scene.run { scene in
             scene.feedback.take([Self.candidate(1)])
             _ = await scene.settled(taken: 1)
+            // As the registry does with an event that it does not believe.
+            await scene.registry.release([Self.id(1)])
             await scene.loop.advance(by: .seconds(59))
             scene.feedback.take([Self.candidate(1)])
             let soon = await scene.settled(taken: 2)
@@ -269,6 +273,67 @@ import Testing
         }
     }
 
+    @Test func `A moment in the future hides nothing of what comes after the next registration`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<1)
+            // A provider whose clock is an hour ahead.
+            scene.feedback.take([Self.candidate(0, at: Self.start + 3_600_000)])
+            _ = await scene.settled(taken: 1)
+            try await scene.applied()
+            #expect(scene.registry.inactive.contains(Self.id(0)))
+            scene.clock.withLock { $0 += 1000 }
+            try await scene.register(0..<1)
+            #expect(!scene.registry.inactive.contains(Self.id(0)))
+            scene.clock.withLock { $0 += 5000 }
+            scene.feedback.take([Self.candidate(0, at: Self.start + 5000)])
+            _ = await scene.settled(taken: 2)
+            try await scene.applied()
+            #expect(scene.ledger.deactivated == [Self.id(0), Self.id(0)])
+            #expect(scene.registry.inactive.contains(Self.id(0)))
+        }
+    }
+
+    @Test func `Before the event is written the device is no longer sent to`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<3)
+            let seen = EventRecorder<Bool>()
+            scene.ledger.onNote { [registry = scene.registry] events in
+                for event in events { seen.record(event.device.map { registry.inactive.contains($0) } ?? false) }
+            }
+            scene.feedback.take([Self.candidate(0)])
+            _ = await scene.settled(taken: 1)
+            #expect(seen.events == [true])
+            #expect(scene.registry.inactive.contains(Self.id(0)))
+            // By hand too: the registry notes those events itself.
+            _ = try await scene.registry.deactivate([Self.id(1)], reason: "manual")
+            #expect(seen.events == [true, true])
+            // What was not written is taken back.
+            scene.ledger.refuse(true)
+            scene.feedback.take([Self.candidate(2)])
+            _ = await scene.settled(taken: 2)
+            #expect(!scene.registry.inactive.contains(Self.id(2)))
+            await #expect(throws: (any Error).self) {
+                _ = try await scene.registry.deactivate([Self.id(2)], reason: "manual")
+            }
+            #expect(!scene.registry.inactive.contains(Self.id(2)))
+        }
+    }
+
+    @Test func `A device that registers between the event and its application is sent to`() async throws {
+        try await Scene.run { scene in
+            try await scene.register(0..<1)
+            scene.feedback.take([Self.candidate(0, at: Self.start + 100)])
+            _ = await scene.settled(taken: 1)
+            #expect(scene.registry.inactive.contains(Self.id(0)))
+            scene.clock.withLock { $0 += 1000 }
+            try await scene.register(0..<1)
+            // As if it had been about to be said once more.
+            scene.registry.hold([Self.id(0)])
+            try await scene.applied()
+            #expect(!scene.registry.inactive.contains(Self.id(0)))
+        }
+    }
+
     @Test func `A list that the ledger refuses is to be offered again`() async throws {
         try await Scene.run { scene in
             scene.ledger.refuse(true)
@@ -289,6 +354,7 @@ private final class NotingLedger: Ledger, EventLog {
         var segments: [LogSegment] = []
         var events: [EventDraft] = []
         var refuses = false
+        var onNote: (@Sendable ([EventDraft]) -> Void)?
     }
 
     private let state = Locked(State())
@@ -301,9 +367,12 @@ private final class NotingLedger: Ledger, EventLog {
         }
     }
 
+    func onNote(_ tell: @escaping @Sendable ([EventDraft]) -> Void) { state.withLock { $0.onNote = tell } }
+
     func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
 
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) {
+        state.withLock { $0.onNote }?(events)
         let first: UInt64? = state.withLock { state in
             if state.refuses { return nil }
             let time: Int64 = 5_000_000_000

@@ -31,14 +31,13 @@ struct IntakeScene: Sendable {
 
     static func run(
         clock: LoopClock = .monotonic, waiting: WaitingAcks.Limits = WaitingAcks.Limits(),
-        users: [CurvePublicKey: String]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
+        users: [CurvePublicKey: ZAPUser]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
         _ body: (IntakeScene) async throws -> Void
     ) async throws {
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", pull: "tcp://127.0.0.1:*", apps: apps)
         change(&settings)
         let context = try ZMQContext()
-        var handler: ZAPHandler?
-        if let users { handler = try ZAPHandler(in: context, users: users) }
+        let handler = try ZAPHandler(in: context, admitting: users ?? [:])
         let (loop, other) = (EventLoop(name: "intake", clock: clock), EventLoop(name: "producers"))
         let (ledger, backlog) = (IntakeLedger(), Locked(0))
         let intake = Intake(
@@ -77,7 +76,6 @@ struct IntakeScene: Sendable {
         options.reconnectInterval = .milliseconds(20)
         // A busy machine is no broken peer.
         options.handshakeTimeout = .seconds(300)
-        options.heartbeatTimeout = .seconds(300)
         options.maxFrameSize = nil
         change(&options)
         let peer = IntakePeer(on: loop ?? other)

@@ -54,17 +54,66 @@ import Testing
                         detail: "client orders may not push to news: its \"push\" does not name that app"))
             await orders.send("push-batch/1", "\(Scene.envelope("c"))\n\(Scene.envelope("d", app: "news"))")
             #expect(try await orders.statuses().map(\.reason) == [nil, "forbidden"])
-            let grafana = try await scene.peer { $0.security = keys.client(keys.grafana) }
-            await grafana.send("push/1", Scene.envelope("e"))
-            let refused = try await grafana.status()
-            #expect(refused.reason == "forbidden" && refused.detail?.contains("grafana may not push to shop") == true)
-            // Over PULL it is an event.
-            let push = try await scene.peer(.push) { $0.security = keys.client(keys.grafana) }
-            await push.send("push/1", Scene.envelope("f"))
-            await scene.ledger.wait { $0.notes == 1 }
-            let note = try #require(scene.ledger.notes.first)
-            #expect(note.reason == "forbidden" && note.app == Scene.shop && note.messageID?.text == "f")
+            // Over PULL too. Each is an event, which names the client, the app and the message.
+            let push = try await scene.peer(.push) { $0.security = keys.client(keys.orders) }
+            await push.send("push/1", Scene.envelope("f", app: "news"))
+            await scene.ledger.wait { $0.notes == 3 }
+            let notes = scene.ledger.notes
+            #expect(
+                notes.allSatisfy { $0.kind == .messageRejected && $0.reason == "forbidden" && $0.app == Scene.news })
+            #expect(notes.map(\.messageID?.text) == ["b", "d", "f"])
+            let clients = notes.map { $0.details.first { $0.name == "client" }?.value }
+            #expect(clients == [.text("orders"), .text("orders"), .text("orders")])
             #expect(scene.ledger.facts.ids == ["a", "c"])
+            let counts = await scene.until { $0.unanswered == 0 }
+            #expect(counts.clients["orders"]?.accepted == 2 && counts.clients["orders"]?.rejected == 3)
+            #expect(scene.ledger.requests.map(\.client) == ["orders", "orders"])
+        }
+    }
+
+    @Test func `a client that may only observe does not get in`() async throws {
+        let keys = try Keys()
+        try await Scene.run(users: keys.directory.users) {
+            keys.secure(&$0)
+        } _: { scene in
+            for kind in [ZMQSocket.Kind.dealer, .push] {
+                let grafana = try await scene.peer(kind) { $0.security = keys.client(keys.grafana) }
+                await grafana.offer("push/1", Scene.envelope("a"))
+            }
+            let orders = try await scene.peer { $0.security = keys.client(keys.orders) }
+            await orders.send("push/1", Scene.envelope("b"))
+            #expect(try await orders.status().id == "b")
+            #expect(await scene.intake.counts.messages == 1)
+        }
+    }
+
+    /// The ack of a request goes over the connection of the key that sent it, whatever another key calls itself.
+    @Test func `another key cannot take over a routing id and read its acks`() async throws {
+        let keys = try Keys()
+        var clients = keys.directory.clients
+        clients[keys.stranger.publicKey] = .init(name: "stranger", push: [Scene.news])
+        let directory = ClientDirectory(clients)
+        try await Scene.run(users: directory.users) {
+            keys.secure(&$0)
+            $0.rights = directory.rights
+        } _: { scene in
+            scene.ledger.hold()
+            let orders = try await scene.peer {
+                $0.security = keys.client(keys.orders)
+                $0.routingID = Array("orders-1".utf8)
+            }
+            await orders.send("push/1", Scene.envelope("mine"))
+            await scene.ledger.wait { $0.ids == ["mine"] }
+            let thief = try await scene.peer {
+                $0.security = keys.client(keys.stranger)
+                $0.routingID = Array("orders-1".utf8)
+            }
+            await thief.send("push/1", Scene.envelope("other", app: "news"))
+            await scene.ledger.wait { $0.ids == ["mine", "other"] }
+            scene.ledger.release()
+            #expect(try await thief.status().id == "other")
+            #expect(try await orders.status().id == "mine")
+            #expect(await scene.intake.counts.droppedAcks == 0)
         }
     }
 
@@ -93,14 +142,19 @@ import Testing
             let orders = try await scene.peer { $0.security = keys.client(keys.orders) }
             await orders.send("push/1", Scene.envelope("a", app: "news"))
             #expect(try await orders.status().reason == "forbidden")
-            scene.intake.update(apps: Scene.apps, rights: Rights([.init(name: "orders", push: [Scene.news])]))
+            let other = ClientDirectory([keys.orders.publicKey: .init(name: "orders", push: [Scene.news])])
+            scene.intake.update(apps: Scene.apps, rights: other.rights)
             await scene.settle()
             await orders.send("push/1", Scene.envelope("a", app: "news"))
             #expect(try await orders.status().status == "accepted")
-            scene.intake.update(apps: Scene.apps, rights: Rights())
+            // The same client with another key: the connection of the old one stands, and has lost its rights.
+            let rotated = ClientDirectory([keys.stranger.publicKey: .init(name: "orders", push: [Scene.news])])
+            scene.intake.update(apps: Scene.apps, rights: rotated.rights)
             await scene.settle()
             await orders.send("push/1", Scene.envelope("b", app: "news"))
-            #expect(try await orders.status().detail == "client orders is not known any more, and may not push to news")
+            let refused = try await orders.status()
+            #expect(refused.reason == "forbidden")
+            #expect(refused.detail?.contains("the key \(keys.orders.publicKey) is not in security.clients") == true)
         }
     }
 
@@ -124,10 +178,16 @@ import Testing
     @Test func `a directory says who is whose key, and what they may do`() throws {
         let keys = try Keys()
         let directory = keys.directory
-        #expect(directory.users == [keys.orders.publicKey: "orders", keys.grafana.publicKey: "grafana"])
-        #expect(directory.rights.client(named: "orders")?.push == [Scene.shop])
-        #expect(directory.rights.client(named: "orders")?.observe == false)
-        #expect(directory.rights.client(named: "grafana")?.observe == true)
-        #expect(directory.rights.client(named: "stranger") == nil)
+        let (orders, grafana) = (keys.orders.publicKey, keys.grafana.publicKey)
+        #expect(
+            directory.users == [
+                orders: ZAPUser(id: orders.z85, domains: ["intake.router", "intake.pull"]),
+                grafana: ZAPUser(id: grafana.z85, domains: ["events.publish", "events.replay"]),
+            ])
+        #expect(directory.rights.client(withUserID: orders.z85)?.push == [Scene.shop])
+        #expect(directory.rights.client(withUserID: orders.z85)?.observe == false)
+        #expect(directory.rights.client(withUserID: grafana.z85)?.name == "grafana")
+        #expect(directory.rights.client(withUserID: "orders") == nil)
+        #expect(directory.observers == [grafana.z85])
     }
 }

@@ -147,10 +147,11 @@ import Testing
         }
     }
 
-    @Test func `a million tokens in one envelope are too many`() async throws {
+    /// As many as a frame has room for: with a longer one the connection ends.
+    @Test func `half a million tokens in one envelope are too many`() async throws {
         try await Scene.run { scene in
             let producer = try await scene.peer()
-            let tokens = repeatElement("\"\(Scene.token)\"", count: 1_000_000).joined(separator: ",")
+            let tokens = repeatElement("\"\(Scene.token)\"", count: 500_000).joined(separator: ",")
             await producer.send("push/1", #"{"id":"all","app":"shop","to":{"tokens":[\#(tokens)]},"alert":"x"}"#)
             let status = try await producer.status()
             #expect(status.id == "all" && status.reason == "too_many", "\(status)")

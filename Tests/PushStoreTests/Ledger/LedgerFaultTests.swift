@@ -119,11 +119,14 @@ import Testing
             try await scene.reopenOnly()
             let error = await #expect(throws: LedgerFault.self) { _ = try await scene.load([1, 2, 3]) }
             #expect(error?.description.contains("message 2") == true)
+            // The event of its acceptance still knows it.
+            #expect(error?.damaged?.seq == 2 && error?.damaged?.id?.text == "b" && error?.damaged?.app?.name == "shop")
             let others = try await scene.load([1, 2, 3])
             #expect(others.map(\.seq) == [1, 3])
             #expect(try await scene.due(at: later).messages.map(\.seq) == [4])
             let second = await #expect(throws: LedgerFault.self) { _ = try await scene.due(at: later) }
             #expect(second?.description.contains("message 5") == true)
+            #expect(second?.damaged?.seq == 5 && second?.damaged?.id?.text == "y")
             #expect(try await scene.due(at: later).messages.map(\.seq) == [6])
         }
     }

@@ -58,7 +58,10 @@ extension LogSegment {
 final class LedgerScene {
     let folder: String
     let clock = Locked<Int64>(1_700_000_000_000)
+    /// What has passed, in milliseconds, however often the clock was set.
+    private let passed = Locked<Int64>(0)
     var retention = LedgerRetention()
+    private let checkpointPages: Int
     private(set) var ledger: SQLiteLedger
     private(set) var backlog: LedgerBacklog
     private(set) var listener = LedgerListener()
@@ -66,18 +69,28 @@ final class LedgerScene {
     static let shop = AppID("shop")!
     static let payload = Array(#"{"aps":{"alert":"hello"}}"#.utf8)
 
-    init(_ folder: String, at time: Int64 = 1_700_000_000_000) async throws {
+    init(_ folder: String, at time: Int64 = 1_700_000_000_000, checkpointPages: Int = 3072) async throws {
         self.folder = folder
+        self.checkpointPages = checkpointPages
         clock.withLock { $0 = time }
-        (ledger, backlog) = try await Self.open(folder, clock)
+        (ledger, backlog) = try await SQLiteLedger.open(
+            Self.settings(folder, clock, passed, LedgerRetention(), checkpointPages))
         await ledger.start(listener)
     }
 
-    private static func open(_ folder: String, _ clock: Locked<Int64>) async throws -> (SQLiteLedger, LedgerBacklog) {
+    private static func settings(
+        _ folder: String, _ clock: Locked<Int64>, _ passed: Locked<Int64>, _ retention: LedgerRetention, _ pages: Int
+    ) -> SQLiteLedger.Settings {
         var settings = SQLiteLedger.Settings(directory: folder)
+        settings.retention = retention
         settings.clock = { WallTime(milliseconds: clock.withLock { $0 }) }
-        return try await SQLiteLedger.open(settings)
+        settings.steadyClock = { MonotonicTime(nanoseconds: passed.withLock { $0 } * 1_000_000) }
+        settings.checkpointPages = pages
+        return settings
     }
+
+    /// For tests that look inside.
+    var settings: SQLiteLedger.Settings { Self.settings(folder, clock, passed, retention, checkpointPages) }
 
     func reopen() async throws {
         await ledger.close()
@@ -86,14 +99,20 @@ final class LedgerScene {
 
     /// It was closed.
     func reopenOnly() async throws {
-        (ledger, backlog) = try await Self.open(folder, clock)
+        (ledger, backlog) = try await SQLiteLedger.open(settings)
         listener = LedgerListener()
         await ledger.start(listener)
     }
 
     var path: String { folder + "/ledger.db" }
     var identities: Identities { ledger.identities }
-    func advance(_ duration: Duration) { clock.withLock { $0 += duration.wholeMilliseconds } }
+    /// So much time passes.
+    func advance(_ duration: Duration) {
+        clock.withLock { $0 += duration.wholeMilliseconds }
+        passed.withLock { $0 += duration.wholeMilliseconds }
+    }
+    /// Somebody sets the clock, and no time passes.
+    func setClock(by duration: Duration) { clock.withLock { $0 += duration.wholeMilliseconds } }
     var now: Int64 { clock.withLock { $0 } / 1000 }
 
     // MARK: Asking
@@ -213,9 +232,11 @@ extension Acceptance {
     var seq: UInt64? { if case .accepted(let seq) = self { seq } else { nil } }
 }
 
-func withLedger<Result>(_ body: (LedgerScene) async throws -> Result) async throws -> Result {
+func withLedger<Result>(
+    checkpointPages: Int = 3072, _ body: (LedgerScene) async throws -> Result
+) async throws -> Result {
     try await withLedgerFolder { folder in
-        let scene = try await LedgerScene(folder)
+        let scene = try await LedgerScene(folder, checkpointPages: checkpointPages)
         do {
             let result = try await body(scene)
             await scene.ledger.close()

@@ -49,21 +49,21 @@ import Testing
                 pending.compact()
             default:
                 #expect(pending.contains(any) == (row.map { rows[$0].open.contains(any) } ?? false))
-                #expect(pending.hasRow(of: any) == (row.map { !rows[$0].open.isEmpty } ?? false))
+                #expect(pending.row(of: any) == row.flatMap { rows[$0].open.isEmpty ? nil : rows[$0].first })
                 if let row, rows[row].open.contains(any) {
                     let needsClaim = pending.needsClaim(any)
                     #expect(needsClaim == rows[row].claims.contains(any))
                 }
-                // What is in no row is claimed. A row that is done may be gone or not.
+                // A row that is done may be gone or not.
                 if row == nil {
                     let needsClaim = pending.needsClaim(any)
-                    #expect(needsClaim)
+                    #expect(needsClaim == nil)
                 }
                 let count = Int.random(in: 0...20, using: &random)
-                let touched = rows.contains {
+                let touched = rows.first {
                     !$0.open.isEmpty && $0.first < any + UInt64(count) && $0.first + UInt64($0.count) > any
                 }
-                #expect(pending.hasOpen(from: any, count: count) == (count > 0 && touched))
+                #expect(pending.openRow(from: any, count: count) == (count > 0 ? touched?.first : nil))
             }
             #expect(pending.count == rows.reduce(0) { $0 + $1.open.count })
         }

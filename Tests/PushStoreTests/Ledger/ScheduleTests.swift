@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `What was overtaken by what is due does not wait`() async throws {
+    @Test func `What is due when others were handed out already comes next`() async throws {
         try await withLedger { scene in
             let now = scene.now
             _ = await scene.accept(push("a", notBefore: now + 100))
@@ -40,9 +40,47 @@ import Testing
             #expect(first.messages.count == 1)
             // The clock of the ledger lags behind the caller's.
             _ = await scene.accept([push("b", notBefore: now + 100), push("c", notBefore: now + 101)])
-            #expect(await scene.settled().scheduled == 2)
+            #expect(await scene.settled().scheduled == 3)
             #expect(try await scene.load([2, 3]).map(\.message.id.text) == ["b", "c"])
-            #expect(try await scene.due(at: now + 200).messages.map(\.message.id.text) == ["c"])
+            #expect(try await scene.due(at: now + 200).messages.map(\.message.id.text) == ["b", "c"])
+        }
+    }
+
+    /// The clock was a year ahead for a moment, and what was scheduled for that year has been handed out.
+    @Test func `After a clock was ahead what is scheduled waits for its time`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let year: Int64 = 31_536_000
+            _ = await scene.accept([push("far", notBefore: now + year), push("near", notBefore: now + 60)])
+            #expect(try await scene.due(at: now + year).messages.map(\.message.id.text) == ["near", "far"])
+            _ = await scene.accept(["c", "a", "b"].map { push($0, notBefore: now + ($0 == "c" ? 500 : 100)) })
+            _ = await scene.accept(push("last", notBefore: now + 2 * year))
+            #expect(scene.listener.messages.suffix(4).filter(\.isScheduled).count == 4)
+            #expect(try await scene.due(at: now + 99).next == now + 100)
+            let first = try await scene.due(at: now + 100, limit: 1)
+            #expect(first.messages.map(\.message.id.text) == ["a"])
+            #expect(first.next == now + 100)
+            let second = try await scene.due(at: now + 499)
+            #expect(second.messages.map(\.message.id.text) == ["b"])
+            #expect(second.next == now + 500)
+            let third = try await scene.due(at: now + 2 * year)
+            #expect(third.messages.map(\.message.id.text) == ["c", "last"])
+            #expect(third.next == nil)
+        }
+    }
+
+    @Test func `A damaged message among those that came later is named once`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            _ = await scene.accept(push("far", notBefore: now + 1000))
+            _ = try await scene.due(at: now + 1000)
+            _ = await scene.accept(["a", "b", "c"].map { push($0, notBefore: now + 10) })
+            let other = try SQLiteConnection(scene.path)
+            try other.run("UPDATE scheduled SET body = x'00ff' WHERE seq = 3")
+            #expect(try await scene.due(at: now + 10).messages.map(\.seq) == [2])
+            let error = await #expect(throws: LedgerFault.self) { _ = try await scene.due(at: now + 10) }
+            #expect(error?.description.contains("message 3") == true)
+            #expect(try await scene.due(at: now + 10).messages.map(\.seq) == [4])
         }
     }
 
@@ -94,12 +132,12 @@ import Testing
             let now = scene.now
             _ = await scene.accept([push("a"), push("b", notBefore: now + 10)])
             #expect(try await scene.due(at: now + 10).messages.count == 1)
-            scene.advance(.seconds(-3600))
+            scene.setClock(by: .seconds(-3600))
             #expect(await scene.accept(push("a")) == .duplicate(seq: 1))
             #expect(await scene.accept(push("c", notBefore: now + 5)).seq == 4)
-            // Overtaken: it is carried out at once.
-            #expect(await scene.settled().scheduled == 1)
+            #expect(await scene.settled().scheduled == 2)
             #expect(try await scene.due(at: now - 3600).messages.isEmpty)
+            #expect(try await scene.due(at: now + 5).messages.map(\.seq) == [4])
             let kept = await scene.trim()
             #expect(kept.messageKeys == 3)
             try await scene.reopen()

@@ -114,6 +114,52 @@ import Testing
         }
     }
 
+    @Test func `A removed device is erased, and stays so when its event is read again`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            scene.now += 10
+            #expect(try await registry.remove([Scene.id(1), Scene.id(9)]) == [Scene.id(1)])
+            #expect(try await registry.device(Scene.id(1)) == nil)
+            #expect(try await registry.device(Scene.id(2)) != nil)
+            #expect(registry.status.registered == 1 && registry.status.inactive == 0)
+            #expect(!registry.inactive.contains(Scene.id(1)))
+            #expect(try await registry.remove([Scene.id(1)]).isEmpty)
+            try await registry.catchUp(from: scene.log)
+            #expect(try await registry.device(Scene.id(1)) == nil && registry.status.unregistered == 0)
+            // An inactive one can be removed too.
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            scene.now += 10
+            #expect(try await registry.remove([Scene.id(2)]) == [Scene.id(2)])
+            #expect(registry.status.registered == 0 && registry.status.inactive == 0)
+            // It may come again.
+            scene.now += 10
+            let again = try await registry.register([Scene.registration(1)])
+            #expect(again.map(\.change) == [.registered])
+            try await registry.catchUp(from: scene.log)
+            #expect(try await registry.device(Scene.id(1))?.isActive == true)
+            await registry.close()
+        }
+    }
+
+    @Test func `A removal whose event was written and no more is done at the next start`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1)])
+            try await registry.catchUp(from: scene.log)
+            await registry.close()
+            scene.now += 10
+            let event = EventDraft.deactivated(
+                Scene.id(1), app: Scene.shop, reason: "removed", evidence: scene.now, erases: true)
+            scene.log.note([event], at: scene.now)
+            let again = try await scene.open()
+            try await again.catchUp(from: scene.log)
+            #expect(try await again.device(Scene.id(1)) == nil)
+            #expect(again.status.registered == 0 && again.status.inactive == 0)
+            await again.close()
+        }
+    }
+
     @Test func `Who registers in the millisecond in which he was deactivated stays, when that event is read again`()
         async throws
     {

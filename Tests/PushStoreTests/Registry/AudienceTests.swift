@@ -104,6 +104,99 @@ import Testing
         }
     }
 
+    /// As deep as may be, with as many tags as may be on the levels where that makes the deepest statement.
+    private static func deepest(_ random: inout SeededRandom) -> TagExpression {
+        let wide = Int.random(in: 0...TagExpression.maximumDepth, using: &random)
+        var left = TagExpression.maximumTags - TagExpression.maximumDepth - 1
+        var expression = TagExpression.tag("t0")
+        var isAll = Bool.random(using: &random)
+        for level in 0..<TagExpression.maximumDepth {
+            // A list of more than 32 is one level more for SQLite.
+            let count = level < wide ? min(left, 33) : Int.random(in: 1...2, using: &random)
+            left -= level < wide ? count : 0
+            var parts = [expression] + (0..<max(1, count)).map { TagExpression.tag("t\($0)") }
+            parts.shuffle(using: &random)
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0 where level > wide: expression = .not(expression)
+            default: expression = isAll ? .all(parts) : .any(parts)
+            }
+            isAll.toggle()
+        }
+        return expression
+    }
+
+    @Test(arguments: 1...10 as ClosedRange<UInt64>)
+    func `Whatever may come in can be asked, however deep and wide`(seed: UInt64) async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register((0..<40).map { Scene.registration($0, tags: ["t\($0)", "t0"]) })
+            var random = SeededRandom(seed: seed)
+            for _ in 0..<4 {
+                let expression = Self.deepest(&random)
+                let expected = (0..<40).filter { expression.matches(["t\($0)", "t0"]) }
+                let found = try await registry.all(.tags(expression))
+                #expect(Set(found) == Set(expected.map { Scene.id($0) }))
+                let others = try await registry.all(.tags(.not(expression)), limit: 7)
+                #expect(others.count == 40 - expected.count)
+            }
+        }
+    }
+
+    @Test func `What can never be asked is told from what may pass`() async throws {
+        try await Scene.open { registry, _ in
+            _ = try await registry.register([Scene.registration(0, tags: ["t", "a", "b"])])
+            var deep = TagExpression.tag("t")
+            for level in 0..<40 { deep = level % 2 == 0 ? .all([deep, .tag("a")]) : .any([deep, .tag("b")]) }
+            await #expect(throws: AudienceFault.self) { _ = try await registry.all(.tags(deep)) }
+            await registry.close()
+            let closed = await #expect(throws: (any Error).self) { _ = try await registry.all(.everyone) }
+            #expect(!(closed is AudienceFault))
+        }
+    }
+
+    @Test(arguments: [2, 1200]) func `Users are told apart by their bytes`(count: Int) async throws {
+        try await Scene.open { registry, _ in
+            // The same text for Swift, and for nobody else.
+            let spellings = ["caf\u{e9}", "cafe\u{301}"]
+            _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, user: $1) })
+            // More than one list keeps what it worked out, and must not take the one for the other.
+            let others = (0..<count).map { "user-\($0)" }
+            for users in [others + spellings, others + spellings.reversed()] {
+                let found = try await registry.all(.users(users), limit: 1)
+                #expect(Set(found) == [Scene.id(0), Scene.id(1)])
+            }
+            for (number, user) in spellings.enumerated() {
+                let found = try await registry.all(.users(others + [user]))
+                #expect(found == [Scene.id(number)])
+            }
+            // From one spelling to the other is a change.
+            _ = try await registry.register([Scene.registration(0, user: spellings[1])])
+            let both = try await registry.all(.users([spellings[1]]))
+            #expect(Set(both) == [Scene.id(0), Scene.id(1)])
+        }
+    }
+
+    @Test func `Tags are told apart by their bytes`() async throws {
+        try await Scene.open { registry, _ in
+            let spellings = ["caf\u{e9}", "cafe\u{301}"]
+            _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, tags: [$1]) })
+            _ = try await registry.register([Scene.registration(2, tags: spellings)])
+            for (number, tag) in spellings.enumerated() {
+                let found = try await registry.all(.tags(.tag(tag)))
+                #expect(Set(found) == [Scene.id(number), Scene.id(2)])
+            }
+            let both = try await registry.all(.tags(.all(spellings.map { .tag($0) })))
+            #expect(both == [Scene.id(2)])
+            let any = try await registry.all(.tags(.any(spellings.map { .tag($0) })))
+            #expect(any.count == 3)
+            // From one spelling to the other is a change.
+            _ = try await registry.register([Scene.registration(0, tags: [spellings[1]])])
+            let changed = try await registry.all(.tags(.tag(spellings[1])))
+            #expect(changed.count == 3)
+            #expect(TagExpression.tag(spellings[0]) != .tag(spellings[1]))
+            #expect(Set(spellings.map { MessageID($0) }).count == 2)
+        }
+    }
+
     @Test(arguments: [1, 13, 1000]) func `Users get all their devices of the app, each once, named twice or not`(
         limit: Int
     ) async throws {

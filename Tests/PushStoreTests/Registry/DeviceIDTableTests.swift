@@ -30,6 +30,15 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `Ids of somebody's making cost no more than others`() {
+        var table = DeviceIDTable()
+        // All of them have the same lower half.
+        for number in 0..<100_000 { table.insert(DeviceID(high: UInt64(number), low: 0)) }
+        #expect(table.count == 100_000)
+        #expect((0..<100_000).allSatisfy { table.contains(DeviceID(high: UInt64($0), low: 0)) })
+        #expect(!(0..<100_000).contains { table.contains(DeviceID(high: UInt64($0), low: 1)) })
+    }
+
     @Test func `A million that are gone take less than 40 MB`() {
         var random = SeededRandom(seed: 7)
         let gone = GoneDevices()

@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushTransport
 import TestSupport
@@ -144,23 +145,84 @@ import Testing
     @Test func saysThatItIsFullAndRecovers() async throws {
         var limits = HTTP1Limits()
         limits.connections = 3
-        try await withServer(limits: limits) { server in
+        let held = Held<[HTTP1Responder]>([])
+        let handler: TestHandler = { request, responder in
+            if request.path == ["slow"] { held.value.append(responder) } else { echo(request, responder) }
+        }
+        try await withServer(limits: limits, handler: handler) { server in
             let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-            // Two of them never send a thing.
             let clients = try (1...3).map { _ in try server.client() }
-            await server.until { $0.open == 3 }
+            for client in clients { try client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
+            await server.until { $0.requests == 3 }
             for _ in 1...5 {
                 let answer = try server.answer(to: get)
                 #expect(answer.status == 503)
                 #expect(answer.header("Connection") == "close")
             }
-            #expect(await server.counts.requests == 0)
-            try clients[0].send(get)
+            #expect(await server.counts.requests == 3)
+            #expect(await server.counts.evicted == 0)
+            try await server.loop.run { try held.value[0].respond(status: 200) }
             #expect(try clients[0].answer().status == 200)
             clients[1].close()
             clients[2].reset()
             await server.until { $0.open == 1 && $0.refusing == 0 }
             #expect(try server.answer(to: get).status == 200)
+            await server.loop.run { held.value = [] }
+        }
+    }
+
+    /// Many more clients than places that send half a request, or nothing: who asks is answered, at once.
+    @Test func halfRequestsKeepNobodyOut() async throws {
+        var limits = HTTP1Limits()
+        limits.connections = 8
+        limits.refusedConnections = 4
+        try await withServer(limits: limits) { server in
+            var crowd: [RawClient] = []
+            for number in 0..<40 {
+                let client = try server.client()
+                if !number.isMultiple(of: 3) { try client.send("GET /healthz HTTP/1.1\r\nHos") }
+                crowd.append(client)
+                let count = crowd.count
+                await server.until { $0.accepted == count && $0.open <= 8 }
+            }
+            #expect(try server.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n").status == 200)
+            let counts = await server.counts
+            #expect(counts.evicted > 0 && counts.open <= 8 && counts.refusing == 0)
+            // Those that wait longest had to go.
+            #expect(try crowd[0].isAtEnd())
+        }
+    }
+
+    /// What libevent reports of a listener reaches its server: here that the socket no longer listens, as otherwise that
+    /// there are no descriptors left.
+    @Test func survivesAcceptsThatFail() async throws {
+        try await withServer { server in
+            let kept = try server.client()
+            await server.until { $0.open == 1 }
+            let listening = try #require(Self.descriptor(listeningOn: server.port))
+            #expect(shutdown(listening, Int32(SHUT_RDWR)) == 0)
+            await server.until { $0.failedAccepts > 0 }
+            try kept.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            #expect(try kept.answer().status == 200)
+            // It rests for a moment, and tries again.
+            await server.loop.advance(by: .milliseconds(100))
+            await server.until { $0.failedAccepts > 1 }
+        }
+    }
+
+    private static func descriptor(listeningOn port: UInt16) -> Int32? {
+        (0..<Int32(65_536)).first { descriptor in
+            var (listens, size) = (Int32(0), socklen_t(MemoryLayout<Int32>.size))
+            guard getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0, listens == 1 else {
+                return false
+            }
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+            }
+            return result == 0 && address.sin_family == sa_family_t(AF_INET)
+                && UInt16(bigEndian: address.sin_port) == port
         }
     }
 

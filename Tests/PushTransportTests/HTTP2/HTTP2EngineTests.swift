@@ -70,6 +70,29 @@ import Testing
         #expect(pair.clientLog.failures.isEmpty)
     }
 
+    @Test func noRoomNowIsToldFromNeverAgain() throws {
+        var limits = HTTP2ClientEngine.Limits()
+        limits.maximumStreams = 3
+        // The peer allows more than this side takes, and what is told is what can be used.
+        let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 2000), limits: limits)
+        let request = HTTP2Pair.request()
+        func submit(_ number: Int) -> HTTP2Submission {
+            let values = [Array("/\(number)".utf8), Array("\(number)".utf8)]
+            return pair.client.submit(request, values: values, body: HTTP2Pair.body, tag: UInt64(number))
+        }
+        #expect(submit(0) == .full)
+        try pair.settle()
+        #expect(pair.clientLog.limits == [3])
+        for number in 1...3 { #expect(submit(number) == .taken) }
+        #expect(submit(4) == .full)
+        try pair.settle()
+        for request in pair.serverLog.requests { HTTP2ServerLog.accept(pair.server, request) }
+        try pair.settle()
+        #expect(submit(4) == .taken)
+        pair.client.terminate()
+        #expect(submit(5) == .over)
+    }
+
     @Test func goAwayTellsProcessedFromNotProcessed() throws {
         let pair = HTTP2Pair()
         try pair.settle()

@@ -81,7 +81,7 @@ final class HTTP2Pair {
     ) -> Bool {
         client.submit(
             request, values: [Array("/3/device/\(number)".utf8), Array("id-\(number)".utf8)], body: body,
-            tag: UInt64(number))
+            tag: UInt64(number)) == .taken
     }
 }
 

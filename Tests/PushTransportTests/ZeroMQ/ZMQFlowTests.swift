@@ -56,24 +56,6 @@ import Testing
         }
     }
 
-    /// A socket that does not read is deaf to pings too: back-pressure that lasts longer than the heartbeat's timeout
-    /// costs the connection, and what was on its way.
-    @Test func pauseBeyondTheHeartbeatEndsTheConnection() async throws {
-        try await ZMQWorld.run { world in
-            let pull = try await world.peer(.pull) {
-                $0.receiveHighWaterMark = 1
-                $0.heartbeatInterval = .milliseconds(50)
-                $0.heartbeatTimeout = .milliseconds(100)
-            }
-            let push = try await world.peer(.push, on: world.second)
-            try await pull.pause()
-            try await push.connect(try await pull.bind())
-            #expect(await pull.event(.handshakeSucceeded) != nil)
-            _ = try await push.fill(upTo: 50, size: 100_000)
-            #expect(await pull.event(.disconnected) != nil)
-        }
-    }
-
     /// PUB never says that its queue is full: it drops. This is why events have numbers and a replay.
     @Test func pubDropsSilentlyWhenASubscriberIsSlow() async throws {
         try await ZMQWorld.run { world in

@@ -84,21 +84,6 @@ import Testing
         }
     }
 
-    /// A peer that went silent after its handshake does not answer pings.
-    @Test func deadPeerIsNoticedByHeartbeat() async throws {
-        try await ZMQWorld.run { world in
-            let pull = try await world.peer(.pull) {
-                $0.heartbeatInterval = .milliseconds(50)
-                $0.heartbeatTimeout = .milliseconds(100)
-            }
-            let peer = try RawPeer(to: try await pull.bind())
-            peer.write(RawPeer.greeting + RawPeer.ready(as: "PUSH"))
-            #expect(await pull.event(.handshakeSucceeded) != nil)
-            #expect(await pull.event(.disconnected) != nil)
-            #expect(peer.readToEnd())
-        }
-    }
-
     // MARK: Ends
 
     /// With libzmq's own default, to linger for ever, this would never return.

@@ -291,7 +291,6 @@ struct ZMQWorld: Sendable {
         options.maxReconnectInterval = .milliseconds(20)
         // A busy machine is no broken peer, unless a test says so.
         options.handshakeTimeout = .seconds(300)
-        options.heartbeatTimeout = .seconds(300)
         change(&options)
         let peer = try await ZMQPeer.make(kind, in: context, on: loop ?? first, options: options)
         await peers.add(peer)

@@ -133,7 +133,12 @@ import Testing
             try await subscriber.subscribe("a/b")
             try await subscriber.unsubscribe("a/b")
             while heard.withLock({ $0.count }) < 2 { await Task.yield() }
-            #expect(heard.withLock { $0 } == [.added(Array("a/b".utf8)), .removed(Array("a/b".utf8))])
+            #expect(heard.withLock { $0 } == [.added(Array("a/b".utf8)), .cancelled(Array("a/b".utf8))])
+            try await subscriber.subscribe("c")
+            while heard.withLock({ $0.count }) < 3 { await Task.yield() }
+            await subscriber.close()
+            while heard.withLock({ $0.count }) < 4 { await Task.yield() }
+            #expect(heard.withLock { $0.last } == .removed(Array("c".utf8)))
         }
     }
 }

@@ -1,6 +1,7 @@
 import PushModel
-import PushWire
 import Testing
+
+@testable import PushWire
 
 @Suite struct AckTextTests {
     static func text(_ write: (inout [UInt8]) -> Void) -> String {
@@ -26,6 +27,29 @@ import Testing
         #expect(
             Self.text { AckText.busy(id: "a", retryAfterMS: 250, to: &$0) }
                 == #"{"id":"a","status":"busy","retry_after_ms":250}"#)
+    }
+
+    @Test func `an ack names what the device will ignore`() {
+        let finding = PayloadFinding(
+            severity: .ignored, code: .misspeltKey, path: "aps.\"bagde", problem: "there is no such key",
+            advice: "did you mean badge?", offset: nil)
+        let findings = AckText.findings([finding, finding])
+        let one = #"{"code":"misspelt_key","path":"aps.\"bagde","detail":"there is no such key; did you mean badge?"}"#
+        #expect(
+            Self.text { AckText.accepted(id: MessageID("a")!, seq: 1, findings: findings, to: &$0) }
+                == #"{"id":"a","status":"accepted","seq":1,"findings":[\#(one),\#(one)]}"#)
+        #expect(
+            Self.text { AckText.duplicate(id: MessageID("a")!, seq: 1, findings: findings, to: &$0) }
+                == #"{"id":"a","status":"duplicate","seq":1,"findings":[\#(one),\#(one)]}"#)
+        #expect(AckText.findings([]).isEmpty)
+    }
+
+    @Test(arguments: [
+        (PayloadFinding.Code.noAps, "no_aps"), (.notJSON, "not_json"), (.apsBesideMDM, "aps_beside_mdm"),
+        (.badCollapseID, "bad_collapse_id"), (.customInsideAps, "custom_inside_aps"), (.empty, "empty"),
+    ])
+    func `codes are words for programs`(_ code: PayloadFinding.Code, _ word: String) {
+        #expect(code.word == word)
     }
 
     @Test func `what JSON must escape is escaped`() {

@@ -12,6 +12,20 @@ enum EnvelopeExamples {
     ])
     static let token = String(repeating: "0123456789abcdef", count: 4)
     static let frame = #"{"aps":{"alert":"Hello"}}"#
+    static let wakes = #"{"aps":{"content-available":1}}"#
+
+    /// A payload that is as its push type asks.
+    static func frame(of type: PushType) -> String {
+        switch type {
+        case .alert, .voip, .complication, .location: frame
+        case .pushtotalk: #"{"aps":{}}"#
+        case .background: wakes
+        case .liveactivity: #"{"aps":{"event":"update","timestamp":1767000000,"content-state":{"score":[1,0]}}}"#
+        case .widgets, .controls: #"{"aps":{"content-changed":true}}"#
+        case .fileprovider: #"{"container-identifier":"c"}"#
+        case .mdm: #"{"mdm":"magic"}"#
+        }
+    }
 
     /// A reader for each: they are not shared.
     static func read(_ envelope: String, frame: String? = frame) -> Result<PushRequest, EnvelopeFault> {

@@ -10,7 +10,7 @@ import Testing
             #"""
             "push_type":"background","priority":1,"expires_at":1767225600,"not_before":1767200000,
             "collapse_id":"order-4711","on_unknown":"drop","again":true,"traceparent":"00-ab"
-            """#)
+            """#, frame: Examples.wakes)
         let message = request.message
         #expect(message.id.text == "m-1")
         #expect(message.app.name == "shop")
@@ -21,7 +21,7 @@ import Testing
         #expect(message.collapseID?.text == "order-4711")
         #expect(message.onUnknown == .drop)
         #expect(message.traceparent == "00-ab")
-        #expect(message.payload == Array(Examples.frame.utf8))
+        #expect(message.payload == Array(Examples.wakes.utf8))
         #expect(request.again)
         #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
     }
@@ -36,12 +36,14 @@ import Testing
         #expect(request.message.onUnknown == .resend)
         #expect(request.message.traceparent == nil)
         #expect(!request.again)
-        #expect(try Examples.request(#""push_type":"background""#).message.priority == .five)
+        let background = try Examples.request(#""push_type":"background""#, frame: Examples.wakes)
+        #expect(background.message.priority == .five)
     }
 
     @Test(arguments: PushType.allCases)
     func `every push type is known by its word`(_ type: PushType) throws {
-        #expect(try Examples.request(#""push_type":"\#(type.rawValue)""#).message.pushType == type)
+        let request = try Examples.request(#""push_type":"\#(type.rawValue)""#, frame: Examples.frame(of: type))
+        #expect(request.message.pushType == type)
     }
 
     @Test func `an envelope may be written with escapes, space and in any order`() throws {
@@ -108,6 +110,10 @@ import Testing
             (#"{"id":"","app":"shop"}"#, .badField, "empty"),
             (#"{"id":"a\u0000b","app":"shop"}"#, .badField, "control"),
             (#"{"id":"a\u007f","app":"shop"}"#, .badField, "control"),
+            (#"{"id":"a\u0080","app":"shop"}"#, .badField, "control"),
+            (#"{"id":"a\u009b31m","app":"shop"}"#, .badField, "control"),
+            ("{\"id\":\"a\u{9f}\",\"app\":\"shop\"}", .badField, "control"),
+            (Examples.envelope(#""collapse_id":"a\u0085b""#), .badField, "control"),
             (#"{"id":"\#(String(repeating: "ä", count: 65))","app":"shop"}"#, .badField, "130 bytes"),
             (#"{"id":"a","app":"shopp"}"#, .unknownApp, #""shopp""#), (#"{"id":"a","app":""}"#, .unknownApp, ""),
             (#"{"id":"a","app":null}"#, .badField, "app is null, not a string"),
@@ -126,6 +132,8 @@ import Testing
             (Examples.envelope(#""expires_at":9223372036854775808"#), .badField, "64 bits"),
             (Examples.envelope(#""expires_at":123456789012345678901234567890"#), .badField, "64 bits"),
             (Examples.envelope(#""expires_at":null"#), .badField, "expires_at is null"),
+            (Examples.envelope(#""expires_at":1767000000000"#), .badField, "seconds"),
+            (Examples.envelope(#""expires_at":4294967296"#), .badField, "2105"),
             (Examples.envelope(#""not_before":1798622401"#), .badField, "a year and a day"),
             (Examples.envelope(#""not_before":1767000000000"#), .badField, "seconds"),
             (

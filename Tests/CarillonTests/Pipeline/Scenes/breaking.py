@@ -83,7 +83,7 @@ def disk_small():
     """A disk of its own that is really full, where one may be mounted; then another file on it goes."""
     scene = Scene()
     os.mkdir(scene.data)
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", scene.data], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", scene.data], capture_output=True).returncode:
         return print("nothing may be mounted here: left out")
     try:
         other = os.path.join(scene.data, "other")

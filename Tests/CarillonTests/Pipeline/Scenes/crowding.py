@@ -125,9 +125,17 @@ def too_many():
     before = serve.resident
     many = producer.push(note("many", *(token(n) for n in range(100_001))))
     assert many["status"] == "rejected" and many["reason"] == "too_many", many
-    million = Producer(serve)
-    million.send("push/1", note("million", *(token(n) for n in range(1_000_000))))
-    print("a million:", million.answer(20))
+    half = Producer(serve)
+    half.send("push/1", note("half a million", *(token(n) for n in range(470_000))))
+    print("half a million:", half.answer())
+    # More than a frame may have: it is hung up on, and nobody else notices.
+    million = keyed(context.socket(zmq.DEALER), None)
+    watch = million.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+    million.connect(serve.places["router"])
+    million.send_multipart([b"push/1", text(note("million", *(token(n) for n in range(1_000_000))))])
+    assert watch.poll(PATIENCE * 1000), "a frame of 67 MB is taken"
+    million.disable_monitor()
+    million.close()
     assert producer.push(note("one", token(1)))["status"] == "accepted"
     assert Monitor(serve, since=0).completed("one")["one"]["sent"] == 1
     print("grew by", (serve.resident - before) >> 20, "MiB")

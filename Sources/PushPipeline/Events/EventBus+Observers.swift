@@ -1,0 +1,91 @@
+import PushLoop
+import PushTransport
+
+/// A publishing socket that is being bound again.
+struct Rebinding {
+    var attempts = 0
+    var timer: TimerID?
+    /// Those who wait until it is bound, or until it is clear that this takes long.
+    var waiters: [CheckedContinuation<Void, Never>] = []
+
+    /// After so many attempts, and again after as many more, somebody must be told.
+    static let attemptsBeforeReport = 200
+
+    /// libzmq closes the old listener on its I/O thread, which takes microseconds on an idle machine. What takes a second
+    /// takes long.
+    var pause: Duration { attempts < Self.attemptsBeforeReport ? .milliseconds(5) : .seconds(1) }
+}
+
+/// Changes of who may observe.
+extension EventBus {
+    /// Replaces the observers. Where a key has lost its right, its replays end, and all subscriptions end with the
+    /// publishing socket, which is bound again: libzmq asks who a subscriber is when it connects and never again, and
+    /// cannot end one connection. Other subscribers connect again by themselves, and see by `prev` what they missed.
+    ///
+    /// Returns when the socket is bound again, or when that has been tried for about a second.
+    package func replaceObservers(_ observers: EventBusSettings.Observers) async {
+        let old = settings.observers
+        settings.observers = observers
+        guard !isStopped, !observers.includeAll(of: old) else { return }
+        for replay in replays.values where !observers.include(replay.userID) {
+            replay.isRevoked = true
+            replay.waiter.take()?.resume()
+        }
+        guard publishEndpoint != nil, settings.publishSecurity.isServer else { return }
+        publisher?.close()
+        publisher = nil
+        prefixes = SubscribedPrefixes(limit: settings.prefixLimit)
+        prefixesChanged = true
+        counts.rebinds += 1
+        if rebinding == nil {
+            rebinding = Rebinding()
+            bindPublisherAgain()
+        }
+        if rebinding != nil { await withCheckedContinuation { rebinding?.waiters.append($0) } }
+    }
+
+    private func bindPublisherAgain() {
+        guard rebinding != nil, !isStopped, let publishEndpoint else { return }
+        do throws(ZMQError) {
+            let socket = try ZMQSocket(.xpub, in: context, on: loop, options: publisherOptions)
+            do throws(ZMQError) {
+                try door?.watch(socket)
+                try socket.bind(publishEndpoint)
+            } catch {
+                socket.close()
+                throw error
+            }
+            publisher = socket
+            takeSubscriptions(of: socket)
+            endRebinding()
+            settings.rebound(nil)
+        } catch {
+            bindPublisherLater(after: error)
+        }
+    }
+
+    private func bindPublisherLater(after error: ZMQError) {
+        guard var rebinding else { return }
+        rebinding.attempts += 1
+        self.rebinding = rebinding
+        if rebinding.attempts.isMultiple(of: Rebinding.attemptsBeforeReport) {
+            settings.rebound(error)
+            resumeRebindingWaiters()
+        }
+        self.rebinding?.timer = loop.schedule(after: rebinding.pause) { [weak self] in
+            self?.assumeIsolated { $0.bindPublisherAgain() }
+        }
+    }
+
+    /// It is bound, or the bus stops.
+    func endRebinding() {
+        if let timer = rebinding?.timer { loop.cancel(timer) }
+        resumeRebindingWaiters()
+        rebinding = nil
+    }
+
+    private func resumeRebindingWaiters() {
+        for waiter in rebinding?.waiters ?? [] { waiter.resume() }
+        rebinding?.waiters = []
+    }
+}

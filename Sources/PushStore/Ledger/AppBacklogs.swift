@@ -1,0 +1,39 @@
+import PushModel
+
+/// How many messages of one app the ledger holds that are not done.
+package struct AppBacklog: Sendable, Equatable {
+    /// Those that could be sent when they were accepted.
+    package var waiting = 0
+    /// Those that were accepted with a `not_before` ahead.
+    package var scheduled = 0
+
+    package init() {}
+}
+
+/// The same for all apps. Messages come app by app, so that most of them are counted where the last one was.
+struct AppBacklogs: Sendable {
+    private(set) var counts: [AppBacklog] = []
+    private(set) var apps: [AppID] = []
+    private var places: [AppID: Int] = [:]
+    private var last = 0
+
+    subscript(app: AppID) -> AppBacklog { places[app].map { counts[$0] } ?? AppBacklog() }
+
+    var byApp: [AppID: AppBacklog] {
+        Dictionary(uniqueKeysWithValues: zip(apps, counts).filter { $0.1 != AppBacklog() })
+    }
+
+    mutating func add(_ app: AppID, waiting: Int = 0, scheduled: Int = 0) {
+        if last >= apps.count || apps[last] != app { last = place(of: app) }
+        counts[last].waiting += waiting
+        counts[last].scheduled += scheduled
+    }
+
+    private mutating func place(of app: AppID) -> Int {
+        if let known = places[app] { return known }
+        places[app] = apps.count
+        apps.append(app)
+        counts.append(AppBacklog())
+        return apps.count - 1
+    }
+}

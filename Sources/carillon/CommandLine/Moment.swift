@@ -1,0 +1,27 @@
+import FoundationEssentials
+import PushLoop
+import PushTime
+
+/// A point in time as people write it on the command line: `10m`, which is ten minutes ago, or a date.
+enum Moment {
+    static let about = "10m, 2h, 7d ago, or a date such as 2026-03-01T12:00:00Z"
+
+    /// Milliseconds since 1970; nil if it is none.
+    static func read(_ text: String, now: WallTime) -> Int64? {
+        if let duration = DurationText.read(text) { return now.milliseconds - duration.wholeMilliseconds }
+        if text.utf8.count == 13, let milliseconds = Int64(text), milliseconds > 0 { return milliseconds }
+        let whole = text.contains("T") ? text : text + "T00:00:00Z"
+        guard let date = try? Date(whole, strategy: .iso8601) else { return nil }
+        let milliseconds = date.timeIntervalSince1970 * 1000
+        return abs(milliseconds) < 1e15 ? Int64(milliseconds) : nil
+    }
+
+    /// The value of an option, for a query.
+    static func read(_ option: String, of arguments: Arguments, now: WallTime = .current()) throws(Failure) -> Int64? {
+        guard let text = arguments.text(option) else { return nil }
+        guard let moment = read(text, now: now) else {
+            throw Failure(.usage, "'--\(option)' wants a time: \(about); not '\(PlainText.line(text, limit: 60))'")
+        }
+        return moment
+    }
+}

@@ -1,0 +1,128 @@
+/// Lays out columns under a heading, within the width of a terminal where there is one.
+///
+/// This is the one place that decides what a table does when it is wider than the terminal: nothing is cut off, and no
+/// line is left to the terminal to break. Columns that do not fit go to further lines of the same row, indented and
+/// aligned under further lines of the heading; a cell that is wider than a line by itself is broken between words.
+struct TableLayout {
+    private static let margin = 2
+    /// The indentation of the further lines of a row.
+    private static let indentation = 6
+    private static let gap = 2
+
+    private let heading: [String]
+    private let rows: [[String]]
+    private let width: Int?
+    /// As wide as the widest cell; none is wider than a line.
+    private let widths: [Int]
+    /// Which columns stand on which line of a row.
+    private let lines: [Range<Int>]
+
+    /// - Parameter width: of the terminal; nil where nobody sits before one, and lines may have any length.
+    init(_ heading: [String], rows: [[String]], width: Int?) {
+        self.heading = heading
+        self.rows = rows
+        self.width = width
+        let most = width.map { max(20, $0 - Self.indentation) } ?? .max
+        var widths = heading.map { min($0.count, most) }
+        for row in rows {
+            for (column, cell) in row.enumerated() { widths[column] = max(widths[column], min(cell.count, most)) }
+        }
+        self.widths = widths
+        lines = Self.flow(widths, within: width)
+    }
+
+    /// As many columns on each line as fit, in their order.
+    private static func flow(_ widths: [Int], within width: Int?) -> [Range<Int>] {
+        guard let width else { return [0..<widths.count] }
+        var lines: [Range<Int>] = []
+        var start = 0
+        var used = margin
+        for (column, size) in widths.enumerated() {
+            let needed = column == start ? size : gap + size
+            if column > start, used + needed > width {
+                lines.append(start..<column)
+                start = column
+                used = indentation + size
+            } else {
+                used += needed
+            }
+        }
+        return lines + [start..<widths.count]
+    }
+
+    /// - Parameters:
+    ///   - paintHeading: colours a piece of the heading.
+    ///   - paint: colours a piece of a cell, given its column and the whole cell.
+    func text(
+        paintHeading: (String) -> String = { $0 }, paint: (_ column: Int, _ cell: String, _ piece: String) -> String
+    ) -> String {
+        var text = row(heading) { _, _, piece in paintHeading(piece) }
+        for cells in rows { text += row(cells, paint) }
+        return text
+    }
+
+    private func row(_ cells: [String], _ paint: (Int, String, String) -> String) -> String {
+        var text = ""
+        for (number, columns) in lines.enumerated() {
+            let indent = number == 0 ? Self.margin : Self.indentation
+            let pieces = columns.map { column in
+                width == nil ? [cells[column]] : WrappedText.lines(cells[column], width: widths[column])
+            }
+            for line in 0..<(pieces.map(\.count).max() ?? 0) {
+                // What is empty up to the end of the line is left out.
+                let last = pieces.lastIndex { line < $0.count } ?? 0
+                var shown = String(repeating: " ", count: indent)
+                for place in 0...last {
+                    let column = columns.lowerBound + place
+                    let piece = line < pieces[place].count ? pieces[place][line] : ""
+                    let padded = place == last ? piece : Terminal.padded(piece, to: widths[column])
+                    shown += (place == 0 ? "" : String(repeating: " ", count: Self.gap))
+                    shown += paint(column, cells[column], padded)
+                }
+                text += shown + "\n"
+            }
+        }
+        return text
+    }
+}
+
+/// Text broken into lines between its words. Colours take no room.
+enum WrappedText {
+    /// At least one line. Words that are longer than a line are broken.
+    static func lines(_ text: String, width: Int) -> [String] {
+        guard width > 0, length(of: text) > width else { return [text] }
+        var lines: [String] = []
+        var line = ""
+        for word in text.split(separator: " ", omittingEmptySubsequences: false) {
+            var word = String(word)
+            if !line.isEmpty, length(of: line) + 1 + length(of: word) <= width {
+                line += " " + word
+                continue
+            }
+            if !line.isEmpty { lines.append(line) }
+            while length(of: word) > width, !word.contains("\u{1b}") {
+                lines.append(String(word.prefix(width)))
+                word = String(word.dropFirst(width))
+            }
+            line = word
+        }
+        return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
+    }
+
+    /// The number of columns that a text takes.
+    static func length(of text: String) -> Int {
+        guard text.utf8.contains(0x1b) else { return text.count }
+        var count = 0
+        var isEscape = false
+        for character in text {
+            if isEscape {
+                isEscape = character != "m"
+            } else if character == "\u{1b}" {
+                isEscape = true
+            } else {
+                count += 1
+            }
+        }
+        return count
+    }
+}

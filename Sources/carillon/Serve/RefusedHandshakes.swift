@@ -1,0 +1,69 @@
+import PushLoop
+import PushPipeline
+import PushTransport
+
+/// Connections that the ZAP handlers refused: counted by socket and cause, and logged with the client's name where its
+/// key is known. The log's limit for each place keeps a flood of one cause from hiding the others.
+final class RefusedHandshakes: Sendable {
+    struct Key: Hashable, Sendable {
+        /// Nil: the socket is not known, because the question itself was malformed.
+        let socket: PipelineSocket?
+        let cause: ZAPRefusalCause
+    }
+
+    private struct State {
+        var directory: ClientDirectory
+        var counts: [Key: UInt64] = [:]
+    }
+
+    private let state: Locked<State>
+    private let log: Logger
+
+    init(_ directory: ClientDirectory, _ log: Logger) {
+        state = Locked(State(directory: directory))
+        self.log = log
+    }
+
+    var directory: ClientDirectory {
+        get { state.withLock { $0.directory } }
+        set { state.withLock { $0.directory = newValue } }
+    }
+
+    var counts: [Key: UInt64] { state.withLock { $0.counts } }
+
+    /// On a handler's thread.
+    func take(_ refusal: ZAPHandler.Refusal) {
+        let key = Key(socket: PipelineSocket(rawValue: refusal.domain), cause: refusal.cause)
+        let client = state.withLock { state in
+            state.counts[key, default: 0] += 1
+            return refusal.publicKey.flatMap { state.directory.clients[$0] }
+        }
+        let fields: LogFields = [
+            .socket: refusal.domain, .address: refusal.address, .key: refusal.publicKey?.z85 ?? "-",
+            .client: client?.name ?? "-", .reason: refusal.cause.rawValue,
+        ]
+        switch refusal.cause {
+        case .unknownKey:
+            log.warning("connection refused: no client in security.clients has this public key", fields)
+        case .missingRight:
+            if key.socket?.isIntake == true {
+                log.warning(
+                    "connection refused: this client may not push; name its apps in security.clients.NAME.push", fields)
+            } else {
+                log.warning(
+                    "connection refused: this client may not observe; set security.clients.NAME.observe", fields)
+            }
+        case .mechanism: log.warning("connection refused: the client does not use CURVE", fields)
+        case .malformed: log.error("connection refused: libzmq asked for admission in an unknown form", fields)
+        }
+    }
+}
+
+extension PipelineSocket {
+    fileprivate var isIntake: Bool {
+        switch self {
+        case .router, .pull: true
+        case .publish, .replay: false
+        }
+    }
+}

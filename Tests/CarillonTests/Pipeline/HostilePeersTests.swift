@@ -1,0 +1,21 @@
+import TestSupport
+import Testing
+
+/// `Tools/fuzz/peers` for half a minute: some thousand hostile peers, and honest ones whose promises hold.
+@Suite(.timeLimit(.minutes(10))) struct HostilePeersTests {
+    @Test(arguments: ["none", "curve"])
+    func `Hostile peers cost the honest ones nothing, and the process neither memory nor descriptors`(
+        security: String
+    ) async throws {
+        let ended = try await ChildProcess.run(
+            Self.harness,
+            ["--security", security, "--seconds", "15", "--json", "--program", ChildProcess.carillon])
+        #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    private static let harness: String = {
+        var path = #filePath.split(separator: "/")
+        path.removeLast(4)
+        return "/" + path.joined(separator: "/") + "/Tools/fuzz/peers/run"
+    }()
+}

@@ -1,0 +1,269 @@
+"""Peers that would bring the process down: they lose their connection at most, and everybody else is served."""
+from ground import *
+from securing import keys
+import socket as sockets, struct
+
+# ---- As much of ZMTP 3.1 as it takes to say what no library says.
+
+GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
+
+
+def frame(body, flags=0):
+    if len(body) < 256:
+        return bytes([flags, len(body)]) + body
+    return bytes([flags | 2]) + struct.pack(">Q", len(body)) + body
+
+
+def command(name, body):
+    return frame(bytes([len(name)]) + name + body, 4)
+
+
+def ready(kind, identity=b""):
+    return command(b"READY", b"".join(
+        bytes([len(name)]) + name + struct.pack(">I", len(value)) + value
+        for name, value in ((b"Socket-Type", kind), (b"Identity", identity))))
+
+
+def place_of(serve, name):
+    host, port = serve.places[name].split("//")[1].split(":")
+    return host, int(port)
+
+
+def take(peer, count):
+    """Exactly so many bytes."""
+    have = b""
+    while len(have) < count:
+        more = peer.recv(count - len(have))
+        if not more:
+            raise EOFError
+        have += more
+    return have
+
+
+def raw(serve, name, kind, identity=b""):
+    """A connection whose handshake is done. One that a busy machine makes too slow is cut, and made again."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        peer = sockets.create_connection(place_of(serve, name), timeout=PATIENCE)
+        try:
+            peer.sendall(GREETING)
+            take(peer, 64)
+            peer.sendall(ready(kind, identity))
+            size = take(peer, 2)[1]
+            assert take(peer, size)[1:6] == b"READY"
+            return peer
+        except (ConnectionError, EOFError):
+            peer.close()
+            assert time.monotonic() < until, "no handshake comes to its end"
+
+
+def reset(peer):
+    peer.setsockopt(sockets.SOL_SOCKET, sockets.SO_LINGER, struct.pack("ii", 1, 0))
+    peer.close()
+
+
+def is_hung_up_on(peer):
+    """Whether the other side ends the connection, whatever it says before."""
+    try:
+        while peer.recv(65536):
+            pass
+        return True
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+def connection(port, peer_port, here=True):
+    """The kernel's line about a TCP connection of this machine: (state, bytes to be sent, bytes to be read)."""
+    with open("/proc/net/tcp") as file:
+        for line in file.readlines()[1:]:
+            words = line.split()
+            if [int(words[n].split(":")[1], 16) for n in (1, 2)] == [port, peer_port]:
+                to_send, to_read = words[4].split(":")
+                return words[3], int(to_send, 16), int(to_read, 16)
+    return None
+
+
+def is_read(serve, name, peer):
+    """Waits until the program has taken all that was sent from the kernel."""
+    port, own = place_of(serve, name)[1], peer.getsockname()[1]
+    until = time.monotonic() + PATIENCE
+    while True:
+        sent, taken = connection(own, port), connection(port, own)
+        if sent and taken and sent[1] == 0 and taken[2] == 0:
+            return
+        assert time.monotonic() < until, (sent, taken)
+
+
+def works(scene, serve, name, number):
+    assert Producer(serve).push(note(name, token(number)))["status"] == "accepted"
+    Monitor(serve, "message/", since=0).completed(name)
+    assert token(number) in scene.simulator.accepted()
+
+
+# ---- Scenes
+
+
+def posted():
+    """An HTTP request whose bytes are frames of ZMTP 1.0: no socket takes a message out of it."""
+    scene = Scene()
+    serve = scene.serve()
+    envelope = text({"id": "smuggled", "app": "shop", "to": {"tokens": [token(1)]}, "alert": "x"})
+    # A frame of ZMTP 1.0 is its length, flags, and bytes: "P" makes the request's first 81 bytes a routing id, and the
+    # "~" after them a frame up to the body (the "x" that follows says that it is a message's last).
+    head = b"POST /".ljust(81, b"x") + b"~"
+    tail = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    body = bytes([7, 1]) + b"push/1" + (
+        bytes([len(envelope) + 1]) if len(envelope) < 254 else b"\xff" + struct.pack(">Q", len(envelope) + 1)
+    ) + b"\0" + envelope
+    request = head + b"x" * (126 - len(tail)) + tail + body
+    for name in ("router", "pull", "publish", "replay"):
+        with sockets.create_connection(place_of(serve, name), timeout=PATIENCE) as peer:
+            peer.sendall(request)
+            assert is_hung_up_on(peer), name
+    works(scene, serve, "after", 2)
+    assert token(1) not in scene.simulator.accepted()
+    serve.stop()
+
+
+def long_names():
+    """Routing ids longer than ZeroMQ allows: such a peer is hung up on."""
+    scene = Scene()
+    serve = scene.serve()
+    for name in ("router", "replay"):
+        with raw(serve, name, b"DEALER", b"n" * 255) as peer:
+            peer.sendall(frame(b"push/1", 1) + frame(b"{}"))
+            assert peer.recv(1), name
+        for length in (256, 300, 70_000):
+            with raw(serve, name, b"DEALER", b"n" * length) as peer:
+                peer.sendall(frame(b"push/1", 1) + frame(b"{}"))
+                assert is_hung_up_on(peer), (name, length)
+    works(scene, serve, "after", 2)
+    serve.stop()
+
+
+def reset_while_stopped():
+    """Connections that are reset while nothing is read from them, with a ping among what is still to be read."""
+    scene = Scene()
+    serve = scene.serve(wrap=("prlimit", "--fsize=2000000:"))
+    producer, number = Producer(serve), 0
+    while "busy" not in pick(producer.batch([
+            note(f"m{number}-{n}", token(1000 * number + n), custom={"filler": "x" * 2000}) for n in range(100)]),
+            "status"):
+        number += 1
+    serve.line("the ledger cannot write")
+    # The socket without answers is left unread now.
+    for _ in range(3):
+        peer = raw(serve, "pull", b"PUSH")
+        peer.sendall(frame(b"?") * 1200 + command(b"PING", b"\0\0") + frame(b"!") * 5)
+        is_read(serve, "pull", peer)
+        reset(peer)
+    subprocess.run(["prlimit", "--pid", str(serve.process.pid), "--fsize=unlimited:"], check=True)
+    serve.line("the ledger can write")
+    serve.become_ready()
+    works(scene, serve, "after", 2)
+    serve.stop()
+
+
+def ended_badly():
+    """Clients that end at the worst moment. What libzmq's own timers would make of it shows within their ten seconds."""
+    scene, guarded = Scene(), Scene()
+    server = keys(guarded.directory, "server")[0]
+    tenant = keys(guarded.directory, "tenant")
+    guarded.apps["other"] = guarded.app("other")
+    guarded.more["security"] = {
+        "curve": {"secret_key_file": guarded.path("server.curve")},
+        "clients": {"tenant": {"public_key": tenant[0].decode(), "push": ["other"]}}}
+    serve, secured = scene.serve(), guarded.serve()
+    # A producer that is rolled: the new one has the routing id of the old one, which goes on for a while.
+    old = raw(serve, "router", b"DEALER", b"producer")
+    old.sendall(frame(b"push/1", 1) + frame(text(note("old", token(1)))))
+    assert old.recv(1)
+    new = raw(serve, "router", b"DEALER", b"producer")
+    new.sendall(frame(b"push/1", 1) + frame(text(note("new", token(2)))))
+    assert new.recv(1)
+    old.sendall((frame(b"push/1", 1) + frame(text(note("late", token(3))))) * 2000)
+    reset(old)
+    # Two monitors with one routing id.
+    first = raw(serve, "replay", b"DEALER", b"monitor")
+    first.sendall(frame(b"replay/1", 1) + frame(b'{"since":0}'))
+    assert first.recv(1)
+    second = raw(serve, "replay", b"DEALER", b"monitor")
+    second.sendall(frame(b"replay/1", 1) + frame(b'{"since":0}'))
+    assert second.recv(1)
+    first.sendall((frame(b"replay/1", 1) + frame(b'{"since":0}')) * 2000)
+    reset(first)
+    # Batches in a burst, and gone with the acks unread. With keys, by one that may not push to that app.
+    burst = b"\n".join(text(note(f"b{n}", token(n))) for n in range(10))
+    program = (
+        "import sys, zmq; s = zmq.Context().socket(zmq.DEALER); s.sndhwm = s.rcvhwm = 0; s.linger = 20000\n"
+        "if sys.argv[2:]: s.curve_serverkey, s.curve_publickey, s.curve_secretkey = map(str.encode, sys.argv[2:])\n"
+        "s.connect(sys.argv[1]); data = sys.stdin.buffer.read()\n"
+        "for _ in range(3000): s.send_multipart([b'push-batch/1', data])\n"
+        "s.poll(); print('sent', flush=True); import time; time.sleep(3600)")
+    for one, more in ((serve, ()), (secured, [k.decode() for k in (server, *tenant)])):
+        child = subprocess.Popen(
+            [sys.executable, "-c", program, one.places["router"], *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child.stdin.write(burst)
+        child.stdin.close()
+        assert child.stdout.readline() == b"sent\n"
+        child.kill()
+        child.wait()
+    time.sleep(11)
+    for one in (serve, secured):
+        assert one.process.poll() is None, one.lines[-5:]
+    works(scene, serve, "after", 4)
+    serve.stop()
+    secured.stop()
+
+
+def no_descriptors():
+    """More HTTP connections than there are descriptors: who asks is answered."""
+    scene = Scene()
+    serve = scene.serve(wrap=("prlimit", "--nofile=120:120"))
+    crowd = [sockets.create_connection(place_of(serve, "http"), timeout=PATIENCE) for _ in range(150)]
+    crowd[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+    assert take(crowd[-1], 12) == b"HTTP/1.1 200"
+    for peer in crowd:
+        peer.close()
+    assert http(serve.places["http"] + "/healthz")[0] == 200
+    serve.stop()
+
+
+def crowd():
+    """Hundreds of connections that say nothing, where there are few descriptors: health and control answer."""
+    scene = Scene()
+    server = keys(scene.directory, "server")[0]
+    orders = keys(scene.directory, "orders")
+    scene.more["security"] = {
+        "curve": {"secret_key_file": scene.path("server.curve")},
+        "clients": {"orders": {"public_key": orders[0].decode(), "push": ["shop"]}}}
+    serve = scene.serve(wrap=("prlimit", "--nofile=256:256"))
+    crowd = []
+    for number in range(400):
+        peer = sockets.socket()
+        peer.setblocking(False)
+        peer.connect_ex(place_of(serve, "router"))
+        crowd.append(peer)
+    serve.line("connections are accepted")
+    assert http(serve.places["http"] + "/healthz")[0] == 200
+    serve.verb("stats")
+    text_of_metrics = http(serve.places["http"] + "/metrics")[1]
+    assert float(re.search(r'^carillon_client_connections\{kind="intake"\} (\S+)', text_of_metrics, re.M).group(1)) > 0
+    for peer in crowd:
+        peer.close()
+    assert Producer(serve, keys=(server, *orders)).push(note("after", token(1)))["status"] == "accepted"
+    serve.stop()
+
+
+def descriptors_raised():
+    """The soft limit of descriptors is raised to the hard one."""
+    scene = Scene()
+    serve = scene.serve(wrap=("prlimit", "--nofile=300:2000"))
+    assert "process_max_fds 2000" in http(serve.places["http"] + "/metrics")[1]
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

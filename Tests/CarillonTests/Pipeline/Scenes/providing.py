@@ -1,0 +1,135 @@
+"""What a push service does to whoever pushes: limits, outages, words about the credential; and many apps at once."""
+import socket
+from ground import *
+
+
+def rate_limited():
+    """429 TooManyRequests is about a device: the next push to another goes out, and the app stays ready."""
+    scene = Scene()
+    scene.simulator.faults({"match": {"token": "aa*"}, "answer": {"status": 429, "reason": "TooManyRequests"}})
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.batch([note(f"m{n}", token(1, "aa")) for n in range(60)])
+    monitor.wait("delivery/retry", count=60)
+    producer.push(note("other", token(2)))
+    assert monitor.completed("other")["other"]["sent"] == 1
+    assert serve.ready()[0] == 200 and not serve.said("breaker.opened"), serve.lines[-10:]
+    serve.stop()
+
+
+def outage():
+    """The push service goes away: log, event, stats, scale and /readyz say why with one code and one sentence. It comes
+    back: ready without a push."""
+    scene = Scene()
+    serve = scene.serve()
+    monitor = Monitor(serve)
+    serve.become_ready()
+    ports = scene.simulator.ports
+    scene.simulator.kill()
+    answer = serve.become_ready("refused")
+    (app,) = answer["apps"]
+    sentence = app["reason"][app["reason"].index("cannot connect to 127.0.0.1:"):]
+    assert app["code"] == "refused", app
+    gateway = json.loads(serve.verb("scale", "shop", "--json"))
+    assert gateway["fault"] == {"code": "refused", "message": sentence}, gateway
+    assert sentence in serve.verb("scale", "shop")
+    assert any(sentence in line for line in json.loads(serve.verb("stats", "--json"))["obstacles"])
+    serve.line("connection.down", "refused", sentence)
+    monitor.until(lambda: any(e["reason"] == "refused" for e in monitor.of("connection/down")))
+    assert [e["message"] for e in monitor.of("connection/down") if e["reason"] == "refused"][0] == sentence
+    scene.simulator = Simulator(scene.path("simulator"), ports=ports)
+    serve.become_ready()
+    assert scene.simulator.received() == []
+    serve.stop()
+
+
+def wrong_key():
+    """A key that is not the one of its id: what the push service answered is said at once."""
+    scene = Scene()
+    wrong = scene.path("wrong.p8")
+    subprocess.run(
+        ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", wrong], check=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    scene.apps["shop"]["credential"]["key"] = wrong
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    producer.push(note("m", token(1)))
+    serve.line("credential.refused", "403 InvalidProviderToken")
+    (app,) = serve.become_ready("403 InvalidProviderToken")["apps"]
+    assert app["code"] == "credential_refused", app
+    assert "403 InvalidProviderToken" in serve.verb("stats")
+    gateway = json.loads(serve.verb("scale", "shop", "--json"))
+    assert gateway["fault"]["code"] == "credential_refused", gateway
+    monitor.until(lambda: any(e.get("reason") == "InvalidProviderToken" for e in monitor.of("connection/down")))
+    serve.stop()
+
+
+def cut_off():
+    """The push service is away and a message waits. Nothing is on the wire, so that SIGTERM has nothing to wait for."""
+    scene = Scene()
+    serve = scene.serve("--drain", "1h")
+    producer = Producer(serve)
+    ports = scene.simulator.ports
+    scene.simulator.kill()
+    serve.become_ready("refused")
+    assert producer.push(note("kept", token(1)))["status"] == "accepted"
+    serve.stop()
+    scene.simulator = Simulator(scene.path("simulator"), ports=ports)
+    serve = scene.serve()
+    assert Monitor(serve, since=0).completed("kept")["kept"]["sent"] == 1
+    serve.stop()
+
+
+def alive_after_all():
+    """A 410 of a fault rule names the time of the request, and deactivates. One from before the registration does not, and
+    the log says why."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    scene.simulator.faults(
+        {"match": {"token": "aa*"}, "answer": {"reason": "Unregistered", "timestamp": 1_600_000_000_000}},
+        {"match": {"token": "bb*"}, "answer": {"reason": "Unregistered"}})
+    for start in ("aa", "bb"):
+        serve.verb("devices", "add", "shop", token(1, start), "--user", start)
+        producer.push(note(start, token(1, start)))
+    (gone,) = monitor.wait("device/deactivated")
+    assert gone["message_id"] == "bb", gone
+    device = monitor.completed("aa") and monitor.of("delivery/rejected", "aa")[0]["device"]
+    assert device in serve.line("a device stays active though the push service called it gone")
+    serve.stop()
+
+
+def many_apps():
+    """Many apps, of which all but one cannot reach their push service. Six series of one metric for each: 10,000 used to
+    end the process."""
+    scene = Scene()
+    count = 1700
+    closed = socket.socket()  # bound and not listening: whoever connects is refused
+    closed.bind(("127.0.0.1", 0))
+    for number in range(count):
+        app = scene.app(f"app{number}")
+        app["endpoint"]["port"] = closed.getsockname()[1]
+        scene.apps[f"app{number}"] = app
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, prefix="message/shop/")
+    producer.push(note("m", token(1)))
+    assert monitor.completed("m")["m"]["sent"] == 1
+    status, page = http(serve.places["http"] + "/metrics")
+    lines = page.splitlines()
+    assert status == 200 and len([l for l in lines if l.startswith("carillon_gateway_state{")]) == 6 * (count + 1)
+    assert 'carillon_deliveries_total{app="shop",kind="accepted"} 1' in lines
+    assert not [l for l in lines if l.startswith("carillon_deliveries_total{") and "app0" in l]
+    assert "carillon_metrics_refused_series_total 0" in lines
+    serve.reload()
+    status, answer = serve.ready()
+    assert status == 503 and len(answer["apps"]) == count + 1
+    process = f"/proc/{serve.process.pid}"
+    threads, descriptors = len(os.listdir(process + "/task")), len(os.listdir(process + "/fd"))
+    assert threads < 100 and descriptors < 300, (threads, descriptors)
+    producer.push(note("n", token(1)))
+    assert monitor.completed("n")["n"]["sent"] == 1
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

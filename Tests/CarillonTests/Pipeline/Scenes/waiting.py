@@ -1,0 +1,148 @@
+"""What waits, and what must not wait for it."""
+from ground import *
+import http.client, socket as sockets, sqlite3
+
+
+def control(serve, method, path):
+    """Asks over the control socket, as the verbs do."""
+    connection = http.client.HTTPConnection("carillon")
+    connection.sock = sockets.socket(sockets.AF_UNIX)
+    connection.sock.settimeout(PATIENCE)
+    connection.sock.connect(os.path.join(serve.scene.data, "control.sock"))
+    connection.request(method, path)
+    answer = connection.getresponse()
+    status, body = answer.status, json.loads(answer.read())
+    connection.close()
+    return status, body
+
+
+def away(scene, name):
+    """An app whose push service refuses every connection."""
+    app = scene.app(name)
+    with sockets.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        app["endpoint"] = {**app["endpoint"], "port": free.getsockname()[1]}
+    return app
+
+
+def starving():
+    """Five apps whose services are away, with more waiting than memory holds; and one whose service is there."""
+    scene = Scene()
+    dead = [f"dead{n}" for n in range(5)]
+    for name in dead:
+        scene.apps[name] = away(scene, name)
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve, "message/shop/completed")
+    # Most of it for the first: each of the others takes its share of the room that the one before it left.
+    for name, counts in zip(dead, [(17000, 3500), (1500, 600), (400, 400), (200, 200), (200, 200)]):
+        for priority, count in zip((10, 5), counts):
+            for start in range(0, count, 5000):
+                statuses = producer.batch([
+                    note(f"{name}-{priority}-{n}", token(n), app=name, priority=priority)
+                    for n in range(start, min(start + 5000, count))])
+                assert set(pick(statuses, "status")) == {"accepted"}
+    for priority in (10, 5):
+        names = [f"alive-{priority}-{n}" for n in range(500)]
+        statuses = producer.batch([note(name, token(n), priority=priority) for n, name in enumerate(names)])
+        assert set(pick(statuses, "status")) == {"accepted"}
+        done = monitor.completed(*names)
+        assert all(done[name]["sent"] == 1 for name in names)
+    serve.kill()
+
+
+def too_deep():
+    """Sixteen levels of all and any: refused where they come in, and audiences of other apps are answered."""
+    scene = Scene()
+    scene.apps["news"] = scene.app("news")
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    for number in range(3):
+        serve.verb("devices", "add", "news", token(number), "--tag", "vip")
+    tags = "vip"
+    for level in range(16):
+        tags = {"any" if level % 2 else "all": [tags, f"tag-{level}"]}
+    status = producer.push({"id": "deep", "app": "shop", "to": {"tags": tags}, "alert": "Hello"})
+    for audience in ({"all": True}, {"tags": "vip"}):
+        name = json.dumps(audience)
+        assert producer.push({"id": name, "app": "news", "to": audience, "alert": "Hello"})["status"] == "accepted"
+        assert monitor.completed(name)[name]["sent"] == 3
+    assert serve.ready()[0] == 200, serve.ready()
+    assert status["status"] == "rejected" and status["reason"] == "bad_audience", status
+    serve.stop()
+
+
+def dropped():
+    """An app whose credential is no use: what came for it waits, until somebody drops it."""
+    scene = Scene()
+    gone = scene.app("gone")
+    scene.apps["gone"] = {**gone, "credential": {**gone["credential"], "key": scene.path("nowhere.p8")}}
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    statuses = producer.batch([note(f"m{n}", token(n), app="gone") for n in range(3000)])
+    assert set(pick(statuses, "status")) == {"accepted"}
+    status, answer = control(serve, "POST", "/v1/backlog/shop/drop")
+    assert status == 409 and answer["error"]["code"] == "not_waiting", answer
+    status, answer = control(serve, "POST", "/v1/backlog/gone/drop")
+    assert status == 200 and answer["messages"] == 3000, answer
+    done = monitor.completed(*(f"m{n}" for n in range(3000)))
+    assert all(counts["sent"] == 0 for counts in done.values())
+    assert {e["reason"] for e in monitor.of("message/rejected")} == {"dropped"}
+    assert control(serve, "POST", "/v1/backlog/never/drop")[0] == 409
+    assert control(serve, "GET", "/v1/stats")[1]["backlog"]["waiting"] == 0
+    serve.stop()
+
+
+def damaged():
+    """A message that was accepted and can no longer be read ends with an event; log, stats and /readyz name it."""
+    scene = Scene()
+    scene.apps["late"] = away(scene, "late")
+    serve = scene.serve()
+    producer = Producer(serve)
+    for name in ("one", "two"):
+        assert producer.push(note(name, token(1), app="late"))["status"] == "accepted"
+    serve.kill()
+    with sqlite3.connect(os.path.join(scene.data, "ledger.db")) as ledger:
+        (first,) = ledger.execute("SELECT min(first) FROM messages").fetchone()
+        ledger.execute("UPDATE messages SET bodies = zeroblob(length(bodies)) WHERE first = ?", (first,))
+    ledger.close()
+    scene.apps["late"] = scene.app("late")
+    serve = scene.serve()
+    monitor = Monitor(serve, "message/late/", since=0)
+    done = monitor.completed("one", "two")
+    assert done["one"]["sent"] == 0 and done["two"]["sent"] == 1, done
+    (rejected,) = monitor.of("message/rejected")
+    assert rejected["message_id"] == "one" and rejected["reason"] == "damaged", rejected
+    assert serve.said("damaged and is not sent")
+    assert any("damaged" in text for text in control(serve, "GET", "/v1/stats")[1]["obstacles"])
+    status, answer = serve.ready()
+    assert status == 200 and any("damaged" in text for text in answer["warnings"]), answer
+    serve.stop()
+    # And that was the end of it.
+    serve = scene.serve()
+    assert "warnings" not in serve.ready()[1]
+    serve.stop()
+
+
+def spellings():
+    """Two users, and two tags, whose names are the same text in two spellings."""
+    scene = Scene()
+    serve = scene.serve()
+    producer, monitor = Producer(serve), Monitor(serve)
+    names = ["caf\u00e9", "cafe\u0301"]
+    for number, name in enumerate(names):
+        serve.verb("devices", "add", "shop", token(number), "--user", name, "--tag", name)
+    for name, to, count in [
+        ("users", {"users": names}, 2), ("one", {"users": names[1:]}, 1), ("tags", {"tags": {"any": names}}, 2),
+        ("both", {"tags": {"all": names}}, 0),
+    ]:
+        assert producer.push({"id": name, "app": "shop", "to": to, "alert": "Hello"})["status"] == "accepted"
+        assert monitor.completed(name)[name]["sent"] == count, (name, monitor.completed(name))
+    # One device with both of the tags.
+    serve.verb("devices", "add", "shop", token(7), "--tag", names[0], "--tag", names[1])
+    assert producer.push({"id": "all", "app": "shop", "to": {"tags": {"all": names}}, "alert": "Hi"})["status"] == "accepted"
+    assert monitor.completed("all")["all"]["sent"] == 1
+    serve.stop()
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,78 @@
+import PushLogic
+import PushModel
+import PushTime
+
+/// A router's machine with a gateway, and a driver that answers what it asks.
+final class RouterDesk {
+    private typealias F = RouterFixtures
+
+    var machine: RouterMachine
+    let inactive = TestInactive()
+    var now = F.begin
+    var wall = WallTime(milliseconds: F.second * 1000)
+    var out: [Delivery] = []
+    var records: [DeliveryRecord] = []
+    var completed: [CompletedMessage] = []
+    var candidates: [DeactivationCandidate] = []
+    var pages: [RouterActions.PageRequest] = []
+    var claims: [(messages: [Int], pages: [ClaimPage])] = []
+    var loads: [RouterActions.LoadRequest] = []
+    var due: [RouterActions.DueRequest] = []
+    var verdict: (DeviceID) -> ClaimVerdict = { _ in .new }
+    var answersClaims = true
+    private var taken: UInt64 = 0
+
+    init(_ policy: RouterPolicy = RouterPolicy(), credit: Int = 1000) {
+        machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
+        _ = machine.gateChanged(F.shop, isThere: true)
+        report([], credit: credit)
+    }
+
+    func accept(_ messages: AcceptedMessage...) {
+        machine.accepted(messages)
+        run()
+    }
+
+    func run() {
+        var goesOn = true
+        while goesOn {
+            machine.tick(now: now, wall: wall)
+            let (actions, hasMore) = machine.run()
+            goesOn = hasMore
+            records += actions.records
+            completed += actions.completed
+            candidates += actions.candidates
+            for submission in actions.submissions {
+                out += submission.deliveries
+                taken += UInt64(submission.deliveries.count)
+            }
+            pages += actions.pages
+            loads += actions.loads
+            if let asked = actions.due { due.append(asked) }
+            if actions.claims.isEmpty { continue }
+            claims.append((actions.claimants, actions.claims))
+            if answersClaims {
+                machine.claimed(actions.claimants, actions.claims.map { $0.devices.map(verdict) })
+                goesOn = true
+            }
+        }
+    }
+
+    func pass(_ duration: Duration) {
+        now = now + duration
+        wall = WallTime(milliseconds: wall.milliseconds + duration.wholeNanoseconds / 1_000_000)
+        run()
+    }
+
+    func report(_ outcomes: [(Delivery, DeliveryOutcome)], credit: Int = 1000) {
+        let reports = outcomes.map { DeliveryReport($0.0, $0.1, latency: .zero) }
+        machine.reported(GatewayReport(app: F.shop, deliveries: reports, credit: credit, taken: taken))
+        run()
+    }
+
+    func endAll(_ outcome: DeliveryOutcome = .accepted(uniqueID: nil)) {
+        let all = out
+        out = []
+        report(all.map { ($0, outcome) })
+    }
+}

@@ -1,0 +1,205 @@
+import PushLogic
+import PushModel
+import PushTime
+import Testing
+
+/// Messages that wait too long, wherever they wait.
+@Suite struct RouterLateTests {
+    private typealias F = RouterFixtures
+
+    private func answer(_ desk: RouterDesk, _ messages: [AcceptedMessage]) {
+        while let load = desk.loads.popLast() {
+            let asked = messages.filter { load.seqs.contains($0.seq) }
+            desk.machine.loaded(.success(asked), lane: load.lane, seqs: load.seqs)
+            desk.run()
+        }
+    }
+
+    // MARK: Without a time of its own
+
+    @Test func `A message for later may wait as long from its time on as others from their acceptance`() {
+        let desk = RouterDesk(credit: 0)
+        let (day, begin): (Int64, Int64) = (86_400, F.second + 30 * 86_400)
+        let message = F.accepted(1, to: F.tokens(1..<2), notBefore: begin)
+        desk.accept(message)
+        desk.pass(.seconds(30 * day))
+        #expect(desk.due.count == 1)
+        desk.machine.due(.success(DueMessages(messages: [message], next: nil)))
+        desk.run()
+        #expect(desk.completed.isEmpty)
+        desk.pass(.seconds(7 * day - 1))
+        #expect(desk.completed.isEmpty)
+        desk.report([])
+        #expect(desk.out.count == 1)
+    }
+
+    @Test func `And it ends when that time is over`() {
+        let desk = RouterDesk(credit: 0)
+        let message = F.accepted(1, to: F.tokens(1..<2), notBefore: F.second + 3600)
+        desk.accept(message)
+        desk.pass(.seconds(3600))
+        desk.machine.due(.success(DueMessages(messages: [message], next: nil)))
+        desk.run()
+        desk.pass(.seconds(7 * 86_400))
+        #expect(desk.completed.map(\.isExpired) == [true])
+    }
+
+    // MARK: One attempt now
+
+    @Test func `With expires_at 0 and no gateway that takes it, a message expires within seconds`() {
+        let desk = RouterDesk(credit: 0)
+        desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0))
+        desk.pass(.seconds(5))
+        #expect(desk.completed.isEmpty)
+        desk.pass(.seconds(5))
+        desk.pass(.seconds(5))
+        #expect(desk.completed.map(\.isExpired) == [true])
+        #expect(desk.completed.map(\.counts.expired) == [1])
+        desk.report([])
+        #expect(desk.out.isEmpty)
+    }
+
+    @Test func `A gateway knows until when the one attempt may begin`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0), F.accepted(2, to: F.tokens(1..<2)))
+        #expect(desk.out.map(\.latestStart) == [UInt32(F.second + 10), 0])
+        #expect(!desk.out[0].isExpired(at: WallTime(milliseconds: (F.second + 10) * 1000 - 1)))
+        #expect(desk.out[0].isExpired(at: WallTime(milliseconds: (F.second + 10) * 1000)))
+        #expect(!desk.out[1].isExpired(at: WallTime(milliseconds: .max)))
+    }
+
+    @Test func `What comes back unsent may be sent again only within the same seconds`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0))
+        desk.pass(.seconds(9))
+        desk.endAll(.returned)
+        #expect(desk.out.count == 1)
+        let delivery = desk.out[0]
+        desk.out = []
+        desk.pass(.seconds(1))
+        desk.report([(delivery, .returned)])
+        #expect(desk.out.isEmpty)
+        #expect(desk.completed.map(\.counts.expired) == [1])
+    }
+
+    @Test func `With expires_at 0 a message to many goes on for as long as it gets on`() {
+        let desk = RouterDesk(credit: 100)
+        desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
+        for _ in 0..<4 {
+            #expect(desk.out.count == 100)
+            desk.pass(.seconds(9))
+            let out = desk.out
+            desk.out = []
+            desk.report(out.map { ($0, .accepted(uniqueID: nil)) }, credit: 100)
+        }
+        #expect(desk.out.count == 100)
+        desk.pass(.seconds(11))
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [500])
+    }
+
+    @Test func `And what is left of it expires when it no longer does`() {
+        let desk = RouterDesk(credit: 100)
+        desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
+        let out = desk.out
+        desk.report(out.map { ($0, .accepted(uniqueID: nil)) }, credit: 0)
+        for _ in 0..<4 { desk.pass(.seconds(5)) }
+        #expect(desk.completed.map(\.counts.sent) == [100])
+        #expect(desk.completed.map(\.counts.expired) == [400])
+    }
+
+    @Test func `A message of before a restart gets no attempt hours later`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0, at: F.second - 3600))
+        #expect(desk.out.isEmpty)
+        #expect(desk.completed.map(\.isExpired) == [true])
+    }
+
+    // MARK: Without a gateway
+
+    @Test func `What waits of an app without a gateway expires all the same`() {
+        let desk = RouterDesk()
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...3000 as ClosedRange<UInt64>).map {
+            F.accepted($0, to: F.tokens(1..<2), expiresAt: $0 % 3 == 0 ? nil : F.second + 60)
+        }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(50))
+        answer(desk, messages)
+        #expect(desk.completed.isEmpty)
+        // A part each time that it is looked at.
+        for _ in 0..<12 {
+            desk.pass(.seconds(10))
+            answer(desk, messages)
+        }
+        #expect(desk.completed.count == 2000 && desk.completed.allSatisfy(\.isExpired))
+        #expect(desk.records.count == 2000)
+        #expect(desk.machine.unfinished == 1000)
+        #expect(desk.machine.status().loaded == 0)
+        desk.pass(.seconds(7 * 86_400))
+        for _ in 0..<12 {
+            answer(desk, messages)
+            desk.pass(.seconds(10))
+        }
+        #expect(desk.machine.unfinished == 0)
+    }
+
+    @Test func `One that had its say in part is claimed, and then its rest expires`() {
+        let desk = RouterDesk()
+        desk.verdict = { $0 == F.device(1) ? .done : .new }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        var counts = OutcomeCounts()
+        counts.sent = 1
+        let message = F.accepted(1, to: F.tokens(1..<4), expiresAt: F.second + 60, counts: counts)
+        desk.accept(message)
+        for _ in 0..<20 {
+            desk.pass(.seconds(10))
+            answer(desk, [message])
+        }
+        #expect(desk.completed.map(\.counts.sent) == [1])
+        #expect(desk.completed.map(\.counts.expired) == [2])
+    }
+
+    @Test func `What waits of an app without a gateway can be dropped, and of no other app`() {
+        let desk = RouterDesk()
+        #expect(desk.machine.drop(F.shop) == nil)
+        desk.accept(F.accepted(1, to: F.tokens(1..<2)))
+        let out = desk.out
+        desk.out = []
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        // It leaves, and gives back what it has not sent.
+        desk.report(out.map { ($0, .returned) }, credit: 0)
+        let messages = (2...3000 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(1..<2)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        #expect(desk.machine.drop(AppID("other")!) == nil)
+        #expect(desk.machine.drop(F.shop) == 3000)
+        desk.run()
+        for _ in 0..<12 {
+            answer(desk, messages)
+            desk.pass(.seconds(5))
+        }
+        #expect(desk.completed.count == 3000)
+        #expect(desk.completed.allSatisfy { $0.failure == .dropped })
+        #expect(desk.machine.unfinished == 0)
+        // What comes from then on waits again.
+        desk.accept(F.accepted(4000, to: F.tokens(1..<2)))
+        for _ in 0..<3 {
+            desk.pass(.seconds(5))
+            answer(desk, [F.accepted(4000, to: F.tokens(1..<2))])
+        }
+        #expect(desk.machine.unfinished == 1)
+    }
+
+    // MARK: Names of a producer's making
+
+    @Test(.timeLimit(.minutes(1))) func `Device ids that share what they can share are told apart, and cost no more`() {
+        let desk = RouterDesk()
+        // All of them would fall into one slot, and half of them look like another.
+        let devices = (0..<100_000).map { DeviceID(high: UInt64($0 / 2), low: UInt64($0 % 2) << 63) }
+        desk.accept(F.accepted(1, to: .devices(devices + devices.prefix(1000)), expiresAt: F.second - 1))
+        #expect(desk.completed.map(\.counts.expired) == [100_000])
+        #expect(Set(desk.records.map(\.device)).count == 100_000)
+    }
+}

@@ -1,0 +1,202 @@
+import PushLogic
+import PushModel
+import PushTime
+import TestSupport
+import Testing
+
+/// Room in memory: what cannot be sent must not keep what can be sent from going out.
+@Suite struct RouterRoomTests {
+    private typealias F = RouterFixtures
+
+    /// Apps whose lanes are stuck at will, and one that moves.
+    private final class World {
+        enum Stuck: CaseIterable {
+            /// Its gateway takes nothing.
+            case noCredit
+            /// Its gateway took some, and never says what became of them.
+            case silent
+            /// Its service refuses everything for now.
+            case retrying
+            /// The registry never says who is meant.
+            case noPages
+        }
+
+        var machine: RouterMachine
+        let policy: RouterPolicy
+        let apps: [AppID]
+        var stuck: [AppID: Stuck] = [:]
+        let moving = AppID("moving")!
+        var now = F.begin
+        var wall = WallTime(milliseconds: F.second * 1000)
+        var messages: [UInt64: AcceptedMessage] = [:]
+        var seq: UInt64 = 0
+        var done = 0
+        var most = 0
+        private var taken: [AppID: UInt64] = [:]
+        private var random: SeededRandom
+
+        init(seed: UInt64) {
+            random = SeededRandom(seed: seed)
+            var policy = RouterPolicy()
+            policy.loadedMessages = Int.random(in: 10...60, using: &random)
+            policy.loadedBytes = Int.random(in: 10_000...100_000, using: &random)
+            policy.load = Int.random(in: 2...8, using: &random)
+            policy.loadBelow = 2 * policy.load
+            policy.laneFloor = policy.load
+            policy.laneFloorBytes = 4000
+            policy.begunBrief = Int.random(in: 4...20, using: &random)
+            policy.page = 20
+            self.policy = policy
+            apps = (0..<Int.random(in: 1...12, using: &random)).map { AppID("stuck-\($0)")! }
+            machine = RouterMachine(
+                policy, identities: F.identities, inactive: TestInactive(), now: now, wall: wall)
+            for app in apps {
+                let how = Stuck.allCases.randomElement(using: &random)!
+                stuck[app] = how
+                _ = machine.gateChanged(app, isThere: true)
+                let credit = how == .noCredit ? 0 : Int.random(in: 1...200, using: &random)
+                machine.reported(GatewayReport(app: app, credit: credit, taken: 0))
+            }
+            _ = machine.gateChanged(moving, isThere: true)
+            machine.reported(GatewayReport(app: moving, credit: 50, taken: 0))
+        }
+
+        /// Of random apps among those that are stuck, in all of their lanes.
+        func crowd(_ count: Int) {
+            for _ in 0..<count {
+                let app = apps.randomElement(using: &random)!
+                let audience: Audience =
+                    stuck[app] == .noPages
+                    ? .users(["anna"]) : F.tokens(0..<[1, 1, 30].randomElement(using: &random)!)
+                accept(app, audience, PushPriority.allCases.randomElement(using: &random)!)
+                if Int.random(in: 0..<20, using: &random) == 0 { run() }
+            }
+            run()
+        }
+
+        func accept(_ app: AppID, _ audience: Audience, _ priority: PushPriority, notBefore: Int64? = nil) {
+            seq += 1
+            let message = F.accepted(
+                seq, app: app, to: audience, priority: priority, notBefore: notBefore, needsClaim: false)
+            messages[seq] = message
+            machine.accepted([message])
+        }
+
+        func pass(_ duration: Duration) {
+            now = now + duration
+            wall = WallTime(milliseconds: wall.milliseconds + duration.wholeNanoseconds / 1_000_000)
+            run()
+        }
+
+        func run() {
+            var hasMore = true
+            while hasMore {
+                machine.tick(now: now, wall: wall)
+                let (actions, more) = machine.run()
+                hasMore = more
+                most = max(most, machine.status().loaded)
+                done += actions.completed.count { $0.message.app == moving }
+                for load in actions.loads {
+                    machine.loaded(.success(load.seqs.compactMap { messages[$0] }), lane: load.lane, seqs: load.seqs)
+                    hasMore = true
+                }
+                for submission in actions.submissions {
+                    let app = submission.deliveries[0].message.app
+                    taken[app, default: 0] += UInt64(submission.deliveries.count)
+                    answer(submission.deliveries, app)
+                    hasMore = true
+                }
+                if let due = actions.due {
+                    let ready = messages.values.filter {
+                        $0.isScheduled && $0.message.notBefore.map { $0 <= due.time } == true
+                    }.sorted { $0.seq < $1.seq }.prefix(due.limit)
+                    for one in ready { messages[one.seq] = F.accepted(one.seq, app: moving, to: one.audience) }
+                    machine.due(.success(DueMessages(messages: Array(ready), next: nil)))
+                    hasMore = true
+                }
+            }
+        }
+
+        private func answer(_ deliveries: [Delivery], _ app: AppID) {
+            let outcome: DeliveryOutcome
+            switch stuck[app] {
+            case .retrying?: outcome = .retry(after: .seconds(3600), Refusal(status: 503, reason: nil))
+            case nil: outcome = .accepted(uniqueID: nil)
+            default: return
+            }
+            machine.reported(
+                GatewayReport(
+                    app: app, deliveries: deliveries.map { DeliveryReport($0, outcome, latency: .zero) }, credit: 50,
+                    taken: taken[app] ?? 0))
+        }
+
+        /// Whole messages of which nothing has begun, by lane.
+        var unsent: [Int] {
+            machine.status().apps.filter { $0.app != moving }.flatMap { $0.lines.map { $0.waiting - $0.spilled } }
+        }
+    }
+
+    @Test(arguments: 1...8 as ClosedRange<UInt64>, [PushPriority.ten, .five, .one])
+    func `With any lanes stuck at will, one that moves has room`(seed: UInt64, priority: PushPriority) {
+        let world = World(seed: seed)
+        world.crowd(400)
+        // At once, when nobody knows yet who is stuck; and later.
+        for round in 1...3 {
+            for number in 0..<100 { world.accept(world.moving, F.tokens(number..<number + 1), priority) }
+            world.run()
+            #expect(world.done == 100 * round)
+            world.pass(.seconds(6))
+            world.crowd(50)
+        }
+        let lanes = 6 * (world.apps.count + 1)
+        #expect(world.most <= world.policy.loadedMessages + lanes * world.policy.laneFloor + world.policy.look)
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `A lane that cannot send holds no more unsent messages than one load`(seed: UInt64) {
+        let world = World(seed: seed)
+        world.crowd(600)
+        world.pass(.seconds(6))
+        world.pass(.seconds(6))
+        #expect(world.unsent.allSatisfy { $0 <= world.policy.load }, "\(world.unsent) of \(world.policy.load)")
+        world.crowd(100)
+        #expect(world.unsent.allSatisfy { $0 <= world.policy.load }, "\(world.unsent) of \(world.policy.load)")
+    }
+
+    @Test(arguments: 1...6 as ClosedRange<UInt64>)
+    func `What is due is fetched however much is held`(seed: UInt64) {
+        let world = World(seed: seed)
+        world.accept(world.moving, F.tokens(0..<1), .ten, notBefore: F.second + 5)
+        world.crowd(400)
+        #expect(world.done == 0)
+        world.pass(.seconds(6))
+        #expect(world.done == 1)
+    }
+
+    @Test func `A lane whose gateway went while it was read back goes on with the next`() {
+        let desk = RouterDesk()
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        desk.accept(F.accepted(1, to: F.tokens(1..<2)))
+        _ = desk.machine.gateChanged(F.shop, isThere: true)
+        desk.run()
+        #expect(desk.loads.count == 1)
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        desk.machine.loaded(
+            .success([F.accepted(1, to: F.tokens(1..<2))]), lane: desk.loads[0].lane, seqs: desk.loads[0].seqs)
+        desk.run()
+        _ = desk.machine.gateChanged(F.shop, isThere: true)
+        desk.run()
+        #expect(desk.loads.map(\.seqs) == [[1], [1]])
+    }
+
+    @Test func `What a gateway says before it is there is not lost to what one says that leaves`() {
+        let desk = RouterDesk(credit: 0)
+        let (old, new) = (TestInactive(), TestInactive())
+        _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(old))
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 7, taken: 0))
+        desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(old), credit: 0, taken: 0))
+        _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(new))
+        #expect(desk.machine.status().apps[0].credit == 7)
+    }
+}

@@ -1,0 +1,134 @@
+import PushLogic
+import PushModel
+import PushTime
+import Testing
+
+/// Questions that fail: whom that holds up, for how long, and what is said of it.
+@Suite struct RouterTroubleTests {
+    private typealias F = RouterFixtures
+
+    private func onePage(_ device: Int) -> AudiencePage {
+        AudiencePage(devices: [.init(id: F.device(device), token: F.token(device))], next: nil)
+    }
+
+    @Test func `A question that the registry can never answer ends its message, and holds up no other`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: .everyone), F.accepted(2, to: .everyone))
+        desk.machine.pageRefused(desk.pages[0].message, "it nests too deep")
+        desk.machine.pageCame(desk.pages[1].message, onePage(1))
+        desk.run()
+        #expect(desk.completed.map(\.seq) == [1])
+        #expect(desk.completed[0].failure == .audience("it nests too deep"))
+        #expect(desk.out.count == 1)
+        #expect(desk.machine.troubles == RouterTroubles())
+        desk.endAll()
+        #expect(desk.completed.map(\.seq) == [1, 2])
+        #expect(desk.completed[1].failure == nil)
+        #expect(desk.machine.status().loaded == 0)
+    }
+
+    @Test func `What was found before a question was refused is sent`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: .everyone))
+        desk.machine.pageCame(
+            desk.pages[0].message,
+            AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: AudienceCursor("1")))
+        desk.run()
+        desk.machine.pageRefused(desk.pages[1].message, "no such place")
+        desk.run()
+        #expect(desk.completed.isEmpty)
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [1])
+        #expect(desk.completed[0].failure?.detail == "no such place")
+    }
+
+    @Test func `A question that fails delays its own message alone`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: .everyone))
+        // The first two failures might be the registry's; then it has answered others in between, twice.
+        for number in 2...20 as ClosedRange<UInt64> {
+            let bad = desk.pages.last { $0.message == desk.pages[0].message }!
+            let asked = desk.pages.count
+            if number <= 4 { desk.machine.pageFailed(bad.message, "row 7 is damaged") }
+            desk.accept(F.accepted(number, to: .everyone))
+            let other = desk.pages[asked...].first { $0.message != bad.message }
+            // Without a second's delay.
+            #expect(other != nil)
+            if let other { desk.machine.pageCame(other.message, onePage(Int(number))) }
+            desk.run()
+            #expect(desk.out.count == Int(number) - 1)
+        }
+        #expect(desk.machine.troubles.everywhere.isEmpty)
+        #expect(desk.machine.troubles.ofMessages.count == 1)
+        #expect(desk.machine.troubles.ofMessages[0].contains("m-1") == true)
+        // It waits for its own time, and is not asked for at each answer to others.
+        #expect(desk.pages.count { $0.message == desk.pages[0].message } == 3)
+        desk.pass(.seconds(60))
+        #expect(desk.pages.count { $0.message == desk.pages[0].message } == 4)
+    }
+
+    @Test func `One answer of the registry ends the waiting of all`() {
+        let desk = RouterDesk()
+        desk.accept(
+            F.accepted(1, to: .everyone), F.accepted(2, to: .everyone), F.accepted(3, to: .everyone))
+        for _ in 0..<5 {
+            let asked = desk.pages.suffix(3)
+            for page in asked { desk.machine.pageFailed(page.message, "locked") }
+            desk.run()
+            #expect(desk.machine.troubles.everywhere == ["the registry does not answer: locked"])
+            desk.pass(.seconds(60))
+        }
+        #expect(desk.pages.count == 18)
+        desk.machine.pageFailed(desk.pages[15].message, "locked")
+        desk.machine.pageFailed(desk.pages[16].message, "locked")
+        desk.run()
+        #expect(desk.pages.count == 18)
+        desk.machine.pageCame(desk.pages[17].message, onePage(3))
+        desk.run()
+        #expect(desk.pages.count == 20)
+        #expect(desk.machine.troubles == RouterTroubles())
+    }
+
+    @Test func `A dynamic audience that the registry does not name expires in time`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
+        for _ in 0..<12 where desk.completed.isEmpty {
+            if let page = desk.pages.popLast() { desk.machine.pageFailed(page.message, "locked") }
+            desk.pass(.seconds(30))
+        }
+        #expect(desk.completed.map(\.isExpired) == [true])
+        #expect(desk.machine.status().loaded == 0)
+    }
+
+    @Test func `A damaged message ends with what is known of it, and the others are read at once`() {
+        let desk = RouterDesk()
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        desk.accept(F.accepted(1, to: F.tokens(1..<2)), F.accepted(2, to: F.tokens(2..<3)))
+        _ = desk.machine.gateChanged(F.shop, isThere: true)
+        desk.report([])
+        let load = desk.loads[0]
+        let fault = LedgerFault(
+            "message 1 is damaged", damaged: DamagedMessage(seq: 1, app: F.shop, id: MessageID("m-1")))
+        desk.machine.loaded(.failure(fault), lane: load.lane, seqs: load.seqs)
+        desk.run()
+        #expect(desk.completed.map(\.message.id.text) == ["m-1"])
+        #expect(desk.completed[0].failure?.reason == "damaged")
+        #expect(desk.loads.last?.seqs == [2])
+        #expect(desk.machine.troubles.damaged == 1)
+        #expect(desk.machine.troubles.everywhere.isEmpty)
+        #expect(desk.machine.unfinished == 1)
+    }
+
+    @Test func `A damaged message of the schedule ends too`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: F.tokens(1..<2), notBefore: F.second + 5))
+        desk.pass(.seconds(6))
+        #expect(desk.due.count == 1)
+        let fault = LedgerFault("message 1 is damaged", damaged: DamagedMessage(seq: 1, app: F.shop, id: nil))
+        desk.machine.due(.failure(fault))
+        desk.run()
+        #expect(desk.completed.map(\.seq) == [1])
+        #expect(desk.due.count == 2)
+        #expect(desk.machine.unfinished == 0)
+    }
+}

@@ -1,0 +1,110 @@
+import PushModel
+import Testing
+
+@testable import PushPipeline
+
+/// Which app has room for one more message.
+@Suite(.timeLimit(.minutes(10))) struct AppQuotasTests {
+    private static let shop = AppID("shop")!
+    private static let news = AppID("news")!
+
+    private func message(_ app: AppID = shop, notBefore: Int64? = nil) -> Message {
+        Message(id: MessageID("a")!, app: app, payload: [], notBefore: notBefore)
+    }
+
+    private func limits(_ change: (inout AppLimits) -> Void) -> [AppID: AppLimits] {
+        var limits = AppLimits()
+        change(&limits)
+        return [Self.shop: limits]
+    }
+
+    @Test func `what was handed in counts until it is answered, and then by what the app holds`() {
+        var quotas = AppQuotas(limits: limits { $0.waiting = 3 }, window: 100)
+        var load = AppLoad(waiting: 1)
+        func admit(_ run: UInt64, _ app: AppID = Self.shop) -> AppQuota? {
+            quotas.admit(message(app), at: 0, run: run, share: nil) { _ in load }
+        }
+        #expect(admit(1) == nil && admit(1) == nil)
+        #expect(admit(1) == .waiting && admit(2) == .waiting)
+        #expect(admit(2, Self.news) == nil)
+        // One was accepted and waits, one was a duplicate.
+        quotas.answered(message(), isNew: true, at: 0)
+        quotas.answered(message(), isNew: false, at: 0)
+        load.waiting = 2
+        #expect(admit(3) == nil)
+        #expect(admit(3) == .waiting)
+        // What is held back counts again without being judged.
+        quotas.answered(message(), isNew: false, at: 0)
+        quotas.hold(message())
+        #expect(admit(4) == .waiting)
+    }
+
+    @Test func `what the app holds is asked once for each run`() {
+        var quotas = AppQuotas(window: 100)
+        var asked = 0
+        for run in [1, 1, 1, 2, 2] as [UInt64] {
+            _ = quotas.admit(message(), at: 0, run: run, share: nil) { _ in
+                asked += 1
+                return AppLoad()
+            }
+        }
+        #expect(asked == 2)
+    }
+
+    @Test func `scheduled messages have a limit of their own`() {
+        var quotas = AppQuotas(
+            limits: limits {
+                $0.waiting = 1
+                $0.scheduled = 2
+            }, window: 100)
+        func admit(_ notBefore: Int64?, at now: Int64 = 10) -> AppQuota? {
+            quotas.admit(message(notBefore: notBefore), at: now, run: UInt64(now), share: nil) { _ in
+                AppLoad(waiting: 0, scheduled: 1)
+            }
+        }
+        #expect(admit(11) == nil)
+        #expect(admit(11) == .scheduled)
+        // Its time has come by the time it is read.
+        #expect(admit(20, at: 20) == .waiting)
+        quotas.answered(message(notBefore: 11), isNew: true, at: 10)
+        #expect(admit(20, at: 21) == nil)
+    }
+
+    @Test func `where all together hold too much, those with their share wait`() {
+        var quotas = AppQuotas(window: 100)
+        func admit(_ app: AppID, holding waiting: Int) -> AppQuota? {
+            quotas.admit(message(app), at: 0, run: 1, share: 100) { _ in AppLoad(waiting: waiting) }
+        }
+        #expect(admit(Self.shop, holding: 100) == .share)
+        #expect(admit(Self.news, holding: 99) == nil)
+        #expect(admit(Self.news, holding: 99) == .share)
+    }
+
+    @Test func `ids are remembered for the window, by pieces`() {
+        var quotas = AppQuotas(limits: limits { $0.remembered = 2 }, window: 64)
+        func admit(at now: Int64) -> AppQuota? {
+            quotas.admit(message(), at: now, run: UInt64(now), share: nil) { _ in AppLoad() }
+        }
+        for now in [0, 2] as [Int64] {
+            #expect(admit(at: now) == nil)
+            quotas.answered(message(), isNew: true, at: now)
+        }
+        #expect(admit(at: 60) == .remembered)
+        #expect(admit(at: 65) == .remembered)
+        // The first piece, from 0 to 1, is forgotten 64 seconds after its end.
+        #expect(admit(at: 66) == nil)
+        quotas.answered(message(), isNew: true, at: 66)
+        #expect(admit(at: 67) == .remembered)
+        #expect(admit(at: 68) == nil)
+    }
+
+    @Test func `a limit that was reached is worth one report a second`() {
+        var quotas = AppQuotas(window: 100)
+        let calls: [(AppQuota, AppID, Int64)] = [
+            (.waiting, Self.shop, 1), (.waiting, Self.shop, 1), (.waiting, Self.news, 1), (.scheduled, Self.shop, 1),
+            (.waiting, Self.shop, 2),
+        ]
+        let worth = calls.map { quotas.isWorthReport($0, of: $1, at: $2) }
+        #expect(worth == [true, false, true, true, true])
+    }
+}

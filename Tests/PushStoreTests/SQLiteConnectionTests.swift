@@ -1,0 +1,29 @@
+import Testing
+
+@testable import PushStore
+
+@Suite(.timeLimit(.minutes(5))) struct SQLiteConnectionTests {
+    @Test func `A parameter that was not taken is an error of the statement, and the next run is free of it`() throws {
+        let connection = try SQLiteConnection(":memory:")
+        try connection.run("CREATE TABLE t (id INTEGER PRIMARY KEY, body BLOB)")
+        let add = try connection.prepare("INSERT INTO t (id, body) VALUES (?, ?)")
+        for bind in [{ add.bind(3, 7 as Int64) }, { add.bind(3, [1] as [UInt8]) }, { add.bind(3, "text") }] {
+            add.bind(1, 1 as Int64)
+            bind()
+            #expect(throws: StoreError.self) { try add.run() }
+        }
+        add.bind(1, 1 as Int64)
+        add.bind(2, [1, 2] as [UInt8])
+        try add.run()
+        // A statement that is not reset takes no parameters: the row of before would be read once more.
+        let find = try connection.prepare("SELECT id, body FROM t WHERE id = ?")
+        find.bind(1, 1 as Int64)
+        #expect(try find.step())
+        find.bind(1, 2 as Int64)
+        #expect(throws: StoreError.self) { _ = try find.step() }
+        find.bind(1, 1 as Int64)
+        #expect(try find.step())
+        #expect(find.blob(1) == [1, 2])
+        find.reset()
+    }
+}

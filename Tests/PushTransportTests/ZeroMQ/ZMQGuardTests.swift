@@ -1,0 +1,213 @@
+import Glibc
+import PushLoop
+import TestSupport
+import Testing
+
+@testable import PushTransport
+
+/// What protects the process from peers that would bring libzmq down, and from too many of them.
+@Suite(.timeLimit(.minutes(10))) struct ZMQGuardTests {
+    // MARK: Sockets without keys
+
+    /// What a socket that asks for no keys says to the first bytes of a client, as far as it says anything.
+    private func handshakes(_ world: ZMQWorld, _ bytes: [UInt8]) async throws -> Bool {
+        let router = try await world.peer(.router) { $0.security = .open }
+        let raw = try RawPeer(to: try await router.bind())
+        raw.write(bytes)
+        // Either the connection is ended, or a question is asked that only an accepted client is asked.
+        let isEnded = raw.readToEnd()
+        let events = await router.takeEvents()
+        return !isEnded || events.contains(.handshakeSucceeded)
+    }
+
+    @Test func onlyZMTP3GetsIn() async throws {
+        let first = Array("POST /".utf8) + [UInt8](repeating: 0x78, count: 75) + [7, 1] + Array("push/1".utf8)
+        let second: [UInt8] = [0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 1, 5, 0, 0]
+        for bytes in [first, second] {
+            try await ZMQWorld.run { world in
+                _ = try ZAPHandler(in: world.context, users: [:])
+                #expect(try await !handshakes(world, bytes))
+            }
+        }
+        try await ZMQWorld.run { world in
+            let handler = try ZAPHandler(in: world.context, users: [:])
+            let router = try await world.peer(.router) { $0.security = .open }
+            let dealer = try await world.peer(.dealer, on: world.second)
+            try await dealer.connect(try await router.bind())
+            #expect(try await dealer.sendPatiently([Array("hello".utf8)]) == .sent)
+            let message = try #require(await router.receive())
+            #expect(message.texts.last == "hello" && message.userID == nil)
+            #expect(handler.counts.accepted == 1)
+        }
+    }
+
+    /// As with CURVE: a socket whose clients nobody judges has none.
+    @Test func withoutAHandlerNobodyGetsIn() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.security = .open }
+            let dealer = try await world.peer(.dealer, on: world.second) { $0.onlyToConnected = true }
+            try await dealer.connect(try await router.bind())
+            #expect(
+                await router.event { if case .handshakeFailedNoDetail = $0 { true } else { false } } != nil)
+            #expect(try await dealer.send("in?") == .wouldBlock)
+        }
+    }
+
+    // MARK: The thread of the handler
+
+    /// Errors of the system do not end it, and each is told.
+    @Test func theHandlerOutlivesErrors() async throws {
+        try await ZMQWorld.run { world in
+            let responder = try ZAPResponder(in: world.context)
+            let left = Locked<[ZMQInbox.Outcome]>([.failed(ENOMEM), .failed(EMFILE), .empty])
+            let told = Locked<[ZMQError.Code]>([])
+            _ = NamedThread(named: "zap") {
+                responder.run(
+                    receive: { socket, inbox in
+                        let fault = left.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                        return fault ?? inbox.receive(from: socket, waits: true)
+                    }, troubled: { error in told.withLock { $0.append(error.code) } },
+                    { _, _ in .accepted(userID: "x") })
+            }
+            let client = try await world.peer(.req)
+            try await client.connect("inproc://zeromq.zap.01")
+            #expect(try await client.send("1.0", "id") == .sent)
+            #expect(await client.receive()?.texts[2] == "200")
+            #expect(told.withLock { $0 } == [.outOfMemory, .tooManySockets])
+        }
+    }
+
+    /// A socket that is gone ends it, which is told.
+    @Test func theHandlerSaysThatItEnds() async throws {
+        try await ZMQWorld.run { world in
+            let responder = try ZAPResponder(in: world.context)
+            let told = Locked<[ZMQError.Code]>([])
+            let thread = NamedThread(named: "zap") {
+                responder.run(
+                    receive: { _, _ in .failed(ENOTSOCK) },
+                    troubled: { error in told.withLock { $0.append(error.code) } },
+                    { _, _ in .failed("") })
+            }
+            thread.join()
+            #expect(told.withLock { $0 } == [.closed])
+        }
+    }
+
+    // MARK: Routing ids
+
+    @Test(arguments: [1, 254, 255, 256, 257, 70_000])
+    func longRoutingIDs(_ length: Int) async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router)
+            let raw = try RawPeer(to: try await router.bind())
+            raw.write(RawPeer.greeting)
+            _ = raw.read(64)
+            raw.write(RawPeer.ready(as: "DEALER", routingID: [UInt8](repeating: 0x61, count: length)))
+            raw.write(RawPeer.frame(Array("hello".utf8), more: false))
+            if length <= 255 {
+                #expect(await router.receive()?.texts == [String(repeating: "a", count: length), "hello"])
+            } else {
+                #expect(raw.readToEnd())
+                #expect(await router.takeReceived().isEmpty)
+            }
+        }
+    }
+
+    // MARK: Connections
+
+    @Test func theGateHasHysteresis() {
+        var gate = ConnectionGate(most: 20)
+        #expect((1...19).allSatisfy { _ in !gate.opened() })
+        #expect(gate.opened() && gate.isClosed)
+        // On their way when it was closed.
+        #expect(!gate.opened() && !gate.opened() && gate.open == 22)
+        #expect((1...3).allSatisfy { _ in !gate.ended() })
+        #expect(gate.ended() && !gate.isClosed && gate.open == 18)
+        #expect(!gate.ended() && !gate.opened() && !gate.opened() && !gate.isClosed)
+        #expect(gate.opened() && gate.closures == 2)
+        var least = ConnectionGate(most: 0)
+        #expect(least.opened() && least.ended() && !least.ended() && least.open == 0)
+    }
+
+    /// A bound socket with a door, on the world's first loop.
+    private func router(
+        _ world: ZMQWorld, most: Int, gates: Locked<[ConnectionGate]>
+    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
+        let (loop, context) = (world.first, world.context)
+        return try await loop.run {
+            var options = ZMQSocketOptions()
+            options.handshakeTimeout = .seconds(300)
+            let socket = try ZMQSocket(.router, in: context, on: loop, options: options)
+            let door = ZMQDoor(most: most) { gate in gates.withLock { $0.append(gate) } }
+            do {
+                try door.watch(socket)
+                return (LoopBound(socket, on: loop), try socket.bind("tcp://127.0.0.1:*"), LoopBound(door, on: loop))
+            } catch {
+                socket.close()
+                throw error
+            }
+        }
+    }
+
+    @Test func connectionsAreBounded() async throws {
+        try await ZMQWorld.run { world in
+            let gates = Locked<[ConnectionGate]>([])
+            let (socket, endpoint, door) = try await router(world, most: 3, gates: gates)
+            var inside = try (1...3).map { _ in try RawPeer(to: endpoint) }
+            while gates.withLock({ $0.isEmpty }) { await Task.yield() }
+            #expect(gates.withLock { $0.last?.isClosed } == true)
+            #expect(await socket.with { $0.isAccepting } == false)
+            // Waits in the kernel, and nothing of it is seen here.
+            let outside = try RawPeer(towards: endpoint)
+            #expect(!outside.isConnected)
+            #expect(await door.with { $0.gate.open } == 3)
+            inside.removeLast()
+            while gates.withLock({ $0.count < 2 }) { await Task.yield() }
+            #expect(gates.withLock { $0[1].isClosed } == false)
+            // The kernel tries again a second after the first time; then the door is closed behind it.
+            while gates.withLock({ $0.count < 3 }) { await Task.yield() }
+            #expect(outside.isConnected)
+            // Those that were inside stayed so.
+            inside[0].write(RawPeer.greeting)
+            #expect(inside[0].read(64) != nil)
+            await socket.with { $0.close() }
+            // With the socket its connections are gone.
+            while await door.with({ $0.gate.open }) > 0 { await Task.yield() }
+        }
+    }
+
+    /// What the kernel was told about an accepted connection: the time-outs that take the place of heartbeats.
+    @Test func theKernelLooksAfterConnections() async throws {
+        try await ZMQWorld.run { world in
+            let router = try await world.peer(.router) { $0.ignoresResets = true }
+            let endpoint = try await router.bind()
+            let raw = try RawPeer(to: endpoint)
+            #expect(await router.event(.accepted) != nil)
+            let port = try #require(endpoint.split(separator: ":").last.flatMap { UInt16($0) })
+            let accepted = try #require(
+                (0..<Int32(65_536)).first { descriptor in
+                    SocketAddress.local(of: descriptor)?.port == port && SocketAddress.peer(of: descriptor) != nil
+                })
+            func option(_ level: Int32, _ option: Int32) -> Int32 {
+                var (value, size) = (Int32(-1), socklen_t(MemoryLayout<Int32>.size))
+                return getsockopt(accepted, level, option, &value, &size) == 0 ? value : -1
+            }
+            let tcp = Int32(IPPROTO_TCP)
+            #expect(option(SOL_SOCKET, SO_KEEPALIVE) == 1)
+            #expect(option(tcp, TCP_KEEPIDLE) == 10)
+            #expect(option(tcp, TCP_KEEPINTVL) == 5)
+            #expect(option(tcp, TCP_KEEPCNT) == 4)
+            #expect(option(tcp, TCP_USER_TIMEOUT) == 30_000)
+            withExtendedLifetime(raw) {}
+        }
+    }
+
+    @Test(arguments: [
+        ("tcp://127.0.0.1:5560", "127.0.0.1:5560"), ("tcp://*:0", "0.0.0.0:0"), ("tcp://127.0.0.1:*", "127.0.0.1:0"),
+        ("tcp://[::1]:7", "[::1]:7"), ("tcp://localhost:5560", nil), ("tcp://eth0:5560", nil), ("ipc:///run/x", nil),
+        ("inproc://x", nil), ("tcp://127.0.0.1:99999", nil), ("tcp://127.0.0.1", nil),
+    ])
+    func endpointsOfListeners(_ endpoint: String, _ address: String?) {
+        #expect(ZMQListener.address(of: endpoint)?.description == address)
+    }
+}
