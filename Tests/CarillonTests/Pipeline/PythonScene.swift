@@ -25,6 +25,8 @@ enum PythonScene {
                 "CARILLON_PROGRAM=\(ChildProcess.carillon)", try await interpreter(), "-B", "\(directory)/\(file).py",
                 scene,
             ])
-        #expect(ended.status == 0, "\(file) \(scene): \(ended.output)\(ended.errors)")
+        // The last line of a traceback says what happened, and a summary shows first lines.
+        let last = ended.errors.split(separator: "\n").last ?? ""
+        #expect(ended.status == 0, "\(file) \(scene): \(last)\n\(ended.output)\(ended.errors)")
     }
 }
