@@ -55,6 +55,12 @@ package final class RawPeer {
         return poll(&asked, 1, 0) == 1 && asked.revents & Int16(POLLERR | POLLHUP) == 0
     }
 
+    /// Whether a few kilobytes can be written without waiting.
+    package var canWrite: Bool {
+        var asked = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        return poll(&asked, 1, 0) == 1
+    }
+
     deinit {
         Glibc.close(descriptor)
     }

@@ -113,7 +113,7 @@ package actor EventBus {
             throw error
         }
         do {
-            let door = ZMQDoor(most: settings.connections, changed: settings.doorChanged)
+            let door = ZMQDoor(limits: settings.door, tell: settings.doorNews)
             for socket in [publisher, router] { try door.watch(socket) }
             self.door = door
             let endpoints = EventBusEndpoints(

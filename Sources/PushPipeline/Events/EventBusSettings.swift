@@ -54,10 +54,9 @@ package struct EventBusSettings: Sendable {
     package var publishSecurity = ZMQSecurity.none
     package var replaySecurity = ZMQSecurity.none
     package var observers = Observers.everybody
-    /// Connections of both sockets together; more wait until some have gone.
-    package var connections = 1024
-    /// Called when there are too many connections, and when there is room again.
-    package var doorChanged: @Sendable (ConnectionGate) -> Void = { _ in }
+    /// Of both sockets together; more connections wait until some have gone. Subscriptions and requests are short.
+    package var door = ZMQDoorLimits(connections: 1024, hoard: 4 << 20, hoardTogether: 64 << 20)
+    package var doorNews: @Sendable (ZMQDoor.News) -> Void = { _ in }
     /// Permissions of the files of `ipc://` endpoints.
     package var ipcMode: mode_t = 0o600
 

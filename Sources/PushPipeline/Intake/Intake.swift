@@ -147,7 +147,7 @@ package actor Intake {
     /// Binds. If one of the two cannot be bound, neither is.
     package func open() throws(ZMQError) -> IntakeEndpoints {
         precondition(router == nil && pull == nil && !isClosed, "intake was opened before")
-        door = ZMQDoor(most: settings.connections, changed: settings.doorChanged)
+        door = ZMQDoor(limits: settings.door, tell: settings.doorNews)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
             if let endpoint = settings.router {

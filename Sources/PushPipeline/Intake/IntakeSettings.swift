@@ -21,10 +21,9 @@ package struct IntakeSettings: Sendable {
     /// Live.
     package var apps: AppTable
     package var limits = PipelineLimits()
-    /// Connections of both sockets together; more wait until some have gone.
-    package var connections = 2048
-    /// Called when there are too many connections, and when there is room again.
-    package var doorChanged: @Sendable (ConnectionGate) -> Void = { _ in }
+    /// Of both sockets together; more connections wait until some have gone.
+    package var door = ZMQDoorLimits(connections: 2048)
+    package var doorNews: @Sendable (ZMQDoor.News) -> Void = { _ in }
     /// What each app may hold; one that is not named has the standard limits. Live.
     package var appLimits: [AppID: AppLimits] = [:]
     /// How long message ids are remembered. Live.

@@ -1,6 +1,8 @@
+import Glibc
 import PushLoop
 
-/// Counts the connections of bound sockets, and leaves new ones waiting in the kernel while there are too many.
+/// Counts the connections of bound sockets, leaves new ones waiting in the kernel while there are too many, and ends
+/// those that take more than they may.
 ///
 /// libzmq itself accepts whatever comes until the process has no descriptors left, and then tries without a pause. So
 /// there must be fewer connections than descriptors; and since the counting lags behind libzmq's own thread by a moment,
@@ -8,56 +10,156 @@ import PushLoop
 ///
 /// Confined to the loop of its sockets. It is the monitor of each, so nobody else may be.
 package final class ZMQDoor {
-    package private(set) var gate: ConnectionGate
-    private var sockets: [WeakSocket] = []
-    private let changed: (ConnectionGate) -> Void
-
-    private struct WeakSocket {
-        weak var socket: ZMQSocket?
+    package enum News: Hashable, Sendable {
+        /// The gate was closed or opened.
+        case gate(ConnectionGate)
+        /// So many connections were stuck, and all connections of their socket were ended. The clients connect again.
+        case endedStuck(Int)
+        /// A client was hung up on: it sent so much without a message coming to its end, or being read.
+        case endedHoarder(address: String)
+        /// The socket could not be bound after stuck connections were ended. The door tries again.
+        case cannotBind(ZMQError)
     }
 
-    /// - Parameter changed: called when the gate was closed or opened.
-    package init(most: Int, changed: @escaping (ConnectionGate) -> Void = { _ in }) {
-        gate = ConnectionGate(most: most)
-        self.changed = changed
+    package private(set) var gate: ConnectionGate
+    private var watched: [Watched] = []
+    private let limits: ZMQDoorLimits
+    private let tell: (News) -> Void
+    private var isLooking = false
+    /// The memory of the process when nobody was hoarding.
+    private var calmMemory: Int?
+
+    private final class Watched {
+        weak var socket: ZMQSocket?
+        var connections: WatchedConnections
+        var isUnbound = false
+        /// Left unread, with as much as it may hold: nobody else is let in.
+        var isFull = false
+
+        init(_ socket: ZMQSocket, limits: ZMQDoorLimits) {
+            self.socket = socket
+            connections = WatchedConnections(limits: limits)
+        }
+    }
+
+    /// - Parameter tell: called on the loop.
+    package init(limits: ZMQDoorLimits, tell: @escaping (News) -> Void = { _ in }) {
+        gate = ConnectionGate(most: limits.connections)
+        self.limits = limits
+        self.tell = tell
     }
 
     /// Watches a socket from now on. Before it is bound, or connections are missed.
     package func watch(_ socket: ZMQSocket) throws(ZMQError) {
-        sockets.removeAll { $0.socket.map(\.isClosed) ?? true }
-        sockets.append(WeakSocket(socket: socket))
-        // Of this socket: with it they are gone, whether or not libzmq tells of each.
-        var own = 0
-        try socket.monitor { [weak self] event in
-            guard let self else { return }
-            switch event.kind {
-            case .accepted:
-                own += 1
-                if gate.opened() { set() }
-            case .disconnected where own > 0:
-                own -= 1
-                if gate.ended() { set() }
-            case .listening:
-                // Bound again while the gate is closed.
-                if gate.isClosed { socketsAccept(false) }
-            case .stopped:
-                var opens = false
-                while own > 0 {
-                    own -= 1
-                    opens = gate.ended() || opens
-                }
-                if opens { set() }
-            default: break
-            }
+        watched.removeAll { $0.socket.map(\.isClosed) ?? true }
+        let one = Watched(socket, limits: limits)
+        watched.append(one)
+        socket.onSender = { [weak one] descriptor in one?.connections.spoke(descriptor) }
+        try socket.monitor { [weak self] event in self?.take(event, of: one) }
+    }
+
+    private func take(_ event: ZMQMonitorEvent, of one: Watched) {
+        switch event.kind {
+        case .accepted:
+            guard let descriptor = event.descriptor, one.connections.opened(descriptor) else { return }
+            if let socket = one.socket { lookLater(on: socket.loop) }
+            if gate.opened() { set() }
+        case .disconnected:
+            if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { set() }
+        case .listening:
+            // Bound again while the gate is closed.
+            setAccepting()
+        // With the listener or the socket they are gone, whether or not libzmq tells of each.
+        case .closed, .stopped:
+            var opens = false
+            for _ in 0..<one.connections.endedAll() { opens = gate.ended() || opens }
+            if opens { set() }
+        default: break
         }
     }
 
     private func set() {
-        socketsAccept(!gate.isClosed)
-        changed(gate)
+        setAccepting()
+        tell(.gate(gate))
     }
 
-    private func socketsAccept(_ accept: Bool) {
-        for one in sockets { one.socket?.isAccepting = accept }
+    private func setAccepting() {
+        for one in watched { one.socket?.isAccepting = !gate.isClosed && !one.isFull }
+    }
+
+    // MARK: Looking at connections
+
+    /// As long as there are any.
+    private func lookLater(on loop: EventLoop) {
+        guard !isLooking else { return }
+        isLooking = true
+        loop.schedule(after: limits.interval) { [weak self] in
+            guard let self else { return }
+            isLooking = false
+            let isTight = isTight()
+            for one in watched { look(at: one, isTight: isTight, now: loop.now) }
+            if gate.open > 0 || watched.contains(where: { $0.isUnbound || $0.isFull }) { lookLater(on: loop) }
+        }
+    }
+
+    /// Whether the process has grown by more than it may while somebody was hoarding. A frame of no bytes takes two on
+    /// the wire, and sixty-four here.
+    private func isTight() -> Bool {
+        guard let memory = ProcessMetrics.residentBytes else { return false }
+        guard let calm = calmMemory, watched.contains(where: \.connections.isHoarding) else {
+            calmMemory = memory
+            return false
+        }
+        return memory - calm > limits.growth
+    }
+
+    private func look(at one: Watched, isTight: Bool, now: MonotonicTime) {
+        guard let socket = one.socket, !socket.isClosed else { return }
+        let readings = Self.readings(of: one.connections.descriptors)
+        let findings = one.connections.look(readings, at: now, isRead: !socket.isPaused, isTight: isTight)
+        let isFull = socket.isPaused && (one.isFull || !findings.hoarding.isEmpty)
+        if one.isFull != isFull {
+            one.isFull = isFull
+            setAccepting()
+        }
+        for descriptor in findings.hoarding {
+            let address = SocketAddress.peer(of: descriptor)?.description ?? ""
+            if socket.hangUp(on: descriptor) { tell(.endedHoarder(address: address)) }
+        }
+        guard one.isUnbound || findings.stuck >= limits.stuck else { return }
+        do throws(ZMQError) {
+            one.isUnbound = true
+            guard try socket.bindAnew() else { return one.isUnbound = false }
+            one.isUnbound = false
+            tell(.endedStuck(findings.stuck))
+        } catch {
+            tell(.cannotBind(error))
+        }
+    }
+
+    /// `POLLRDHUP` in bits/poll.h: the peer has closed, or will send no more.
+    private static let readHangUp: Int16 = 0x2000
+
+    /// Asks the kernel. libzmq may have closed a descriptor by now, and have another connection under its number; what
+    /// is said of that one is true of it as well, or corrected by the next look.
+    private static func readings(of descriptors: [CInt]) -> [WatchedConnections.Reading] {
+        var asked = descriptors.map { pollfd(fd: $0, events: readHangUp, revents: 0) }
+        _ = poll(&asked, nfds_t(asked.count), 0)
+        return asked.compactMap { answer in
+            guard answer.revents & Int16(POLLNVAL) == 0 else { return nil }
+            return WatchedConnections.Reading(
+                descriptor: answer.fd, peerIsGone: answer.revents != 0, received: bytesReceived(by: answer.fd))
+        }
+    }
+
+    /// `tcpi_bytes_received` of `struct tcp_info` in linux/tcp.h, at byte 128; the C library's own struct ends before.
+    private static func bytesReceived(by descriptor: CInt) -> UInt64? {
+        unsafe withUnsafeTemporaryAllocation(byteCount: 136, alignment: 8) { buffer in
+            var size = socklen_t(136)
+            guard unsafe getsockopt(descriptor, CInt(IPPROTO_TCP), TCP_INFO, buffer.baseAddress, &size) == 0,
+                size == 136
+            else { return nil }
+            return unsafe buffer.load(fromByteOffset: 128, as: UInt64.self)
+        }
     }
 }

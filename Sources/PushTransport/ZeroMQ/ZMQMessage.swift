@@ -121,9 +121,6 @@ struct ZMQInbox: ~Copyable {
         }
     }
 
-    /// Of the first frame of that message.
-    var firstByteCount: Int { unsafe zmq_msg_size(frames) }
-
     /// The message that `receive` read last. The caller lets go of it before it receives again.
     func message(frames count: Int) -> ZMQMessage {
         unsafe ZMQMessage(frames: frames, count: min(count, Self.maxFrames))

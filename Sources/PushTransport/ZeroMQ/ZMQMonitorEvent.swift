@@ -34,10 +34,17 @@ package struct ZMQMonitorEvent: Hashable, Sendable {
     package let kind: Kind
     /// Where to or from, as libzmq puts it.
     package let endpoint: String
+    /// The connection's, where the event is about one that stands or stood.
+    let descriptor: CInt?
 
     package init(_ kind: Kind, endpoint: String) {
+        self.init(kind, endpoint: endpoint, descriptor: nil)
+    }
+
+    private init(_ kind: Kind, endpoint: String, descriptor: CInt?) {
         self.kind = kind
         self.endpoint = endpoint
+        self.descriptor = descriptor
     }
 
     /// Nil unless the bytes are an event and its value: 16 and 32 bits in the machine's order.
@@ -45,7 +52,13 @@ package struct ZMQMonitorEvent: Hashable, Sendable {
         guard bytes.count == 6 else { return nil }
         let event = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self)
         let value = unsafe bytes.loadUnaligned(fromByteOffset: 2, as: UInt32.self)
-        self.init(Self.kind(event: event, value: value), endpoint: endpoint)
+        let kind = Self.kind(event: event, value: value)
+        let descriptor: CInt? =
+            switch kind {
+            case .accepted, .disconnected: CInt(truncatingIfNeeded: value)
+            default: nil
+            }
+        self.init(kind, endpoint: endpoint, descriptor: descriptor)
     }
 
     static func kind(event: UInt16, value: UInt32) -> Kind {

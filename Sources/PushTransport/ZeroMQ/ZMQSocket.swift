@@ -1,3 +1,4 @@
+private import CLinux
 private import CZeroMQ
 private import Glibc
 package import PushLoop
@@ -30,6 +31,9 @@ package final class ZMQSocket {
     package var onMalformed: ((borrowing ZMQMessage, _ frameCount: Int) -> Void)?
     /// Called once after a send that would have blocked, when it is worth another try.
     package var onWritable: (() -> Void)?
+    /// Called with the descriptor of a connection that a message came by, at least for the first of a run and for each
+    /// long one.
+    var onSender: ((CInt) -> Void)?
     /// Called when the socket closes because its context ends.
     package var onTerminated: (() -> Void)?
 
@@ -44,7 +48,7 @@ package final class ZMQSocket {
     private let ipcMode: mode_t
     private let inbox = ZMQInbox()
     private var outbox = ZMQOutbox()
-    private var isPaused = false
+    private(set) var isPaused = false
     private var wantsWritable = false
     private var checkRequested = false
     private var retryTimer: TimerID?
@@ -98,6 +102,7 @@ package final class ZMQSocket {
         onBatchEnd = nil
         onMalformed = nil
         onWritable = nil
+        onSender = nil
         onTerminated = nil
     }
 
@@ -146,6 +151,20 @@ package final class ZMQSocket {
             throw error
         }
         unsafe zmq_setsockopt(socket, ZMQ_USE_FD, &none, size)
+    }
+
+    /// Ends all connections, as `unbind` does, and listens on without a pause. False where this side did not make the
+    /// listener: see `isAccepting`.
+    func bindAnew() throws(ZMQError) -> Bool {
+        let socket = unsafe try open("bind again")
+        for (endpoint, listener) in listeners {
+            let descriptor = try listener.copy(for: endpoint)
+            // That it is not bound, after a try that failed, is fine.
+            unsafe zmq_unbind(socket, endpoint)
+            unsafe try Self.lend(descriptor, to: socket, for: endpoint)
+        }
+        requestCheck()
+        return !listeners.isEmpty
     }
 
     /// Connects, and connects again whenever the connection is lost. Whether it stands, a monitor tells.
@@ -350,16 +369,12 @@ package final class ZMQSocket {
             switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
-                if kind == .router, inbox.firstByteCount > Self.longestRoutingID {
-                    hangUp(onSenderOf: inbox.message(frames: count))
-                } else {
+                if hearFrom(inbox.message(frames: count), isFirst: received == 0) {
                     handler(inbox.message(frames: count))
                 }
             case .oversized(let count):
                 usedFrames = max(usedFrames, count)
-                if kind == .router, inbox.firstByteCount > Self.longestRoutingID {
-                    hangUp(onSenderOf: inbox.message(frames: count))
-                } else {
+                if hearFrom(inbox.message(frames: count), isFirst: received == 0) {
                     onMalformed?(inbox.message(frames: count), count)
                 }
             case .empty, .terminated, .failed:
@@ -372,17 +387,39 @@ package final class ZMQSocket {
         return received
     }
 
+    /// Few enough come for a look at where each is from.
+    private static let longFrame = 64 << 10
     /// ZMTP allows a routing id this many bytes. libzmq holds its own clients to that, and no others.
     private static let longestRoutingID = 255
 
-    /// The one place that decides about peers whose routing id is too long: what they send is dropped, and where the
-    /// connection is one of TCP it is ended. So whoever reads from a ROUTER may count on short ids.
-    private func hangUp(onSenderOf message: borrowing ZMQMessage) {
-        guard let descriptor = message.sourceDescriptor, let local = SocketAddress.local(of: descriptor),
+    /// The one place that decides about senders: whether a message is handed on. What comes from a peer whose routing id
+    /// is too long is dropped, and its connection is ended. So whoever reads from a ROUTER may count on short ids.
+    private func hearFrom(_ message: borrowing ZMQMessage, isFirst: Bool) -> Bool {
+        if kind == .router, message.byteCount(ofFrame: 0) > Self.longestRoutingID {
+            if let descriptor = message.sourceDescriptor { _ = hangUp(on: descriptor) }
+            return false
+        }
+        if isFirst || message.byteCount(ofFrame: message.count - 1) >= Self.longFrame, let onSender,
+            let descriptor = message.sourceDescriptor
+        {
+            onSender(descriptor)
+        }
+        return true
+    }
+
+    /// Ends a connection of TCP: nothing more of it is heard, and libzmq finds its end behind what came before. False if
+    /// it is none of this socket.
+    ///
+    /// Only the reading half is shut, for then the kernel does not call it a hang-up: one of those ends the process if
+    /// libzmq is not reading from the connection just then (libzmq issues 3937 and 4364).
+    func hangUp(on descriptor: CInt) -> Bool {
+        guard let local = SocketAddress.local(of: descriptor),
             // libzmq may have closed it by now, and it may be something else.
             listeners.values.contains(where: { $0.port == local.port })
-        else { return }
-        shutdown(descriptor, CInt(SHUT_RDWR))
+        else { return false }
+        // What a peer goes on sending would be read before the end.
+        _ = CLinux_hear_nothing(descriptor)
+        return shutdown(descriptor, CInt(SHUT_RD)) == 0
     }
 
     private func terminate() {

@@ -20,17 +20,34 @@ struct ConnectionLimits: Sendable, Equatable {
     }
 
     /// For the log: `socket` is "intake" or "events".
-    static func report(_ gate: ConnectionGate, of socket: String, to log: Logger) {
-        if gate.isClosed {
+    static func report(_ news: ZMQDoor.News, of socket: String, to log: Logger) {
+        switch news {
+        case .gate(let gate) where gate.isClosed:
             log.warning(
                 """
                 too many ZeroMQ connections: no more connections are accepted until some have ended; see who connects, or \
                 raise the limit of open files (ulimit -n)
                 """,
                 [.socket: socket, .connections: gate.open, .maximum: gate.most])
-        } else {
-            log.notice(
-                "new ZeroMQ connections are accepted again", [.socket: socket, .connections: gate.open])
+        case .gate(let gate):
+            log.notice("new ZeroMQ connections are accepted again", [.socket: socket, .connections: gate.open])
+        case .endedStuck(let count):
+            log.warning(
+                """
+                closed all connections of a ZeroMQ socket, to get rid of dead ones that took up descriptors; clients \
+                connect again. Clients with the same routing id cause it: give each its own, or none
+                """,
+                [.socket: socket, .connections: count])
+        case .endedHoarder(let address):
+            log.warning(
+                """
+                closed a ZeroMQ connection that took up memory: what it sent came to no end, or could not be read in time
+                """,
+                [.socket: socket, .address: address])
+        case .cannotBind(let error):
+            log.error(
+                "cannot listen again on a ZeroMQ socket, no client can connect until that succeeds",
+                [.socket: socket, .error: "\(error)"])
         }
     }
 }

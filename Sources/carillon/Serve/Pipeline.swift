@@ -112,8 +112,8 @@ final class Pipeline: Sendable {
         events.publishSecurity = configuration.events.publish.security(security.of(.publish))
         events.replaySecurity = configuration.events.replay.security(security.of(.replay))
         events.observers = configuration.observers
-        events.connections = ground.limits.events
-        events.doorChanged = { ConnectionLimits.report($0, of: "events", to: log) }
+        events.door.connections = ground.limits.events
+        events.doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
         events.ipcMode = configuration.security.ipcMode.bits
         events.rebound = { error in
             if let error {
@@ -142,8 +142,8 @@ final class Pipeline: Sendable {
         intakeSettings.quotaReached = { app, quota, detail in
             log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
         }
-        intakeSettings.connections = ground.limits.intake
-        intakeSettings.doorChanged = { ConnectionLimits.report($0, of: "intake", to: log) }
+        intakeSettings.door.connections = ground.limits.intake
+        intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
         intake = Intake(
             on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
             backlog: { router.unfinished },

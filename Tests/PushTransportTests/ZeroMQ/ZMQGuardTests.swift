@@ -131,14 +131,15 @@ import Testing
 
     /// A bound socket with a door, on the world's first loop.
     private func router(
-        _ world: ZMQWorld, most: Int, gates: Locked<[ConnectionGate]>
+        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.News]>
     ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
         let (loop, context) = (world.first, world.context)
         return try await loop.run {
             var options = ZMQSocketOptions()
             options.handshakeTimeout = .seconds(300)
+            options.routerHandover = true
             let socket = try ZMQSocket(.router, in: context, on: loop, options: options)
-            let door = ZMQDoor(most: most) { gate in gates.withLock { $0.append(gate) } }
+            let door = ZMQDoor(limits: limits) { one in news.withLock { $0.append(one) } }
             do {
                 try door.watch(socket)
                 return (LoopBound(socket, on: loop), try socket.bind("tcp://127.0.0.1:*"), LoopBound(door, on: loop))
@@ -151,21 +152,21 @@ import Testing
 
     @Test func connectionsAreBounded() async throws {
         try await ZMQWorld.run { world in
-            let gates = Locked<[ConnectionGate]>([])
-            let (socket, endpoint, door) = try await router(world, most: 3, gates: gates)
+            let news = Locked<[ZMQDoor.News]>([])
+            let (socket, endpoint, door) = try await router(world, limits: ZMQDoorLimits(connections: 3), news: news)
             var inside = try (1...3).map { _ in try RawPeer(to: endpoint) }
-            while gates.withLock({ $0.isEmpty }) { await Task.yield() }
-            #expect(gates.withLock { $0.last?.isClosed } == true)
+            while news.withLock({ $0.isEmpty }) { await Task.yield() }
+            #expect(news.withLock { $0.last?.gate?.isClosed } == true)
             #expect(await socket.with { $0.isAccepting } == false)
             // Waits in the kernel, and nothing of it is seen here.
             let outside = try RawPeer(towards: endpoint)
             #expect(!outside.isConnected)
             #expect(await door.with { $0.gate.open } == 3)
             inside.removeLast()
-            while gates.withLock({ $0.count < 2 }) { await Task.yield() }
-            #expect(gates.withLock { $0[1].isClosed } == false)
+            while news.withLock({ $0.count < 2 }) { await Task.yield() }
+            #expect(news.withLock { $0[1].gate?.isClosed } == false)
             // The kernel tries again a second after the first time; then the door is closed behind it.
-            while gates.withLock({ $0.count < 3 }) { await Task.yield() }
+            while news.withLock({ $0.count < 3 }) { await Task.yield() }
             #expect(outside.isConnected)
             // Those that were inside stayed so.
             inside[0].write(RawPeer.greeting)
@@ -173,6 +174,89 @@ import Testing
             await socket.with { $0.close() }
             // With the socket its connections are gone.
             while await door.with({ $0.gate.open }) > 0 { await Task.yield() }
+        }
+    }
+
+    /// A client of that socket, after its handshake.
+    private func dealer(to endpoint: String, routingID: String) throws -> RawPeer {
+        let raw = try RawPeer(to: endpoint)
+        raw.write(RawPeer.greeting)
+        _ = raw.read(64)
+        raw.write(RawPeer.ready(as: "DEALER", routingID: Array(routingID.utf8)))
+        return raw
+    }
+
+    /// Whoever has lost its routing id to another and then sends something, keeps its descriptor in libzmq.
+    @Test func stuckConnectionsAreEnded() async throws {
+        try await ZMQWorld.run { world in
+            var limits = ZMQDoorLimits(connections: 100)
+            (limits.interval, limits.patience) = (.milliseconds(10), .milliseconds(50))
+            let news = Locked<[ZMQDoor.News]>([])
+            let texts = Locked<[String]>([])
+            let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
+            await socket.with { socket in
+                socket.onMessage = { message in
+                    let text = String(decoding: message.copied(1), as: UTF8.self)
+                    texts.withLock { $0.append(text) }
+                }
+            }
+            func say(_ text: String, by raw: RawPeer) async {
+                raw.write(RawPeer.frame(Array(text.utf8), more: false))
+                while texts.withLock({ $0.last != text }) { await Task.yield() }
+            }
+            #expect(limits.stuck == 6)
+            var last: RawPeer?
+            for number in 0..<limits.stuck {
+                let old = try dealer(to: endpoint, routingID: "client \(number)")
+                await say("old \(number)", by: old)
+                let new = try dealer(to: endpoint, routingID: "client \(number)")
+                await say("new \(number)", by: new)
+                // libzmq has nowhere to put it, and reads no more.
+                old.write(RawPeer.frame(Array("late".utf8), more: false))
+                last = new
+            }
+            while news.withLock({ $0.isEmpty }) { await Task.yield() }
+            #expect(news.withLock { $0.first } == .endedStuck(limits.stuck))
+            // All connections are gone, and are made again.
+            #expect(last?.readToEnd() == true)
+            let again = try dealer(to: endpoint, routingID: "client 0")
+            await say("again", by: again)
+            #expect(await door.with { $0.gate.open } == 1)
+            #expect(texts.withLock { !$0.contains("late") })
+            await socket.with { $0.close() }
+        }
+    }
+
+    /// Frames of a message that does not end are all kept by libzmq.
+    @Test(arguments: [0, 200])
+    func messagesWithoutAnEndAreCut(size: Int) async throws {
+        try await ZMQWorld.run { world in
+            var limits = ZMQDoorLimits(connections: 100, hoard: 4 << 20)
+            limits.interval = .milliseconds(10)
+            let news = Locked<[ZMQDoor.News]>([])
+            let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
+            let received = Locked(0)
+            await socket.with { $0.onMessage = { _ in received.withLock { $0 += 1 } } }
+            let honest = try dealer(to: endpoint, routingID: "honest")
+            let hoarder = try dealer(to: endpoint, routingID: "hoarder")
+            let frame = RawPeer.frame([UInt8](repeating: 0, count: size), more: true)
+            let frames = [[UInt8]](repeating: frame, count: 4000 / frame.count).flatMap(\.self)
+            while news.withLock({ $0.isEmpty }) {
+                if hoarder.canWrite { hoarder.write(frames) } else { await Task.yield() }
+            }
+            #expect(hoarder.readToEnd())
+            let first = try #require(news.withLock { $0.first })
+            if case .endedHoarder(let address) = first { #expect(address.hasPrefix("127.0.0.1:")) } else {
+                Issue.record("\(first)")
+            }
+            // Brings as much, in messages that end.
+            let whole = frames.dropLast(size + 2) + RawPeer.frame([UInt8](repeating: 0, count: size), more: false)
+            for _ in 0..<(8 << 20) / frames.count + 1 { #expect(honest.write(Array(whole))) }
+            honest.write(RawPeer.frame([1], more: false))
+            while received.withLock({ $0 < 1 }), news.withLock({ $0.count == 1 }) { await Task.yield() }
+            #expect(news.withLock { $0.count } == 1)
+            #expect(await door.with { $0.gate.open } == 1)
+            await socket.with { $0.close() }
         }
     }
 
@@ -209,5 +293,11 @@ import Testing
     ])
     func endpointsOfListeners(_ endpoint: String, _ address: String?) {
         #expect(ZMQListener.address(of: endpoint)?.description == address)
+    }
+}
+
+extension ZMQDoor.News {
+    fileprivate var gate: ConnectionGate? {
+        if case .gate(let gate) = self { gate } else { nil }
     }
 }
