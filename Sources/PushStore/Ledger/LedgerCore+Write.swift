@@ -15,7 +15,7 @@ extension LedgerCore {
     func write(_ group: LedgerGroup) {
         let now = clock()
         let start = MonotonicTime.current()
-        let mark = writer.mark
+        writer.setMark()
         let first = writer.next
         var written = LedgerGroup()
         written.requests = group.requests
@@ -48,7 +48,7 @@ extension LedgerCore {
             done(written, intake, outcomes, closing, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
-            writer.revert(to: mark)
+            writer.revert()
             forget(intake)
             for seq in closing { pending.reopen(seq) }
             backlog = published.withLock { $0 }
@@ -226,8 +226,7 @@ extension LedgerCore {
             add.bind(4, segment.bytes)
             try add.run()
         }
-        guard let first = segments.first?.first else { return }
-        for head in writer.heads(since: first) {
+        for head in writer.changedTopics {
             statements.setHead.bind(1, head.app?.name ?? "")
             statements.setHead.bind(2, Int64(head.kind.rawValue))
             statements.setHead.bind(3, head.seq)

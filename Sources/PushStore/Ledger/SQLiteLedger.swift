@@ -123,7 +123,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         init(_ identities: Identities, _ writer: LogWriter) {
             self.identities = identities
             newest = writer.next - 1
-            heads = writer.heads(since: 1)
+            heads = writer.topics
         }
     }
 

@@ -22,11 +22,10 @@ package struct AppTable: Sendable {
     /// Of each, one bit for each push type whose topic it can have.
     private let fits: [UInt16]
     /// By hash: the number of an app and one, or 0. At least half of them are 0.
-    private let slots: [UInt16]
+    private let slots: [UInt32]
 
     /// Of two with one name the first counts.
     package init(_ apps: [AppFacts]) {
-        precondition(apps.count < 1 << 15, "\(apps.count) apps are more than the table has numbers for")
         self.apps = apps
         names = apps.map { Array($0.id.name.utf8) }
         fits = apps.map { app in
@@ -34,11 +33,11 @@ package struct AppTable: Sendable {
         }
         var size = 8
         while size < 2 * apps.count { size *= 2 }
-        var slots = [UInt16](repeating: 0, count: size)
+        var slots = [UInt32](repeating: 0, count: size)
         for (number, name) in names.enumerated() {
             var slot = name.withUnsafeBytes { Self.hash($0) } & (size - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
-            slots[slot] = UInt16(number + 1)
+            slots[slot] = UInt32(truncatingIfNeeded: number + 1)
         }
         self.slots = slots
     }

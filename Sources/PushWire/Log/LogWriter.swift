@@ -4,13 +4,9 @@ import PushTime
 /// Numbers events and writes them into segments.
 ///
 /// It remembers the last number of each topic, which the next event there names: `prev`. What it has numbered counts
-/// once it is on disk; until then `mark` and `revert` take it back.
+/// once it is on disk; until then `setMark` and `revert` take it back. What either costs goes by the topics that were
+/// written in between, not by how many there are.
 package struct LogWriter: Sendable {
-    package struct Mark: Sendable {
-        fileprivate let next: UInt64
-        fileprivate let heads: [UInt64]
-    }
-
     /// The number of the next event.
     package private(set) var next: UInt64
     private var apps: [AppID?] = []
@@ -18,6 +14,9 @@ package struct LogWriter: Sendable {
     /// By app, 128 kinds each: the last number of the topic, 0 for none.
     private var heads: [UInt64] = []
     private var lastApp = 0
+    /// The number that came next at the mark, and the heads that have changed since, each as it was.
+    private var marked: UInt64
+    private var changed: [(place: Int, before: UInt64)] = []
 
     // The segment under way.
     private var bytes: [UInt8] = []
@@ -25,7 +24,8 @@ package struct LogWriter: Sendable {
     private var time: Int64 = 0
     /// By app: its place in the segment's list plus one, 0 if it has none yet.
     private var places: [Int] = []
-    private var placeCount = 0
+    /// Those that have one.
+    private var placed: [Int] = []
     private var lastMessage: Message?
 
     private static let kinds = 128
@@ -35,6 +35,7 @@ package struct LogWriter: Sendable {
     ///   - heads: the last number of each topic, as `heads` gave them before.
     package init(next: UInt64, heads: [Head] = []) {
         self.next = max(next, 1, (heads.map(\.seq).max() ?? 0) + 1)
+        marked = self.next
         for head in heads {
             let place = index(head.kind, head.app)
             self.heads[place] = max(self.heads[place], head.seq)
@@ -54,22 +55,27 @@ package struct LogWriter: Sendable {
         }
     }
 
-    /// Topics with events numbered from `since` on.
-    package func heads(since: UInt64) -> [Head] {
-        heads.indices.compactMap { index in
-            guard heads[index] >= max(since, 1), let kind = EventKind(rawValue: UInt8(index % Self.kinds)) else {
-                return nil
-            }
-            return Head(app: apps[index / Self.kinds], kind: kind, seq: heads[index])
-        }
+    /// Topics that have events.
+    package var topics: [Head] { heads.indices.compactMap { head(at: $0) } }
+
+    /// Topics with events since the mark.
+    package var changedTopics: [Head] { changed.compactMap { head(at: $0.place) } }
+
+    private func head(at place: Int) -> Head? {
+        guard heads[place] > 0, let kind = EventKind(rawValue: UInt8(place % Self.kinds)) else { return nil }
+        return Head(app: apps[place / Self.kinds], kind: kind, seq: heads[place])
     }
 
-    package var mark: Mark { Mark(next: next, heads: heads) }
+    package mutating func setMark() {
+        marked = next
+        changed.removeAll(keepingCapacity: true)
+    }
 
-    /// Forgets what was numbered since.
-    package mutating func revert(to mark: Mark) {
-        next = mark.next
-        for index in heads.indices { heads[index] = index < mark.heads.count ? mark.heads[index] : 0 }
+    /// Forgets what was numbered since the mark.
+    package mutating func revert() {
+        next = marked
+        for (place, before) in changed { heads[place] = before }
+        changed.removeAll(keepingCapacity: true)
         first = next
         bytes = []
         lastMessage = nil
@@ -83,8 +89,8 @@ package struct LogWriter: Sendable {
         self.time = time
         bytes = []
         bytes.reserveCapacity(capacity)
-        for index in places.indices { places[index] = 0 }
-        placeCount = 0
+        for number in placed { places[number] = 0 }
+        placed.removeAll(keepingCapacity: true)
         lastMessage = nil
     }
 
@@ -238,9 +244,9 @@ package struct LogWriter: Sendable {
         if let app {
             let number = head / Self.kinds
             if places[number] == 0 {
-                placeCount += 1
-                places[number] = placeCount
-                bytes.appendVarint(UInt64(placeCount))
+                placed.append(number)
+                places[number] = placed.count
+                bytes.appendVarint(UInt64(placed.count))
                 bytes.appendText(app.name)
             } else {
                 bytes.appendVarint(UInt64(places[number]))
@@ -250,6 +256,7 @@ package struct LogWriter: Sendable {
         }
         bytes.appendVarint(heads[head] == 0 ? 0 : next - heads[head])
         bytes.appendSigned(now &- time)
+        if heads[head] < marked { changed.append((head, heads[head])) }
         heads[head] = next
         next += 1
     }

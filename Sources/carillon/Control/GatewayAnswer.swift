@@ -54,7 +54,7 @@ struct GatewayAnswer: Codable, Sendable, Equatable {
         var id: UInt32
         var state: String
         var address: String?
-        var ageSeconds: Int64
+        var ageMilliseconds: Int64
         var streamLimit: Int?
         var inFlight: Int
         var waiting: Int
@@ -65,7 +65,7 @@ struct GatewayAnswer: Codable, Sendable, Equatable {
 
         enum CodingKeys: String, CodingKey {
             case id, state, address, waiting, answered
-            case ageSeconds = "age_seconds"
+            case ageMilliseconds = "age_ms"
             case streamLimit = "stream_limit"
             case inFlight = "in_flight"
             case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
@@ -79,7 +79,7 @@ extension GatewayAnswer.Connection {
     init(_ status: ConnectionStatus) {
         self.init(
             id: status.id.number, state: status.state.rawValue, address: status.address,
-            ageSeconds: status.age.components.seconds, streamLimit: status.streamLimit, inFlight: status.inFlight,
+            ageMilliseconds: status.age.wholeMilliseconds, streamLimit: status.streamLimit, inFlight: status.inFlight,
             waiting: status.waiting, answered: status.answered,
             oldestUnansweredMilliseconds: status.oldestUnanswered.map(Self.milliseconds),
             lastPingMilliseconds: status.lastPing.map(Self.milliseconds), lastGoAway: status.goAwayReason)

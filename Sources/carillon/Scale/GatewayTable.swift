@@ -32,7 +32,8 @@ struct GatewayTable {
     private static func row(_ connection: GatewayAnswer.Connection) -> [String] {
         [
             "\(connection.id)", plain(connection.state), plain(connection.address ?? "-"),
-            age(connection.ageSeconds), connection.streamLimit.map { "\($0)" } ?? "-", "\(connection.inFlight)",
+            age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
+            "\(connection.inFlight)",
             "\(connection.waiting)", "\(connection.answered)", milliseconds(connection.oldestUnansweredMilliseconds),
             milliseconds(connection.lastPingMilliseconds), plain(connection.lastGoAway ?? "-"),
         ]

@@ -64,6 +64,8 @@ struct SendVia {
     private let id: MessageID
     private let app: AppID
     private let envelope: [UInt8]
+    /// The same with tokens shortened, to be shown.
+    private let shownEnvelope: [UInt8]
     private let payload: [UInt8]
     private let security: ZMQSecurity
     private let timeout: Duration
@@ -108,6 +110,8 @@ struct SendVia {
         members["collapse_id"] = .text(arguments.text("collapse-id"))
         if arguments.has("again") { members["again"] = true }
         envelope = JSONValue.object(members).bytes
+        members["to"] = Self.shown(to)
+        shownEnvelope = JSONValue.object(members).bytes
     }
 
     func run() async throws -> ExitCode {
@@ -145,8 +149,22 @@ struct SendVia {
         return report.code
     }
 
+    /// The audience with tokens as they describe themselves.
+    private static func shown(_ audience: JSONValue) -> JSONValue {
+        guard case .object(let members) = audience, case .array(let tokens)? = members["tokens"] else {
+            return audience
+        }
+        return [
+            "tokens": .array(
+                tokens.map { token in
+                    guard case .string(let hex) = token else { return token }
+                    return .string(DeviceToken(hex: hex).map { "\($0)" } ?? "")
+                })
+        ]
+    }
+
     private func preview() -> ExitCode {
-        let (shown, body) = (String(decoding: envelope, as: UTF8.self), String(decoding: payload, as: UTF8.self))
+        let (shown, body) = (String(decoding: shownEnvelope, as: UTF8.self), String(decoding: payload, as: UTF8.self))
         Terminal.output.write(
             isJSON
                 ? MachineLine.text(["outcome": "dry_run", "envelope": .string(shown), "payload": .string(body)])

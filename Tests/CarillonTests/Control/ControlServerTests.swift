@@ -23,9 +23,9 @@ import Testing
             let answer = try await control.client.send("GET", "/v1/gateways/shop")
             #expect(
                 String(decoding: answer.body, as: UTF8.self) == """
-                    {"app":"shop","connections":[{"address":"17.188.1.2:443","age_seconds":7384,"answered":123456,\
+                    {"app":"shop","connections":[{"address":"17.188.1.2:443","age_ms":7384000,"answered":123456,\
                     "id":3,"in_flight":12,"last_ping_ms":1.234,"oldest_unanswered_ms":45.678,"state":"open",\
-                    "stream_limit":1000,"waiting":1},{"age_seconds":0,"answered":0,"id":4,"in_flight":0,\
+                    "stream_limit":1000,"waiting":1},{"age_ms":900,"answered":0,"id":4,"in_flight":0,\
                     "last_goaway":"Shutdown\\u001b[31m","state":"draining","waiting":0}],"credit":983,\
                     "environment":"production","queue":17,"scale":{"max":4,"min":1},"state":"up"}
 

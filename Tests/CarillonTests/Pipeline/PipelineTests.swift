@@ -178,6 +178,10 @@ import Testing
         try await PythonScene.run("guarding", "long_names")
     }
 
+    @Test func `a message without an end costs its sender the connection`() async throws {
+        try await PythonScene.run("guarding", "endless")
+    }
+
     @Test func `a connection that is reset while nothing is read from it hurts nobody`() async throws {
         try await PythonScene.run("guarding", "reset_while_stopped")
     }

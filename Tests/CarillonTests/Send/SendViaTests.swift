@@ -184,4 +184,14 @@ import Testing
         #expect(ended.status == 0)
         #expect(ended.output.contains(#"{"app":"shop","id":"i","push_type":"alert","to":{"users":["ada"]}}"#))
     }
+
+    @Test func `a dry run shows no token`() async throws {
+        let token = String(repeating: "ab", count: 32)
+        for more in [[], ["--json"]] {
+            let ended = try await send(
+                ["--via", "tcp://127.0.0.1:1", "--app", "shop", "--token", token, "--title", "x", "--dry-run"] + more)
+            #expect(ended.status == 0 && ended.output.contains("ababab…"), "\(ended.output)")
+            #expect(!ended.output.contains("abababab"))
+        }
+    }
 }

@@ -105,7 +105,7 @@ import Testing
             var expected: [String: [UInt64]] = [:]
             var total = 0
             for _ in 0..<200 {
-                let mark = writer.mark
+                writer.setMark()
                 writer.begin(time: 1000, reserving: 0)
                 var chosen: [(UInt64, String)] = []
                 for _ in 0..<Int.random(in: 1...80, using: &random) {
@@ -115,7 +115,7 @@ import Testing
                     note(kind, app, into: &writer)
                 }
                 if Int.random(in: 0..<5, using: &random) == 0 {
-                    writer.revert(to: mark)
+                    writer.revert()
                     continue
                 }
                 scene.bus.publish([writer.finish()])

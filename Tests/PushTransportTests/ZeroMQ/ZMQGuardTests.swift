@@ -246,9 +246,11 @@ import Testing
             }
             #expect(hoarder.readToEnd())
             let first = try #require(news.withLock { $0.first })
-            if case .endedHoarder(let address) = first { #expect(address.hasPrefix("127.0.0.1:")) } else {
+            guard case .endedHoarder(let address) = first else {
                 Issue.record("\(first)")
+                return
             }
+            #expect(address.hasPrefix("127.0.0.1:"))
             // Brings as much, in messages that end.
             let whole = frames.dropLast(size + 2) + RawPeer.frame([UInt8](repeating: 0, count: size), more: false)
             for _ in 0..<(8 << 20) / frames.count + 1 { #expect(honest.write(Array(whole))) }

@@ -12,7 +12,9 @@ import Testing
         var lasts: [String: Int64] = [:]
         var next: Int64 = 1
         for _ in 0..<120 {
-            let mark = writer.mark
+            let before = writer.topics.count
+            writer.setMark()
+            #expect(writer.changedTopics.isEmpty)
             writer.begin(time: samples.now, reserving: 0)
             let size = Int.random(in: 1...60, using: &samples.random)
             var added = 0
@@ -21,11 +23,15 @@ import Testing
             // Some that the disk did not take: half of them before they were finished.
             if Int.random(in: 0..<4, using: &samples.random) == 0 {
                 if Bool.random(using: &samples.random) { _ = writer.finish() }
-                writer.revert(to: mark)
+                writer.revert()
+                #expect(writer.topics.count == before && writer.changedTopics.isEmpty)
                 #expect(writer.next == UInt64(next))
                 continue
             }
             let segment = writer.finish()
+            let changed = writer.changedTopics
+            #expect(changed.allSatisfy { $0.seq >= UInt64(next) })
+            #expect(changed.count == Set(changed.map { $0.kind.topic(of: $0.app) }).count)
             #expect(segment.first == UInt64(next) && segment.count == added)
             for line in try segment.lines() {
                 #expect(line.number("v") == 1)
@@ -38,12 +44,11 @@ import Testing
                 lasts[line.topic] = next
                 next += 1
             }
+            for head in changed { #expect(lasts[head.kind.topic(of: head.app)] == Int64(head.seq)) }
         }
         // What the writer would hand to the next one is what was seen.
-        let heads = writer.heads(since: 0)
+        let heads = writer.topics
         #expect(Dictionary(uniqueKeysWithValues: heads.map { ($0.kind.topic(of: $0.app), Int64($0.seq)) }) == lasts)
-        let middle = UInt64(next / 2)
-        #expect(writer.heads(since: middle).count == lasts.values.count { $0 >= Int64(middle) })
         var resumed = LogWriter(next: writer.next, heads: heads)
         for _ in 0..<10 {
             writer.begin(time: 5, reserving: 0)

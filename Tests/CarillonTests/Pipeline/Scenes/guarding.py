@@ -151,6 +151,47 @@ def long_names():
     serve.stop()
 
 
+def endless():
+    """Messages that come to no end: whoever sends one is hung up on, and what it brought is given back."""
+    scene = Scene()
+    serve = scene.serve()
+    works(scene, serve, "before", 1)
+
+    def peak():
+        with open(f"/proc/{serve.process.pid}/status") as file:
+            return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
+
+    calm = peak()
+    for name, kind, size in (
+            ("router", b"DEALER", 1 << 20), ("pull", b"PUSH", 1 << 20), ("router", b"DEALER", 0), ("publish", b"SUB", 600),
+            ("replay", b"DEALER", 0)):
+        with raw(serve, name, kind) as peer:
+            # As fast as a distant peer can: on this machine a peer could bring a gigabyte between two looks.
+            part = frame(bytes(size), 1) * max(1, (1 << 20) // (size + 2))
+            sent, until = 0, time.monotonic() + PATIENCE
+            peer.setblocking(False)
+            while True:
+                try:
+                    sent += peer.send(part)
+                except BlockingIOError:
+                    pass
+                except ConnectionError:
+                    break
+                try:
+                    if not peer.recv(4096):
+                        break
+                except BlockingIOError:
+                    pass
+                except ConnectionError:
+                    break
+                assert time.monotonic() < until, (name, size, sent)
+                time.sleep(0.02)
+        serve.line("a ZeroMQ connection that took up memory")
+    works(scene, serve, "after", 2)
+    assert peak() - calm < 1000, (calm, peak())
+    serve.stop()
+
+
 def reset_while_stopped():
     """Connections that are reset while nothing is read from them, with a ping among what is still to be read."""
     scene = Scene()
