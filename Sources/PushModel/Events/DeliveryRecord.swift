@@ -84,8 +84,8 @@ package struct CompletedMessage: Sendable {
 }
 
 /// What is wrong with a message that was accepted and can never be carried out: it ends with `message.rejected`, which
-/// says this, before its `message.completed`.
-package struct MessageFailure: Sendable, Equatable {
+/// says this, before its `message.completed`. A class, since nearly all messages are handed on without one.
+package final class MessageFailure: Sendable, Equatable {
     package let reason: String
     package let detail: String
 
@@ -106,5 +106,9 @@ package struct MessageFailure: Sendable, Equatable {
     private init(reason: String, detail: String) {
         self.reason = reason
         self.detail = detail
+    }
+
+    package static func == (one: MessageFailure, other: MessageFailure) -> Bool {
+        one.reason == other.reason && one.detail == other.detail
     }
 }

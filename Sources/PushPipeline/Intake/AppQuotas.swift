@@ -22,7 +22,7 @@ struct AppQuotas {
     private let standard = AppLimits()
     private var entries: [Entry] = []
     private var places: [AppID: Int] = [:]
-    private var last: Int?
+    private var last: (app: AppID, place: Int)?
     /// Seconds for which ids are remembered.
     var window: Int64
 
@@ -93,15 +93,17 @@ struct AppQuotas {
 
     private mutating func place(of app: AppID) -> Int {
         // Most runs are of one app.
-        if let last, entries[last].app == app { return last }
+        if let last, last.app == app { return last.place }
+        let place: Int
         if let known = places[app] {
-            last = known
-            return known
+            place = known
+        } else {
+            place = entries.count
+            entries.append(Entry(app: app, limits: limits[app] ?? standard))
+            places[app] = place
         }
-        entries.append(Entry(app: app, limits: limits[app] ?? standard))
-        places[app] = entries.count - 1
-        last = entries.count - 1
-        return entries.count - 1
+        last = (app, place)
+        return place
     }
 }
 

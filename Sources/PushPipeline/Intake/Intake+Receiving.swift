@@ -179,6 +179,7 @@ extension Intake {
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
         var request = unsafe try reader.read(envelope, payload: payload, now: now)
+        if case .anyone = caller { return request }
         request.client = caller.name
         if let refusal = caller.refusal(for: request.message.app) {
             throw EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app)

@@ -119,6 +119,7 @@ extension LedgerCore {
                 AcceptedMessage(
                     seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
                     audience: request.audience, needsClaim: needsClaim, isScheduled: true))
+            backlog.add(message.app, scheduled: 1)
             return seq
         }
         if intake.rows.last?.isFull ?? true { intake.rows.append(MessageRowBuilder(first: seq)) }
@@ -127,6 +128,7 @@ extension LedgerCore {
             AcceptedMessage(
                 seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
                 audience: request.audience, needsClaim: needsClaim))
+        backlog.add(message.app, waiting: 1)
         return seq
     }
 

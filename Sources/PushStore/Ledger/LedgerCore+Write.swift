@@ -240,10 +240,6 @@ extension LedgerCore {
         _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ closing: [UInt64], _ segments: [LogSegment]
     ) {
         for row in intake.rows { pending.append(row.finished()) }
-        for message in intake.accepted {
-            backlog.add(
-                message.message.app, waiting: message.isScheduled ? 0 : 1, scheduled: message.isScheduled ? 1 : 0)
-        }
         let backlog = backlog
         published.withLock { $0 = backlog }
         scheduledCount += intake.scheduled.count - unscheduled.count

@@ -1,3 +1,4 @@
+private import CLinux
 import Glibc
 import PushLoop
 
@@ -144,22 +145,12 @@ package final class ZMQDoor {
     /// is said of that one is true of it as well, or corrected by the next look.
     private static func readings(of descriptors: [CInt]) -> [WatchedConnections.Reading] {
         var asked = descriptors.map { pollfd(fd: $0, events: readHangUp, revents: 0) }
-        _ = poll(&asked, nfds_t(asked.count), 0)
+        _ = unsafe poll(&asked, nfds_t(asked.count), 0)
         return asked.compactMap { answer in
             guard answer.revents & Int16(POLLNVAL) == 0 else { return nil }
             return WatchedConnections.Reading(
-                descriptor: answer.fd, peerIsGone: answer.revents != 0, received: bytesReceived(by: answer.fd))
-        }
-    }
-
-    /// `tcpi_bytes_received` of `struct tcp_info` in linux/tcp.h, at byte 128; the C library's own struct ends before.
-    private static func bytesReceived(by descriptor: CInt) -> UInt64? {
-        unsafe withUnsafeTemporaryAllocation(byteCount: 136, alignment: 8) { buffer in
-            var size = socklen_t(136)
-            guard unsafe getsockopt(descriptor, CInt(IPPROTO_TCP), TCP_INFO, buffer.baseAddress, &size) == 0,
-                size == 136
-            else { return nil }
-            return unsafe buffer.load(fromByteOffset: 128, as: UInt64.self)
+                descriptor: answer.fd, peerIsGone: answer.revents != 0,
+                received: UInt64(exactly: CLinux_bytes_received(answer.fd)))
         }
     }
 }

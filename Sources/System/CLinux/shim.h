@@ -10,6 +10,7 @@
 struct sockaddr;
 extern int eventfd(unsigned int, int);
 extern int accept4(int, struct sockaddr *, unsigned int *, int);
+extern int getsockopt(int, int, int, void *, unsigned int *);
 extern int setsockopt(int, int, int, const void *, unsigned int);
 extern unsigned long pthread_self(void);
 extern int pthread_setname_np(unsigned long, const char *);
@@ -17,7 +18,7 @@ extern int sched_getaffinity(int, unsigned long, void *);
 extern int ioctl(int, unsigned long, ...);
 extern int prctl(int, ...);
 
-enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_SIOCOUTQ = 0x5411 };
+enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_TCP_INFO = 11, CLINUX_SIOCOUTQ = 0x5411 };
 enum { CLINUX_PR_SET_DUMPABLE = 4 };
 
 static inline int CLinux_eventfd(void)
@@ -76,6 +77,17 @@ static inline int CLinux_hear_nothing(int descriptor)
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0 } };
     struct CLinux_filter filter = { 1, steps };
     return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
+}
+
+/* Bytes that have come by a TCP connection so far; -1 where the kernel does not count them. This is tcpi_bytes_received,
+   at byte 128 of struct tcp_info in linux/tcp.h; the C library's struct of that name ends before it. */
+static inline long long CLinux_bytes_received(int descriptor)
+{
+    unsigned long long info[17];
+    unsigned int size = sizeof info;
+    if (getsockopt(descriptor, CLINUX_IPPROTO_TCP, CLINUX_TCP_INFO, info, &size) < 0 || size < sizeof info)
+        return -1;
+    return (long long)info[16];
 }
 
 static inline int CLinux_name_thread(const char *name)
