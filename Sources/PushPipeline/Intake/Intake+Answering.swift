@@ -64,9 +64,10 @@ extension Intake {
             AckText.duplicate(id: id, seq: seq, findings: request.findings, to: &text)
         case .conflict(let seq): reject(Self.conflict(seq), request, &text)
         case .expired: reject(expired(request.message), request, &text)
-        case .failed:
+        case .failed(let reason):
             tally.busy += 1
             tally.failed += 1
+            sayFailure(reason)
             AckText.busy(id: id.text, retryAfterMS: Self.retryAfterFault.wholeMilliseconds, to: &text)
         }
     }
@@ -89,10 +90,18 @@ extension Intake {
         case .duplicate: tally.duplicate += 1
         case .conflict(let seq): reject(Self.conflict(seq))
         case .expired: reject(expired(request.message))
-        case .failed:
+        case .failed(let text):
             tally.failed += 1
+            sayFailure(text)
             held.append(request)
         }
+    }
+
+    /// Once in ten seconds. That the disk refuses is in the log already.
+    private func sayFailure(_ text: String) {
+        guard fault == nil, failureSaidAt.map({ loop.now - $0 >= .seconds(10) }) ?? true else { return }
+        failureSaidAt = loop.now
+        settings.log?.warning("new messages are answered busy: \(text)")
     }
 
     private static func conflict(_ seq: UInt64) -> Rejection {

@@ -56,6 +56,8 @@ package actor Intake {
     /// The text of the answer that goes out now.
     var answer: [UInt8] = []
     var budget = RejectionBudget()
+    /// When the log last said that the ledger takes no messages although it can write.
+    var failureSaidAt: MonotonicTime?
     var notes: [EventDraft] = []
 
     // Of this run of messages.
@@ -65,7 +67,7 @@ package actor Intake {
     private(set) var backlogNow = 0
     private(set) var runNumber: UInt64 = 0
 
-    private var fault: LedgerFault?
+    private(set) var fault: LedgerFault?
     private var isPullPaused = false
     private var isFlushAsked = false
     private var pressureTimer: TimerID?

@@ -163,6 +163,10 @@ import Testing
         try await PythonScene.run("crowding", "garbage")
     }
 
+    @Test func `no more ids are remembered than may be, and the log says so`() async throws {
+        try await PythonScene.run("crowding", "as_many_ids")
+    }
+
     @Test func `an audience that is too large is refused`() async throws {
         try await PythonScene.run("crowding", "too_many")
     }

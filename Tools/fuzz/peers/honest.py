@@ -96,6 +96,8 @@ class Sender(Peer):
         if not self.socket.poll(self.ANSWER_WITHIN * 1000):
             return self.reconnect()
         kind, *rest = self.socket.recv_multipart()
+        if not kind:
+            return  # for a REQ that took the routing id
         again = []
         for status in map(json.loads, b"\n".join(rest).splitlines()):
             envelope = self.open.get(status.get("id"))

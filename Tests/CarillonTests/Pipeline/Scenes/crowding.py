@@ -55,6 +55,20 @@ def deaf_producer():
     serve.stop()
 
 
+def as_many_ids():
+    """As many ids are remembered as may be: new ones are busy, known ones are duplicates, and the log says why."""
+    scene = Scene()
+    scene.more["dedupe"] = {"limit": 1000}
+    serve = scene.serve()
+    producer = Producer(serve)
+    notes = [note(f"m{n}", token(n)) for n in range(1010)]
+    statuses = pick([answer for at in range(0, 1010, 101) for answer in producer.batch(notes[at:at + 101])], "status")
+    assert statuses.count("accepted") == 1000 and statuses[-1] == "busy", statuses
+    assert "dedupe.limit" in serve.line("new messages are answered busy")
+    assert producer.push(notes[0])["status"] == "duplicate"
+    serve.stop()
+
+
 def garbage():
     """Bytes, frames and JSON that are none, at every door."""
     scene = Scene()
