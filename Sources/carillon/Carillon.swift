@@ -20,6 +20,7 @@ enum Carillon {
         Signal(number: SIGXFSZ).ignore()
         // Private keys are in it.
         PrivateMemory.keep()
+        FreeMemory.keepLargeApart()
         OpenSSLAtExit.leave()
         exit(await run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }

@@ -17,6 +17,8 @@ extern int pthread_setname_np(unsigned long, const char *);
 extern int sched_getaffinity(int, unsigned long, void *);
 extern int ioctl(int, unsigned long, ...);
 extern int prctl(int, ...);
+extern int mallopt(int, int);
+extern int malloc_trim(unsigned long);
 
 enum { CLINUX_NONBLOCK = 04000, CLINUX_CLOEXEC = 02000000, CLINUX_IPPROTO_TCP = 6, CLINUX_TCP_NODELAY = 1, CLINUX_TCP_INFO = 11, CLINUX_SIOCOUTQ = 0x5411 };
 enum { CLINUX_PR_SET_DUMPABLE = 4 };
@@ -100,6 +102,18 @@ static inline int CLinux_name_thread(const char *name)
 static inline int CLinux_keep_memory_private(void)
 {
     return prctl(CLINUX_PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
+}
+
+/* As M_MMAP_THRESHOLD in malloc.h: allocations of so many bytes have pages of their own, which go when they are freed. */
+static inline void CLinux_map_allocations_from(int bytes)
+{
+    mallopt(-3, bytes);
+}
+
+/* Free pages within the heaps go back to the system. */
+static inline void CLinux_return_free_memory(void)
+{
+    malloc_trim(0);
 }
 
 /* How many processors this process may run on; 0 if the system does not say. */

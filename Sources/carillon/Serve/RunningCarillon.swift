@@ -200,10 +200,13 @@ final class RunningCarillon: Sendable {
     /// Until it is told to stop; 0 if what was on its way could be sent.
     func run(drainingWithin deadline: Duration) async -> ExitCode {
         let marking = Task { await keepMark() }
+        let freeing = Task { await giveBackMemory() }
         while await signals.next() == .reload { await reload() }
         log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])
         // Its questions need loops that end soon. The number of deliveries in flight only falls from now on.
+        freeing.cancel()
         marking.cancel()
+        await freeing.value
         await marking.value
         let begun = MonotonicTime.current()
         let hasInsisted = await end(within: deadline)
@@ -217,6 +220,15 @@ final class RunningCarillon: Sendable {
         log.notice("stopped", [.event: "carillon.stopped"])
         output.flushSuppressed()
         return hasInsisted ? .failed : .done
+    }
+
+    /// Twice a minute, as long as it runs.
+    private func giveBackMemory() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(30))
+            // Not on a loop: it blocks.
+            try? await lookUps.run { FreeMemory.giveBack() }
+        }
     }
 
     /// Once a second, as long as it runs: how much could be with the push services.
