@@ -303,7 +303,9 @@ import Testing
             scene.log.letGo()
             let refused = try await answer(loses)
             #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
-            #expect(try await answer(keeps).seqs == Array(1...10))
+            // Not within the macro: with the address sanitizer the compiler (Swift 6.3.1) makes the frame too small.
+            let seqs = try await answer(keeps).seqs
+            #expect(seqs == Array(1...10))
         }
     }
 
