@@ -200,29 +200,36 @@ import Testing
                     texts.withLock { $0.append(text) }
                 }
             }
-            func say(_ text: String, by raw: RawPeer) async {
+            /// Until it has arrived, or all connections were ended.
+            func say(_ text: String, by raw: RawPeer, orUntil isOver: () -> Bool = { false }) async {
                 raw.write(RawPeer.frame(Array(text.utf8), more: false))
-                while texts.withLock({ $0.last != text }) { await Task.yield() }
+                while texts.withLock({ $0.last != text }), !isOver() { await Task.yield() }
             }
+            let isTold = { news.withLock { !$0.isEmpty } }
             #expect(limits.stuck == 6)
-            var last: RawPeer?
-            for number in 0..<limits.stuck {
+            var number = 0
+            // Not each of them gets stuck: what comes before libzmq has ended the old queue does no harm.
+            while !isTold() {
                 let old = try dealer(to: endpoint, routingID: "client \(number)")
-                await say("old \(number)", by: old)
+                await say("old \(number)", by: old, orUntil: isTold)
                 let new = try dealer(to: endpoint, routingID: "client \(number)")
-                await say("new \(number)", by: new)
+                await say("new \(number)", by: new, orUntil: isTold)
                 // libzmq has nowhere to put it, and reads no more.
-                old.write(RawPeer.frame(Array("late".utf8), more: false))
-                last = new
+                for _ in 0..<20 {
+                    old.write(RawPeer.frame(Array("late".utf8), more: false))
+                    await Task.yield()
+                }
+                number += 1
             }
-            while news.withLock({ $0.isEmpty }) { await Task.yield() }
-            #expect(news.withLock { $0.first } == .endedStuck(limits.stuck))
-            // All connections are gone, and are made again.
-            #expect(last?.readToEnd() == true)
+            guard case .endedStuck(let count) = try #require(news.withLock { $0.first }) else {
+                Issue.record("\(news.withLock { $0 })")
+                return
+            }
+            #expect(count >= limits.stuck)
+            // Their connections are gone, and are made again.
             let again = try dealer(to: endpoint, routingID: "client 0")
             await say("again", by: again)
-            #expect(await door.with { $0.gate.open } == 1)
-            #expect(texts.withLock { !$0.contains("late") })
+            while await door.with({ $0.gate.open }) != 1 { await Task.yield() }
             await socket.with { $0.close() }
         }
     }
