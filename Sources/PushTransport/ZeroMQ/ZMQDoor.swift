@@ -97,6 +97,8 @@ package final class ZMQDoor {
         loop.schedule(after: limits.interval) { [weak self] in
             guard let self else { return }
             isLooking = false
+            // Not captured: the loop holds its timers.
+            guard let loop = watched.lazy.compactMap({ $0.socket?.loop }).first else { return }
             let isTight = isTight()
             for one in watched { look(at: one, isTight: isTight, now: loop.now) }
             if gate.open > 0 || watched.contains(where: { $0.isUnbound || $0.isFull }) { lookLater(on: loop) }
