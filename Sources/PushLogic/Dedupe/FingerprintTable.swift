@@ -48,6 +48,8 @@ package final class FingerprintTable {
     }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
+        // The shards alone fill a cache.
+        if count == 0 { return false }
         let key = Self.key(fingerprint)
         let shard = shards + Self.shard(fingerprint)
         return shard.pointee.count > 0 && slot(of: key, in: shard).isFound

@@ -71,11 +71,22 @@ struct AppQuotas {
         return nil
     }
 
-    mutating func answered(_ message: Message, isNew: Bool, at now: Int64) {
-        let place = place(of: message.app)
-        entries[place].unanswered -= 1
-        if message.notBefore != nil { entries[place].unansweredLater -= 1 }
-        if isNew { entries[place].remembered.add(at: now, window: window) }
+    /// The ledger has answered these, in the same order.
+    mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: Int64) {
+        // Most groups are of one app.
+        var (unanswered, later, new) = (0, 0, 0)
+        for (index, (request, acceptance)) in zip(requests, acceptances).enumerated() {
+            unanswered += 1
+            if request.message.notBefore != nil { later += 1 }
+            if case .accepted = acceptance { new += 1 }
+            let app = request.message.app
+            if index + 1 < requests.count, requests[index + 1].message.app == app { continue }
+            let place = place(of: app)
+            entries[place].unanswered -= unanswered
+            entries[place].unansweredLater -= later
+            if new > 0 { entries[place].remembered.add(new, at: now, window: window) }
+            (unanswered, later, new) = (0, 0, 0)
+        }
     }
 
     /// Counts an answered message again, which will be handed in again.
@@ -113,13 +124,13 @@ struct RememberedIDs {
     private var pieces: [(begin: Int64, count: Int)] = []
     private(set) var count = 0
 
-    mutating func add(at now: Int64, window: Int64) {
-        count += 1
+    mutating func add(_ ids: Int, at now: Int64, window: Int64) {
+        count += ids
         // A clock that was set back counts with what is newest.
         if let last = pieces.last, now < last.begin + max(1, window / 32) {
-            pieces[pieces.count - 1].count += 1
+            pieces[pieces.count - 1].count += ids
         } else {
-            pieces.append((now, 1))
+            pieces.append((now, ids))
         }
     }
 

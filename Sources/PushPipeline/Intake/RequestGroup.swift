@@ -1,3 +1,4 @@
+import Glibc
 import PushModel
 
 /// What one tick brought: requests for the ledger, and who waits for their answers.
@@ -93,7 +94,8 @@ struct RequestGroup: Sendable {
 
     private func isAt(_ start: Int, _ identity: UnsafeRawBufferPointer) -> Bool {
         unsafe identities.withUnsafeBytes { identities in
-            unsafe identities[start..<start + identity.count].elementsEqual(identity)
+            guard let known = identities.baseAddress, let new = identity.baseAddress else { return true }
+            return unsafe memcmp(known + start, new, identity.count) == 0
         }
     }
 

@@ -73,7 +73,8 @@ static inline int CLinux_hear_everything(int descriptor)
     return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* Nothing reaches a listening socket: who connects waits, as if the packets were lost. */
+/* Nothing reaches a socket, as if the packets were lost: at one that listens, new peers wait; at a connection, nothing more
+   arrives. */
 static inline int CLinux_hear_nothing(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0 } };
@@ -108,6 +109,12 @@ static inline int CLinux_keep_memory_private(void)
 static inline void CLinux_map_allocations_from(int bytes)
 {
     mallopt(-3, bytes);
+}
+
+/* As M_TRIM_THRESHOLD in malloc.h: a heap keeps so many free bytes at its end. */
+static inline void CLinux_keep_free_at_end(int bytes)
+{
+    mallopt(-1, bytes);
 }
 
 /* Free pages within the heaps go back to the system. */

@@ -18,6 +18,27 @@ import Testing
         return [Self.shop: limits]
     }
 
+    @Test func `a group of several apps is answered by runs`() {
+        var quotas = AppQuotas(window: 100)
+        let messages = [Self.shop, Self.shop, Self.news, Self.shop].map { message($0) }
+        for message in messages {
+            let quota = quotas.admit(message, at: 0, run: 1, share: nil) { _ in AppLoad() }
+            #expect(quota == nil)
+        }
+        quotas.answered(
+            messages.map { PushRequest($0, to: .everyone) },
+            [.accepted(seq: 1), .duplicate(seq: 1), .accepted(seq: 2), .accepted(seq: 3)], at: 0)
+        // Of three, two are new.
+        let three = limits { $0.remembered = 3 }
+        quotas.replaceLimits([Self.shop: three[Self.shop]!, Self.news: three[Self.shop]!])
+        func room(_ app: AppID) -> Int {
+            (1...9).prefix { _ in quotas.admit(message(app), at: 1, run: 2, share: nil) { _ in AppLoad() } == nil }
+                .count
+        }
+        let (shop, news) = (room(Self.shop), room(Self.news))
+        #expect(shop == 1 && news == 2)
+    }
+
     @Test func `what was handed in counts until it is answered, and then by what the app holds`() {
         var quotas = AppQuotas(limits: limits { $0.waiting = 3 }, window: 100)
         var load = AppLoad(waiting: 1)
@@ -106,5 +127,12 @@ import Testing
         ]
         let worth = calls.map { quotas.isWorthReport($0, of: $1, at: $2) }
         #expect(worth == [true, false, true, true, true])
+    }
+}
+
+extension AppQuotas {
+    /// The answer to one message.
+    fileprivate mutating func answered(_ message: Message, isNew: Bool, at now: Int64) {
+        answered([PushRequest(message, to: .everyone)], [isNew ? .accepted(seq: 1) : .duplicate(seq: 1)], at: now)
     }
 }
