@@ -45,6 +45,15 @@ package final class ChildProcess: @unchecked Sendable {
         return String(cString: list).split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
+    /// No child starts between the making of a pipe and its marking.
+    private static let starting = Locked(())
+
+    private static func makePipe(_ ends: inout [CInt]) -> Bool {
+        starting.withLock { _ in
+            pipe(&ends) == 0 && ends.allSatisfy { fcntl($0, F_SETFD, FD_CLOEXEC) == 0 }
+        }
+    }
+
     /// Starts a program with its standard input empty.
     package init(_ program: String, _ arguments: [String], directory: String? = nil) throws {
         guard let path = program.contains("/") ? program : Self.path(of: program) else {
@@ -52,11 +61,10 @@ package final class ChildProcess: @unchecked Sendable {
         }
         var outputEnds: [CInt] = [0, 0]
         var errorEnds: [CInt] = [0, 0]
-        guard pipe(&outputEnds) == 0, pipe(&errorEnds) == 0 else {
+        // Or a child of another test would keep these ends open.
+        guard Self.makePipe(&outputEnds), Self.makePipe(&errorEnds) else {
             throw NotStarted(description: "no pipe: \(SystemError.current)")
         }
-        // Or a child of another test would keep these ends open.
-        for end in outputEnds + errorEnds { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
@@ -70,12 +78,18 @@ package final class ChildProcess: @unchecked Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // Ignored from the first server on that any test makes, and a child would inherit that.
+        var pipes = none
+        sigaddset(&pipes, SIGPIPE)
+        posix_spawnattr_setsigdefault(&attributes, &pipes)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
         let (start, rest) = directory.map { ("/usr/bin/env", ["-C", $0, path] + arguments) } ?? (path, arguments)
         var words = ([start] + rest).map { strdup($0) } + [nil]
         defer { words.forEach { free($0) } }
         var process: pid_t = 0
-        let result = posix_spawn(&process, start, &actions, &attributes, &words, environ)
+        let result = Self.starting.withLock { _ in
+            posix_spawn(&process, start, &actions, &attributes, &words, environ)
+        }
         close(outputEnds[1])
         close(errorEnds[1])
         guard result == 0 else {
@@ -175,7 +189,7 @@ package final class TemporaryDirectory: Sendable {
 
     package func write(_ name: String, _ text: String) throws -> String {
         let file = "\(path)/\(name)"
-        guard let stream = fopen(file, "w") else {
+        guard let stream = fopen(file, "we") else {
             throw ChildProcess.NotStarted(description: "cannot write \(file): \(SystemError.current)")
         }
         // Keys and passwords are written with it, and files of those that others may read are warned of.

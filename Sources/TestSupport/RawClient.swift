@@ -34,7 +34,7 @@ package final class RawClient {
     private var isClosed = false
 
     package init(port: UInt16, receiveBuffer: CInt? = nil) throws {
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         setUp(receiveBuffer)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -44,7 +44,7 @@ package final class RawClient {
     }
 
     package init(unixSocket path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         setUp(nil)
         var address = Self.address(of: path)
         try connect(&address, MemoryLayout<sockaddr_un>.size)
@@ -52,7 +52,7 @@ package final class RawClient {
 
     /// Nil where connecting would have to wait, because too many are waiting already.
     package init?(unixSocketAtOnce path: String) {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = Self.address(of: path)
         guard (try? connect(&address, MemoryLayout<sockaddr_un>.size)) != nil else { return nil }
     }
@@ -65,7 +65,7 @@ package final class RawClient {
     }
 
     package init(port6 port: UInt16) throws {
-        descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         setUp(nil)
         var address = sockaddr_in6()
         address.sin6_family = sa_family_t(AF_INET6)

@@ -10,34 +10,24 @@ package final class RawPeer {
     private let descriptor: CInt
 
     /// - Parameter endpoint: as in "tcp://127.0.0.1:5555".
-    package init(to endpoint: String) throws {
+    package convenience init(to endpoint: String) throws {
+        try self.init(endpoint, kind: SOCK_STREAM.rawValue)
+    }
+
+    /// One that may have to wait: `isConnected` tells.
+    package convenience init(towards endpoint: String) throws {
+        try self.init(endpoint, kind: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
+    }
+
+    private init(_ endpoint: String, kind: UInt32) throws {
         guard let port = endpoint.split(separator: ":").last.flatMap({ UInt16($0) }) else {
             throw Failure(action: "read the port of \(endpoint)", number: EINVAL)
         }
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_INET, CInt(kind), 0)
         guard descriptor >= 0 else { throw Failure(action: "make a socket", number: errno) }
         var limit = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-            }
-        }
-        guard result == 0 else { throw Failure(action: "connect", number: errno) }
-    }
-
-    /// One that may have to wait: `isConnected` tells.
-    package init(towards endpoint: String) throws {
-        guard let port = endpoint.split(separator: ":").last.flatMap({ UInt16($0) }) else {
-            throw Failure(action: "read the port of \(endpoint)", number: EINVAL)
-        }
-        descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        guard descriptor >= 0 else { throw Failure(action: "make a socket", number: errno) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

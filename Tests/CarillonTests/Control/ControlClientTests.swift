@@ -57,7 +57,7 @@ final class SilentSocket {
     init() throws {
         directory = try TemporaryDirectory()
         path = "\(directory.path)/\(ControlServer.fileName)"
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

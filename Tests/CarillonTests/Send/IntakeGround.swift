@@ -56,6 +56,8 @@ struct IntakeGround: Sendable {
     ) async throws {
         let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop]))
+        // The process is that of all tests.
+        settings.door.growth = .max
         change(&settings)
         let (context, loop, ledger) = (try ZMQContext(), EventLoop(name: "intake"), ListLedger())
         let handler = try ZAPHandler(in: context, admitting: users ?? [:])

@@ -11,6 +11,7 @@ final class LineCapture: Sendable {
         var path = Array("/tmp/carillon-log-XXXXXX".utf8CString)
         descriptor = mkstemp(&path)
         try #require(descriptor >= 0)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         unlink(path)
     }
 

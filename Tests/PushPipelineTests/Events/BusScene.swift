@@ -141,7 +141,7 @@ final class BusScene: Sendable {
     private let places = Locked<EventBusEndpoints?>(nil)
     private let all = Locked<[BusPeer]>([])
 
-    var endpoints: (publish: String, replay: String) { places.withLock { ($0!.publish!, $0!.replay!) } }
+    var endpoints: (publish: String, replay: String) { places.withLock { ($0?.publish ?? "", $0?.replay ?? "") } }
 
     private init(
         clock: LoopClock, last: UInt64, heads: [LogWriter.Head],
@@ -150,6 +150,8 @@ final class BusScene: Sendable {
         context = try ZMQContext()
         loop = EventLoop(name: "bus", clock: clock)
         var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
+        // The process is that of all tests.
+        settings.door.growth = .max
         // Peers on a busy machine are no slow readers.
         settings.sendHighWater = 100_000
         settings.unacknowledgedTimeout = .seconds(3600)

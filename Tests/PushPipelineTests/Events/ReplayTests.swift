@@ -162,6 +162,7 @@ import Testing
             fill(scene, 10, from: &writer)
             writer.begin(time: 1, reserving: 0)
             note(.deliverySent, "a", into: &writer)
+            scene.bus.publish([writer.finish()])
             let peer = try await scene.requester()
             try await ask(peer, since: 0)
             let part = try await answer(peer)
@@ -255,18 +256,29 @@ import Testing
         }
     }
 
-    @Test func onlyWhoMayObserve() async throws {
+    /// With two clients, and with those of them as observers that are named.
+    private func withKeys(
+        observers: Set<String>, _ body: (BusScene, _ grafana: ZMQSecurity, _ orders: ZMQSecurity) async throws -> Void
+    ) async throws {
         let server = try CurveKeyPair.generate()
         let (grafana, orders) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
         try await BusScene.run { settings, context in
             _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
             settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
-            settings.observers = .withKeys(["grafana"])
+            settings.observers = .withKeys(observers)
         } _: { scene in
+            try await body(
+                scene, .curveClient(keys: grafana, serverKey: server.publicKey),
+                .curveClient(keys: orders, serverKey: server.publicKey))
+        }
+    }
+
+    @Test func onlyWhoMayObserve() async throws {
+        try await withKeys(observers: ["grafana"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
-            let may = try await scene.requester(security: .curveClient(keys: grafana, serverKey: server.publicKey))
-            let mayNot = try await scene.requester(security: .curveClient(keys: orders, serverKey: server.publicKey))
+            let may = try await scene.requester(security: grafana)
+            let mayNot = try await scene.requester(security: orders)
             try await ask(mayNot, since: 0)
             try await mayNot.ask("nonsense")
             try await ask(may, since: 0)
@@ -284,18 +296,12 @@ import Testing
 
     /// The answer under way ends with the right to it; others go on.
     @Test func aRightThatIsTakenEndsAReplay() async throws {
-        let server = try CurveKeyPair.generate()
-        let (grafana, orders) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
-        try await BusScene.run { settings, context in
-            _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
-            settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
-            settings.observers = .withKeys(["grafana", "orders"])
-        } _: { scene in
+        try await withKeys(observers: ["grafana", "orders"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
             scene.log.hold()
-            let loses = try await scene.requester(security: .curveClient(keys: orders, serverKey: server.publicKey))
-            let keeps = try await scene.requester(security: .curveClient(keys: grafana, serverKey: server.publicKey))
+            let loses = try await scene.requester(security: orders)
+            let keeps = try await scene.requester(security: grafana)
             try await ask(loses, since: 0)
             try await ask(keeps, since: 0)
             await scene.until { $0.replaysRunning == 2 }
@@ -311,27 +317,21 @@ import Testing
 
     /// One observer leaves places for others, over however many connections it asks.
     @Test func oneKeyDoesNotHoldAllPlaces() async throws {
-        let server = try CurveKeyPair.generate()
-        let (grafana, orders) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
-        try await BusScene.run { settings, context in
-            _ = try ZAPHandler(in: context, users: [grafana.publicKey: "grafana", orders.publicKey: "orders"])
-            settings.replaySecurity = .curveServer(secretKey: server.secretKey, domain: "events")
-            settings.observers = .withKeys(["grafana", "orders"])
-        } _: { scene in
+        try await withKeys(observers: ["grafana", "orders"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
             scene.log.hold()
             var greedy: [BusPeer] = []
             for number in 0..<8 {
                 let peer = try await scene.requester(
-                    security: .curveClient(keys: grafana, serverKey: server.publicKey))
+                    security: grafana)
                 greedy.append(peer)
                 try await ask(peer, since: 0)
                 await scene.until { $0.replayRequests == number + 1 }
             }
             #expect(await scene.bus.status.replaysRunning == 2)
             for peer in greedy[2...] { #expect(try await answer(peer).refusal?.error == "busy") }
-            let other = try await scene.requester(security: .curveClient(keys: orders, serverKey: server.publicKey))
+            let other = try await scene.requester(security: orders)
             try await ask(other, since: 0)
             await scene.until { $0.replaysRunning == 3 }
             scene.log.letGo()
@@ -354,7 +354,7 @@ import Testing
             }
             let deaf = try await scene.requester(reads: false) { $0.receiveHighWaterMark = 1 }
             try await ask(deaf, since: 0)
-            await scene.until { $0.replaysRunning == 1 }
+            await scene.until { $0.replayRequests == 1 }
             let other = try await scene.requester()
             try await ask(other, since: 3990)
             #expect(try await answer(other).seqs == Array(3991...4000))

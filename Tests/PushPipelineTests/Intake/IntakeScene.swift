@@ -31,10 +31,13 @@ struct IntakeScene: Sendable {
 
     static func run(
         clock: LoopClock = .monotonic, waiting: WaitingAcks.Limits = WaitingAcks.Limits(),
-        users: [CurvePublicKey: ZAPUser]? = nil, _ change: (inout IntakeSettings) -> Void = { _ in },
+        users: [CurvePublicKey: ZAPUser]? = nil, load: AppLoad = AppLoad(),
+        _ change: (inout IntakeSettings) -> Void = { _ in },
         _ body: (IntakeScene) async throws -> Void
     ) async throws {
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", pull: "tcp://127.0.0.1:*", apps: apps)
+        // The process is that of all tests.
+        settings.door.growth = .max
         change(&settings)
         let context = try ZMQContext()
         let handler = try ZAPHandler(in: context, admitting: users ?? [:])
@@ -42,7 +45,7 @@ struct IntakeScene: Sendable {
         let (ledger, backlog) = (IntakeLedger(), Locked(0))
         let intake = Intake(
             on: loop, context: context, ledger: ledger, settings: settings, waiting: WaitingAcks(waiting),
-            backlog: { backlog.withLock { $0 } })
+            backlog: { backlog.withLock { $0 } }, load: { _ in load })
         let outcome: Result<Void, any Error>
         var scene: IntakeScene?
         do {

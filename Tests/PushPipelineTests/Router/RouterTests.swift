@@ -187,12 +187,12 @@ import Testing
             world.message(3, to: .tokens([RouterWorld.token(1), RouterWorld.token(2)])),
         ])
         await world.settle()
-        let troubles = await world.router.status().troubles
+        let troubles = await world.router.troubles
         #expect(troubles.everywhere.count == 2)
         for _ in 0..<40 { await world.pass(1) }
         await world.finish()
         #expect(world.ledger.state.withLock { $0.completed.map(\.counts.sent).sorted() } == [1, 2, 10])
-        let after = await world.router.status().troubles
+        let after = await world.router.troubles
         #expect(after == RouterTroubles())
         await world.loop.shutDown()
     }

@@ -186,9 +186,13 @@ final class RouterWorld: Sendable {
 
     /// Until nothing happens any more: answers come in ticks after the questions.
     func settle() async {
-        repeat {
+        var isQuiet = false
+        while !isQuiet {
+            isQuiet = await router.pagesAwaited == 0
             for _ in 0..<30 { await loop.run {} }
-        } while await router.pagesAwaited > 0
+            // What an answer at the end of a round brings takes another one.
+            if await router.pagesAwaited > 0 { isQuiet = false }
+        }
     }
 
     func pass(_ seconds: Int) async {

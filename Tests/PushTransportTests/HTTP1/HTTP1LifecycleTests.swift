@@ -25,8 +25,10 @@ import Testing
             await server.loop.run { server.server.wrapped.drain { done.add() } }
             #expect(try idle.isAtEnd())
             #expect(try silent.isAtEnd())
-            #expect(throws: RawClient.Failure.self) { _ = try server.client() }
+            // A process that another test is about to start has the listener until it runs its program.
+            while (try? server.client()) != nil { await Task.yield() }
             await server.until { $0.open == 1 }
+            #expect(await server.counts.accepted == 3)
             #expect(done.value == 0)
             try await server.loop.run { try held.value.take()?.respond(status: 200, body: Array("slow".utf8)) }
             let answer = try slow.answer()

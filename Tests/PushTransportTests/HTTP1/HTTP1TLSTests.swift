@@ -185,7 +185,11 @@ import Testing
     @Test func aContextOutlivesItsReplacement() async throws {
         try await withTLSServer { server, root, authority in
             let first = Held<WeakContext?>(nil)
-            await server.loop.run { first.value = WeakContext(context: server.server.wrapped.tls) }
+            // Nobody but the server has this one.
+            try await server.loop.run {
+                server.server.wrapped.tls = try Self.context()
+                first.value = WeakContext(context: server.server.wrapped.tls)
+            }
             let silent = try server.client()
             await server.until { $0.open == 1 }
             let next = try Self.context()

@@ -72,7 +72,8 @@ class Crowd:
         self.doors = {name: (host, int(port)) for name, (host, port) in ground["doors"].items()}
         self.acts = [
             (8, self.noise), (10, self.greets), (30, self.talks), (12, self.floods), (10, self.listens), (8, self.asks),
-            (12, self.browses), (5, self.crosses), (4, self.sits), (4, self.swells), (6, self.commands),
+            (12, self.browses), (5, self.crosses), (4, self.sits), (4, self.swells), (1, self.hoards),
+            (6, self.commands),
         ]
         if ground["keys"]:
             self.acts.append((40, self.holds_keys))
@@ -290,6 +291,21 @@ class Crowd:
         else:
             yield from peer.send(frame(bytes(chance.choice([1 << 16, 1 << 20])), more=True) * chance.randrange(1, 5))
         yield from self.ends(chance, peer)
+
+    def hoards(self, chance):
+        """Many connections, and in each a message without an end that is too small to be noticed alone."""
+        door, kind = chance.choice([("router", b"DEALER"), ("pull", b"PUSH"), ("publish", b"SUB"), ("replay", b"DEALER")])
+        peers = []
+        try:
+            for _ in range(chance.choice([10, 20])):
+                peers.append((yield from self.shaken(chance, door, kind)))
+                if chance.random() < 0.5:
+                    yield from peers[-1].send(message(*self.request(chance)))
+                yield from peers[-1].send(frame(b"", more=True) * chance.choice([1000, 10_000, 30_000]))
+            yield chance.random() * 5
+        finally:
+            for peer in peers:
+                peer.close()
 
     def commands(self, chance):
         """Commands at the wrong time, of the wrong length, or of a name that there is not."""

@@ -2,7 +2,8 @@
 
 A scene is a function without arguments; `main` runs the one that is named. Nothing here sleeps to let something happen:
 everything waits for a line, an event, an answer or an exit code, with a patience that only a dead program exhausts."""
-import json, os, re, signal, subprocess, sys, tempfile, threading, time, traceback, urllib.error, urllib.request, uuid
+import json, os, re, signal, socket as sockets, subprocess, sys, tempfile, threading, time, traceback, uuid
+import urllib.error, urllib.request
 import zmq
 
 CARILLON = os.environ["CARILLON_PROGRAM"]
@@ -10,6 +11,7 @@ PATIENCE = int(os.environ.get("CARILLON_SCENE_PATIENCE", "400"))
 context = zmq.Context()
 children = []
 directories = []
+taken_ports = []
 
 
 class Child:
@@ -46,6 +48,14 @@ class Child:
                 assert time.monotonic() < until, f"it never said {words}: {self.lines[-30:]}"
                 self.news.wait(1)
 
+    def heard(self, *words):
+        """Waits until a line with all of these words has come, whenever that was."""
+        until = time.monotonic() + PATIENCE
+        with self.news:
+            while not self.said(*words):
+                assert not self.ended and time.monotonic() < until, f"it never said {words}: {self.lines[-30:]}"
+                self.news.wait(1)
+
     def said(self, *words):
         return [line for line in self.lines if all(word in line for word in words)]
 
@@ -71,6 +81,15 @@ class Child:
             return int(file.read().split()[1]) * 4096
 
 
+def take_port():
+    """A port that refuses connections and that nobody else is given, until a program of ours listens there."""
+    socket = sockets.socket()
+    socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
+    socket.bind(("127.0.0.1", 0))
+    taken_ports.append(socket)
+    return socket.getsockname()[1]
+
+
 def verb(*words, code=0):
     """A verb of the program, run to its end."""
     child = Child(CARILLON, *words)
@@ -90,11 +109,12 @@ def http(url, method="GET", body=None):
 
 class Simulator(Child):
     def __init__(self, directory, *more, ports=None):
-        ports = ports or dict.fromkeys(("port", "binary-port", "feedback-port", "control-port"), 0)
+        # One that ends and comes back finds its ports free.
+        ports = ports or {n: take_port() for n in ("port", "binary-port", "feedback-port", "control-port")}
         named = [word for name, port in ports.items() for word in ("--" + name, str(port))]
         super().__init__(CARILLON, "simulate", *named, "--data", directory, "--json", *more)
         self.places = json.loads(self.line('{"'))
-        self.ports = dict(zip(ports, (self.places[n] for n in ("provider", "binary", "feedback", "control"))))
+        self.ports = ports
 
     def ask(self, path, method="GET", body=None):
         status, text = http(f"http://127.0.0.1:{self.places['control']}{path}", method, body)

@@ -151,44 +151,79 @@ def long_names():
     serve.stop()
 
 
+def offer(peer, data):
+    """How much of it the other side takes at once; None if it has ended the connection. The peer does not block."""
+    sent = 0
+    try:
+        sent = peer.send(data)
+    except BlockingIOError:
+        pass
+    except ConnectionError:
+        return None
+    try:
+        return sent if peer.recv(4096) else None
+    except BlockingIOError:
+        return sent
+    except ConnectionError:
+        return None
+
+
+def peak(serve):
+    """MiB of memory that the program had at the most."""
+    with open(f"/proc/{serve.process.pid}/status") as file:
+        return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
+
+
 def endless():
     """Messages that come to no end: whoever sends one is hung up on, and what it brought is given back."""
     scene = Scene()
     serve = scene.serve()
     works(scene, serve, "before", 1)
-
-    def peak():
-        with open(f"/proc/{serve.process.pid}/status") as file:
-            return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
-
-    calm = peak()
+    calm = peak(serve)
     for name, kind, size in (
             ("router", b"DEALER", 1 << 20), ("pull", b"PUSH", 1 << 20), ("router", b"DEALER", 0), ("publish", b"SUB", 600),
             ("replay", b"DEALER", 0)):
         with raw(serve, name, kind) as peer:
             # As fast as a distant peer can: on this machine a peer could bring a gigabyte between two looks.
             part = frame(bytes(size), 1) * max(1, (1 << 20) // (size + 2))
-            sent, until = 0, time.monotonic() + PATIENCE
+            taken, until = 0, time.monotonic() + PATIENCE
             peer.setblocking(False)
-            while True:
-                try:
-                    sent += peer.send(part)
-                except BlockingIOError:
-                    pass
-                except ConnectionError:
-                    break
-                try:
-                    if not peer.recv(4096):
-                        break
-                except BlockingIOError:
-                    pass
-                except ConnectionError:
-                    break
-                assert time.monotonic() < until, (name, size, sent)
+            while (more := offer(peer, part)) is not None:
+                taken += more
+                assert time.monotonic() < until, (name, size, taken)
                 time.sleep(0.02)
         serve.line("a ZeroMQ connection that took up memory")
     works(scene, serve, "after", 2)
-    assert peak() - calm < 1000, (calm, peak())
+    assert peak(serve) - calm < 1000, (calm, peak(serve))
+    serve.stop()
+
+
+def many_endless():
+    """The same in many connections, none of which brings a mebibyte: two gigabytes of memory if all could stay."""
+    scene = Scene()
+    serve = scene.serve()
+    works(scene, serve, "before", 1)
+    calm = peak(serve)
+    peers = [raw(serve, *(("pull", b"PUSH") if number % 2 else ("router", b"DEALER"))) for number in range(64)]
+    for peer in peers:
+        peer.setblocking(False)
+    left = {peer: 1_000_000 for peer in peers}
+    part = frame(b"", 1) * 1000
+    ended, until = 0, time.monotonic() + PATIENCE
+    while left:
+        for peer in list(left):
+            taken = offer(peer, part)
+            ended += taken is None
+            left[peer] -= left[peer] if taken is None else taken
+            if left[peer] <= 0:
+                del left[peer]
+        assert time.monotonic() < until, (len(left), ended)
+        time.sleep(0.02)
+    serve.line("a ZeroMQ connection that took up memory")
+    works(scene, serve, "after", 2)
+    assert ended and peak(serve) - calm < 1000, (ended, calm, peak(serve))
+    for peer in peers:
+        peer.close()
     serve.stop()
 
 
@@ -289,6 +324,8 @@ def crowd():
         "curve": {"secret_key_file": scene.path("server.curve")},
         "clients": {"orders": {"public_key": orders[0].decode(), "push": ["shop"]}}}
     serve = scene.serve(wrap=("prlimit", "--nofile=256:256"))
+    inside = Producer(serve, keys=(server, *orders))
+    assert inside.push(note("before", token(1)))["status"] == "accepted"
     crowd = []
     for number in range(400):
         peer = sockets.socket()
@@ -300,6 +337,7 @@ def crowd():
     serve.verb("stats")
     text_of_metrics = http(serve.places["http"] + "/metrics")[1]
     assert float(re.search(r'^carillon_client_connections\{kind="intake"\} (\S+)', text_of_metrics, re.M).group(1)) > 0
+    assert inside.push(note("meanwhile", token(1)))["status"] == "accepted"
     for peer in crowd:
         peer.close()
     assert Producer(serve, keys=(server, *orders)).push(note("after", token(1)))["status"] == "accepted"

@@ -120,7 +120,9 @@ def chains():
     check_chains(told)
     heads = {f"{e['family']}/{e['app']}/{e['kind']}": e["seq"] for e in told}
     beat = monitor.wait_for_heartbeat()
-    assert set(beat) == {"seq", "topics"} and beat["seq"] >= max(heads.values()), beat
+    assert set(beat) == {"seq", "topics"}, beat
+    while beat["seq"] < max(heads.values()):  # it was on its way before
+        beat = monitor.wait_for_heartbeat()
     assert all(beat["topics"][topic] >= seq for topic, seq in heads.items()), (beat, heads)
     some = replay(serve, prefix="delivery/news/")[0]
     assert some == [e for e in told if e["family"] == "delivery" and e["app"] == "news"] and len(some) == 150

@@ -55,6 +55,30 @@ def insisted():
     serve.stop()
 
 
+def overdue():
+    """The push service does not answer, and the time of SIGTERM is over: the log says so, and so does the next start."""
+    scene = Scene()
+    scene.more = {"log": {"format": "json"}}
+    scene.simulator.faults({"match": {"token": "aa*"}, "silence": True})
+    serve = scene.serve("--drain", "0s")
+    Producer(serve).push(note("stuck", token(1, "aa")))
+    until_received(scene, 1)
+    serve.stop()
+    ending = json.loads(serve.said('"event":"carillon.drained"')[-1])
+    assert ending["message"] == "the time was over: 1 delivery is unanswered" and ending["unanswered"] == 1, ending
+    scene.simulator.faults()
+    serve = scene.serve(up=False)
+    start = json.loads(serve.line('"event":"carillon.recovered"'))
+    assert start["message"] == ("recovered 1 message after a stop that did not wait for all answers, "
+                                "up to 1 delivery may arrive twice"), start
+    assert Monitor(serve, since=0).completed("stuck")["stuck"]["sent"] == 1
+    serve.stop()
+    assert json.loads(serve.said('"event":"carillon.drained"')[-1])["message"] == "drained", serve.lines[-5:]
+    serve = scene.serve(up=False)
+    serve.stop()
+    assert not serve.said("carillon.recovered"), serve.lines
+
+
 def until_received(scene, count):
     until = time.monotonic() + PATIENCE
     while len(scene.simulator.received()) < count:

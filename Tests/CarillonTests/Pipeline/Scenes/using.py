@@ -31,10 +31,12 @@ def told():
             mark.seek(0)
     first.kill()
     scene.simulator.faults()
+    with open(os.path.join(scene.data, "running.json")) as mark:
+        most = json.load(mark)["most_in_flight"]
     second, line = start()
     crash = json.loads(second.line('"event":"carillon.recovered"'))
-    twice = re.fullmatch("recovered 40 messages after a crash, up to ([0-9]+) may arrive twice", crash["message"])
-    assert twice and 1 <= int(twice[1]) <= 40, crash
+    twice = re.fullmatch("recovered 40 messages after a crash, up to ([0-9]+) deliveries may arrive twice", crash["message"])
+    assert twice and int(twice[1]) == most == crash["maximum"] >= 40, (most, crash)
     second.places = line
     Monitor(second, since=0).completed(*(f"m{n}" for n in range(40)))
     second.signal(signal.SIGTERM)
@@ -128,6 +130,11 @@ def narrow():
             ("check", ["a-rather-long-name-for-an-app", "connections", "credential"])):
         page = "\n".join(shown[words])
         assert all(part in page for part in whole), (words, page)
+    # Commands are for copying, and stay whole.
+    for words in (["help"], ["help", "send"], ["help", "trace"], ["help", "serve"], ["help", "devices", "add"], ["help", "bench"]):
+        lines = on_terminal(CARILLON, *words)
+        wide = [line for line in lines if len(line) > 80 and not line.startswith(("  carillon", "      --"))]
+        assert len(lines) > 5 and not wide, (words, wide)
     # Where nobody sits before one, a row is a line.
     plain = serve.verb("devices", "list").splitlines()
     assert len(plain) == 4 and all(len(line) > 80 for line in plain), plain
@@ -229,6 +236,45 @@ def checked():
         pass
     both(77, "cannot use the data directory", "is not a directory", data=scene.path("file"))
     both(77, "cannot use the data directory", "is not a directory", data=scene.path("file") + "/data")
+    # The data directory, and what may lie in it.
+    os.mkdir(scene.path("open"))
+    os.chmod(scene.path("open"), 0o777)
+    both(77, "every user may write to the data directory", data=scene.path("open"))
+    os.mkdir(scene.path("linked"))
+    os.symlink(scene.path("file"), scene.path("linked/carillon.lock"))
+    both(77, "cannot use the lock file", "it is a symbolic link", data=scene.path("linked"))
+    both(1, "cannot open the control socket", "choose a data directory with a shorter path",
+         data=scene.path("d" * 100))
+    # Sockets that are files.
+    long = scene.path("i" * 100)
+    both(69, "cannot open intake.pull", "a path to a socket has at most 107 bytes",
+         more={"intake": {"router": "off", "pull": "ipc://" + long}})
+    both(69, "cannot open intake.pull", "the file that is there is not a socket",
+         more={"intake": {"router": "off", "pull": "ipc://" + scene.path("file")}})
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(scene.path("listening"))
+    listening.listen()
+    both(69, "cannot open events.publish", "another process listens there",
+         more={"events": {"publish": "ipc://" + scene.path("listening"), "replay": "off"}})
+    both(78, "http.listen", "each needs its own",
+         more={"http": {"listen": "127.0.0.1:7999"}, "events": {"publish": "tcp://0.0.0.0:7999", "replay": "off"}})
+    # One in the data directory that is about to be made, and one that nobody listens on any more.
+    listening.close()
+    for data, bind in (("./new", "ipc://new/intake"), ("./new", "ipc://listening")):
+        scene.more = {"data": data, "http": {"listen": "127.0.0.1:0"}, "intake": {"router": "off", "pull": bind}}
+        verb("check", "--config", scene.configure())
+        scene.serve().stop()
+    # Cautions are the same too.
+    os.chmod(scene.simulator.places["key"], 0o644)
+    verb("keys", "curve", scene.path("open.curve"))
+    os.chmod(scene.path("open.curve"), 0o644)
+    scene.more = {"http": {"listen": "127.0.0.1:0"},
+                  "security": {"curve": {"secret_key_file": scene.path("open.curve")}}}
+    caution = f"every user may read {scene.path('open.curve')}, which holds a secret (mode 0644): chmod 600"
+    assert caution in verb("check", "--config", scene.configure())
+    serve = scene.serve()
+    assert serve.said(caution), serve.lines
+    serve.stop()
     # What runs there holds its own places, and that is no fault.
     scene.more = {"http": {"listen": "127.0.0.1:0"}}
     serve = scene.serve()

@@ -1,6 +1,6 @@
 """What waits, and what must not wait for it."""
 from ground import *
-import http.client, socket as sockets, sqlite3
+import http.client, sqlite3
 
 
 def control(serve, method, path):
@@ -19,9 +19,7 @@ def control(serve, method, path):
 def away(scene, name):
     """An app whose push service refuses every connection."""
     app = scene.app(name)
-    with sockets.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        app["endpoint"] = {**app["endpoint"], "port": free.getsockname()[1]}
+    app["endpoint"] = {**app["endpoint"], "port": take_port()}
     return app
 
 
@@ -66,7 +64,7 @@ def too_deep():
         name = json.dumps(audience)
         assert producer.push({"id": name, "app": "news", "to": audience, "alert": "Hello"})["status"] == "accepted"
         assert monitor.completed(name)[name]["sent"] == 3
-    assert serve.ready()[0] == 200, serve.ready()
+    serve.become_ready()
     assert status["status"] == "rejected" and status["reason"] == "bad_audience", status
     serve.stop()
 
@@ -112,14 +110,14 @@ def damaged():
     assert done["one"]["sent"] == 0 and done["two"]["sent"] == 1, done
     (rejected,) = monitor.of("message/rejected")
     assert rejected["message_id"] == "one" and rejected["reason"] == "damaged", rejected
-    assert serve.said("damaged and is not sent")
+    serve.heard("damaged and is not sent")
     assert any("damaged" in text for text in control(serve, "GET", "/v1/stats")[1]["obstacles"])
-    status, answer = serve.ready()
-    assert status == 200 and any("damaged" in text for text in answer["warnings"]), answer
+    answer = serve.become_ready()
+    assert any("damaged" in text for text in answer["warnings"]), answer
     serve.stop()
     # And that was the end of it.
     serve = scene.serve()
-    assert "warnings" not in serve.ready()[1]
+    assert "warnings" not in serve.become_ready()
     serve.stop()
 
 
