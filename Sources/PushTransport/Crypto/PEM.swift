@@ -149,7 +149,7 @@ struct MemoryBIO: ~Copyable {
 final class WipedBytes {
     private(set) var bytes: [UInt8]
 
-    /// - Parameter bytes: of which the caller keeps no copy: another copy's memory would not be overwritten.
+    /// The caller keeps no copy of the bytes: another copy's memory would not be overwritten.
     init(_ bytes: consuming [UInt8]) {
         self.bytes = bytes
     }

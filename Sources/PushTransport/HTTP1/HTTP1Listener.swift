@@ -8,26 +8,6 @@ struct HTTP1Listener {
     let port: UInt16
     let file: SocketFile?
 
-    /// The file of a Unix socket, known by its inode: it is removed only while it is still the one made here.
-    struct SocketFile {
-        let path: String
-        private let device: dev_t
-        private let inode: ino_t
-
-        init?(_ path: String) {
-            guard let found = HTTP1Listener.status(of: path) else { return nil }
-            self.path = path
-            (device, inode) = (found.st_dev, found.st_ino)
-        }
-
-        func remove() {
-            guard let found = HTTP1Listener.status(of: path), found.st_dev == device, found.st_ino == inode else {
-                return
-            }
-            unsafe _ = unlink(path)
-        }
-    }
-
     private static let backlog: CInt = 1024
 
     // MARK: TCP
@@ -80,65 +60,30 @@ struct HTTP1Listener {
 
     /// The file gets mode 0600 before anyone can connect to it.
     init(unixSocket path: String) throws(HTTP1Error) {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let room = MemoryLayout.size(ofValue: address.sun_path)
-        guard !path.isEmpty, path.utf8.count < room, !path.utf8.contains(0) else {
-            throw HTTP1Error(.badAddress, "HTTP cannot listen on \(path): a socket's path has 1 to \(room - 1) bytes")
-        }
-        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: path.utf8) }
-        let descriptor = try Self.socket(AF_UNIX, for: path)
-        // On Linux, bind gives the file the mode of the socket.
-        fchmod(descriptor, 0o600)
-        if !Self.bindUnix(descriptor, address) {
-            guard errno == EADDRINUSE else { throw Self.failure("bind", path, closing: descriptor) }
-            do throws(HTTP1Error) {
-                try Self.removeStale(path, address)
-            } catch {
-                close(descriptor)
-                throw error
-            }
-            guard Self.bindUnix(descriptor, address) else { throw Self.failure("bind", path, closing: descriptor) }
-        }
-        let file = SocketFile(path)
-        guard listen(descriptor, Self.backlog) == 0 else {
-            file?.remove()
-            throw Self.failure("listen", path, closing: descriptor)
-        }
-        self.descriptor = descriptor
-        port = 0
-        self.file = file
-    }
-
-    private static func removeStale(_ path: String, _ address: sockaddr_un) throws(HTTP1Error) {
-        guard let found = status(of: path), found.st_mode & S_IFMT == S_IFSOCK else {
-            throw HTTP1Error(.inUse, "HTTP cannot listen on \(path): a file that is no socket is there; remove it")
-        }
-        let probe = try socket(AF_UNIX, for: path)
-        defer { close(probe) }
-        var address = address
-        let answered = unsafe withUnsafePointer(to: &address) {
-            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe connect(probe, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        // Only a refusal shows that nobody is there; a full queue, for one, does not.
-        guard !answered, errno == ECONNREFUSED else {
-            throw HTTP1Error(.inUse, "HTTP cannot listen on \(path): another process does")
-        }
-        unsafe _ = unlink(path)
-    }
-
-    private static func bindUnix(_ descriptor: CInt, _ address: sockaddr_un) -> Bool {
-        var address = address
-        return unsafe withUnsafePointer(to: &address) {
-            unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
+        do throws(UnixListener.Obstacle) {
+            let listener = try UnixListener.listen(at: path, mode: 0o600, backlog: Self.backlog)
+            port = 0
+            file = listener.file
+            descriptor = listener.release()
+        } catch {
+            throw Self.error(error, path)
         }
     }
 
-    // MARK: Both
+    private static func error(_ obstacle: UnixListener.Obstacle, _ path: String) -> HTTP1Error {
+        let action = "HTTP cannot listen on \(path)"
+        return switch obstacle {
+        case .path:
+            HTTP1Error(.badAddress, "\(action): a socket's path has 1 to \(SocketAddress.longestUnixPath) bytes")
+        case .otherFile: HTTP1Error(.inUse, "\(action): a file that is no socket is there; remove it")
+        case .inUse: HTTP1Error(.inUse, "\(action): another process does")
+        case .system(let error, let call):
+            HTTP1Error(
+                error.number == EADDRINUSE ? .inUse : .cannotListen, "\(action): \(call) failed", underlying: error)
+        }
+    }
+
+    // MARK: Failures
 
     private static func socket(_ family: CInt, for place: String) throws(HTTP1Error) -> CInt {
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
@@ -155,10 +100,5 @@ struct HTTP1Listener {
         close(descriptor)
         let code: HTTP1Error.Code = error.number == EADDRINUSE ? .inUse : .cannotListen
         return HTTP1Error(code, "HTTP cannot listen on \(place): \(call) failed", underlying: error)
-    }
-
-    private static func status(of path: String) -> stat? {
-        var found = stat()
-        return unsafe lstat(path, &found) == 0 ? found : nil
     }
 }

@@ -36,7 +36,7 @@ package final class HTTP1Server: TickEndFlushing {
     @safe
     private struct Binding {
         let socket: OpaquePointer
-        let file: HTTP1Listener.SocketFile?
+        let file: SocketFile?
     }
 
     let loop: EventLoop

@@ -27,7 +27,7 @@ struct HTTP1Target {
         guard let segment = decoded(encoded, plusIsSpace: false) else {
             throw HTTP1Refusal(400, "the path is not valid percent-encoded UTF-8")
         }
-        guard segment.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+        guard segment.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
             throw HTTP1Refusal(400, "the path holds a control character")
         }
         // Also within a segment: an encoded slash must not smuggle in a way up for who joins segments to a file name.

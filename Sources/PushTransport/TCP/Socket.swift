@@ -33,6 +33,30 @@ package struct Socket: ~Copyable {
         return Socket(owning: descriptor)
     }
 
+    /// One that is bound to an address of TCP and listens.
+    ///
+    /// - Parameter prepare: called with the descriptor before anyone can connect.
+    static func listening(
+        at address: SocketAddress, backlog: CInt, prepare: (CInt) -> Void = { _ in }
+    ) throws(SystemError) -> Socket {
+        let socket = try stream(family: address.family)
+        socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+        // What is listened on is what was asked for, whatever the machine's default.
+        if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+        let descriptor = socket.descriptor
+        prepare(descriptor)
+        guard unsafe address.withSockaddr({ unsafe bind(descriptor, $0, $1) }) == 0, listen(descriptor, backlog) == 0
+        else { throw .current }
+        return socket
+    }
+
+    /// Gives the descriptor away.
+    consuming func release() -> CInt {
+        let descriptor = descriptor
+        discard self
+        return descriptor
+    }
+
     /// What the kernel noted about a connect in progress; nil when it succeeded.
     static func pendingError(of descriptor: CInt) -> SystemError? {
         var number: CInt = 0

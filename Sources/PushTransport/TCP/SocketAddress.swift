@@ -1,4 +1,4 @@
-import Glibc
+package import Glibc
 import PushLoop
 
 /// An IPv4, IPv6 or Unix socket address, ready for the system's calls.
@@ -29,6 +29,19 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         } else {
             return nil
         }
+    }
+
+    /// The longest path of a Unix socket in bytes: the system's field has room for a zero after it.
+    static let longestUnixPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
+    /// The address of a Unix socket with a file. Nil when the path is empty, too long, or has a zero byte in it.
+    init?(unixPath path: String) {
+        let utf8 = path.utf8
+        guard (1...Self.longestUnixPath).contains(utf8.count), !utf8.contains(0) else { return nil }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: utf8) }
+        self.init(copyingValue: address)
     }
 
     private init<Value>(copyingValue value: Value) {
@@ -75,7 +88,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package func withSockaddr<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         unsafe bytes.withUnsafeBytes { raw in
             unsafe body(raw.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(raw.count))
         }

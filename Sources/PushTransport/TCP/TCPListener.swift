@@ -21,13 +21,8 @@ package final class TCPListener {
             throw TCPError(.badAddress, "cannot listen on \(place): give a numeric address such as 127.0.0.1 or ::1")
         }
         do throws(SystemError) {
-            let socket = try Socket.stream(family: wanted.family)
-            socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
-            guard unsafe wanted.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0,
-                listen(socket.descriptor, backlog) == 0, let bound = SocketAddress.local(of: socket.descriptor)
-            else {
-                throw SystemError.current
-            }
+            let socket = try Socket.listening(at: wanted, backlog: backlog)
+            guard let bound = SocketAddress.local(of: socket.descriptor) else { throw SystemError.current }
             self.socket = socket
             address = bound
         } catch {

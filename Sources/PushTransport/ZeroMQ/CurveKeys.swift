@@ -6,7 +6,7 @@ package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
 
     /// - Throws: `ZMQError.invalidKey` unless `text` is 40 characters of Z85.
     package init(z85 text: String) throws(ZMQError) {
-        bytes = try Z85.decode(text, of: "public key")
+        bytes = try Z85.decode(Array(text.utf8), of: "public key")
     }
 
     /// Nil unless there are 32 bytes.
@@ -29,7 +29,14 @@ package struct CurveSecretKey: Sendable, CustomStringConvertible, CustomDebugStr
 
     /// - Throws: `ZMQError.invalidKey` unless `text` is 40 characters of Z85. The message does not repeat the text.
     package init(z85 text: String) throws(ZMQError) {
-        bytes = try Z85.decode(text, of: "secret key")
+        bytes = try Z85.decode(Array(text.utf8), of: "secret key")
+    }
+
+    /// The same from characters that are the caller's to wipe.
+    ///
+    /// - Throws: `ZMQError.invalidKey`.
+    package init(z85 characters: [UInt8]) throws(ZMQError) {
+        bytes = try Z85.decode(characters, of: "secret key")
     }
 
     /// For writing a new key to its file, and for nothing else.
@@ -101,13 +108,21 @@ private enum Z85 {
         return text(characters)
     }
 
-    static func decode(_ text: String, of what: String) throws(ZMQError) -> SIMD32<UInt8> {
+    static func decode(_ characters: [UInt8], of what: String) throws(ZMQError) -> SIMD32<UInt8> {
         // A NUL inside would end the C string early, so the length is checked on the Swift side of it.
-        guard text.utf8.count == 40, !text.utf8.contains(0) else {
-            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(text.utf8.count) bytes, a key has 40 of Z85")
+        guard characters.count == 40, !characters.contains(0) else {
+            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(characters.count) bytes, a key has 40 of Z85")
         }
+        var text = characters + [0]
         var bytes = [UInt8](repeating: 0, count: 32)
-        guard unsafe zmq_z85_decode(&bytes, text) != nil else {
+        defer {
+            wipe(&text)
+            wipe(&bytes)
+        }
+        let isKey = unsafe text.withUnsafeBytes {
+            unsafe zmq_z85_decode(&bytes, $0.bindMemory(to: CChar.self).baseAddress) != nil
+        }
+        guard isKey else {
             throw ZMQError(.invalidKey, "not a CURVE \(what): it has a character that Z85 does not know")
         }
         return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD32<UInt8>.self) }

@@ -1,4 +1,5 @@
 private import CZeroMQ
+import Glibc
 
 /// Waits until a context's I/O thread has finished what it was doing when it was asked.
 ///
@@ -7,14 +8,16 @@ private import CZeroMQ
 /// what the client says of itself, its routing id included; a reply that comes later wins. libzmq has no issue for it.
 ///
 /// It sends itself a message through the I/O thread, which delivers it after all that it had begun before. This holds for
-/// a context with one I/O thread. The two sockets are connected over an abstract address that nobody can guess; a PAIR
-/// takes one peer and refuses others.
+/// a context with one I/O thread. The two sockets are connected over an abstract address, which every user of the machine
+/// can see and connect to: only connections of this user are taken.
 @safe
 final class IOThreadBarrier: @unchecked Sendable {
     // Unchecked: made on one thread and handed to another, never used on both.
     private let sender: UnsafeMutableRawPointer
     private let receiver: UnsafeMutableRawPointer
     private var number: UInt64 = 0
+    /// Where the two sockets meet: the name of an abstract Unix socket.
+    let name: String
 
     /// Far longer than an I/O thread is ever busy; a connection that waits for so long is refused, and tries again.
     private static let patience: CInt = 10_000
@@ -29,13 +32,19 @@ final class IOThreadBarrier: @unchecked Sendable {
             throw error
         }
         unsafe (self.sender, self.receiver) = (sender, receiver)
+        // Not to be guessed, so that nobody can have it before.
+        name = "carillon-\(Hex.encode(SecureRandom.bytes(16)))"
         var (zero, patience) = (CInt(0), Self.patience)
         unsafe zmq_setsockopt(sender, ZMQ_LINGER, &zero, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(sender, ZMQ_SNDTIMEO, &patience, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(receiver, ZMQ_LINGER, &zero, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(receiver, ZMQ_RCVTIMEO, &patience, MemoryLayout<CInt>.size)
-        let address = "ipc://@carillon-\(Hex.encode(SecureRandom.bytes(16)))"
-        guard unsafe zmq_bind(receiver, address) == 0, unsafe zmq_connect(sender, address) == 0 else {
+        // A PAIR takes one peer, and the first. Others it refuses, but keeps their descriptors; so they are not to get in.
+        var user = geteuid()
+        let address = "ipc://@\(name)"
+        guard unsafe zmq_setsockopt(receiver, ZMQ_IPC_FILTER_UID, &user, MemoryLayout<uid_t>.size) == 0,
+            unsafe zmq_bind(receiver, address) == 0, unsafe zmq_connect(sender, address) == 0
+        else {
             let error = ZMQError.last("connect a ZAP handler to the I/O thread")
             close()
             throw error

@@ -27,8 +27,10 @@ package final class ZMQDoor {
     private let limits: ZMQDoorLimits
     private let tell: (News) -> Void
     private var isLooking = false
-    /// The memory of the process when nobody was hoarding.
-    private var calmMemory: Int?
+    private var calmMemory: CalmMemory
+    /// What they held is to go back to the system, or it would pass for what the process takes by itself, and the next
+    /// ones could have as much on top of it.
+    private var hasEndedHoarders = false
 
     private final class Watched {
         weak var socket: ZMQSocket?
@@ -46,6 +48,7 @@ package final class ZMQDoor {
     /// - Parameter tell: called on the loop.
     package init(limits: ZMQDoorLimits, tell: @escaping (News) -> Void = { _ in }) {
         gate = ConnectionGate(most: limits.connections)
+        calmMemory = CalmMemory(growth: limits.growth)
         self.limits = limits
         self.tell = tell
     }
@@ -55,14 +58,21 @@ package final class ZMQDoor {
         watched.removeAll { $0.socket.map(\.isClosed) ?? true }
         let one = Watched(socket, limits: limits)
         watched.append(one)
-        socket.onSender = { [weak one] descriptor in one?.connections.spoke(descriptor) }
+        socket.onSender = { [weak one] descriptor, bytes in one?.connections.spoke(descriptor, bytes: bytes) }
         try socket.monitor { [weak self] event in self?.take(event, of: one) }
+    }
+
+    /// The open connections of one of its sockets, as far as libzmq has told of them.
+    package func open(of socket: ZMQSocket) -> Int {
+        watched.first { $0.socket === socket }?.connections.descriptors.count ?? 0
     }
 
     private func take(_ event: ZMQMonitorEvent, of one: Watched) {
         switch event.kind {
         case .accepted:
-            guard let descriptor = event.descriptor, one.connections.opened(descriptor) else { return }
+            guard let descriptor = event.descriptor,
+                one.connections.opened(descriptor, from: SocketAddress.peer(of: descriptor))
+            else { return }
             if let socket = one.socket { lookLater(on: socket.loop) }
             if gate.opened() { set() }
         case .disconnected:
@@ -99,21 +109,19 @@ package final class ZMQDoor {
             isLooking = false
             // Not captured: the loop holds its timers.
             guard let loop = watched.lazy.compactMap({ $0.socket?.loop }).first else { return }
+            // libzmq has freed it since the look before. Not on the loop: it blocks.
+            if hasEndedHoarders { _ = NamedThread(named: "give-back") { CLinux_return_free_memory() } }
+            hasEndedHoarders = false
             let isTight = isTight()
             for one in watched { look(at: one, isTight: isTight, now: loop.now) }
             if gate.open > 0 || watched.contains(where: { $0.isUnbound || $0.isFull }) { lookLater(on: loop) }
         }
     }
 
-    /// Whether the process has grown by more than it may while somebody was hoarding. A frame of no bytes takes two on
-    /// the wire, and sixty-four here.
+    /// Whether the process has grown by more than it may on account of what connections hold.
     private func isTight() -> Bool {
         guard let memory = ProcessMetrics.residentBytes else { return false }
-        guard let calm = calmMemory, watched.contains(where: \.connections.isHoarding) else {
-            calmMemory = memory
-            return false
-        }
-        return memory - calm > limits.growth
+        return calmMemory.isExceeded(by: memory, unread: watched.reduce(0) { $0 + $1.connections.unread })
     }
 
     private func look(at one: Watched, isTight: Bool, now: MonotonicTime) {
@@ -126,25 +134,30 @@ package final class ZMQDoor {
             setAccepting()
         }
         for descriptor in findings.hoarding {
-            let address = SocketAddress.peer(of: descriptor)?.description ?? ""
-            if socket.hangUp(on: descriptor) { tell(.endedHoarder(address: address)) }
+            // Without a peer it was gone before it was known.
+            guard let peer = one.connections.peer(of: descriptor), socket.hangUp(on: descriptor, from: peer) else {
+                continue
+            }
+            hasEndedHoarders = true
+            tell(.endedHoarder(address: peer.description))
         }
         guard one.isUnbound || findings.stuck >= limits.stuck else { return }
+        let isTold = one.isUnbound
         do throws(ZMQError) {
             one.isUnbound = true
             guard try socket.bindAnew() else { return one.isUnbound = false }
             one.isUnbound = false
             tell(.endedStuck(findings.stuck))
         } catch {
-            tell(.cannotBind(error))
+            if !isTold { tell(.cannotBind(error)) }
         }
     }
 
     /// `POLLRDHUP` in bits/poll.h: the peer has closed, or will send no more.
     private static let readHangUp: Int16 = 0x2000
 
-    /// Asks the kernel. libzmq may have closed a descriptor by now, and have another connection under its number; what
-    /// is said of that one is true of it as well, or corrected by the next look.
+    /// Asks the kernel. libzmq may have closed a descriptor by now, and have another connection under its number. What
+    /// is said of that one is corrected by the next look, and it is not hung up on: it has another peer.
     private static func readings(of descriptors: [CInt]) -> [WatchedConnections.Reading] {
         var asked = descriptors.map { pollfd(fd: $0, events: readHangUp, revents: 0) }
         _ = unsafe poll(&asked, nfds_t(asked.count), 0)

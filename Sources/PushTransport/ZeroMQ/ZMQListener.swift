@@ -3,7 +3,7 @@ import Glibc
 import PushLoop
 
 /// A TCP socket that listens, made here and lent to libzmq (`ZMQ_USE_FD`), because some things can only be done to it
-/// by who has the descriptor: to leave connections waiting while those that stand live on, and not to hear resets.
+/// by the owner of the descriptor: to leave connections waiting while those that stand live on, and not to hear resets.
 ///
 /// Both are packet filters (`SO_ATTACH_FILTER`), which any process may put on its own sockets. Where the kernel has none
 /// they do nothing.
@@ -35,16 +35,11 @@ final class ZMQListener {
     }
 
     private init(at address: SocketAddress, backlog: Int, ignoresResets: Bool) throws(SystemError) {
-        let socket = try Socket.stream(family: address.family)
-        socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
-        // What is listened on is what was asked for, whatever the machine's default.
-        if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
-        // Before anyone can connect: connections have the filter that their listener has at that moment.
-        if ignoresResets { _ = CLinux_ignore_resets(socket.descriptor) }
-        guard unsafe address.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0,
-            listen(socket.descriptor, CInt(clamping: backlog)) == 0,
-            let bound = SocketAddress.local(of: socket.descriptor)
-        else { throw .current }
+        let socket = try Socket.listening(at: address, backlog: CInt(clamping: backlog)) { descriptor in
+            // Before anyone can connect: connections have the filter that their listener has at that moment.
+            if ignoresResets { _ = CLinux_ignore_resets(descriptor) }
+        }
+        guard let bound = SocketAddress.local(of: socket.descriptor) else { throw .current }
         port = bound.port
         self.ignoresResets = ignoresResets
         self.socket = socket

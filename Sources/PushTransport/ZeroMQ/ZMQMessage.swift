@@ -1,4 +1,5 @@
 private import CZeroMQ
+private import Glibc
 
 /// A received message, lent for as long as its handler runs. What is to last longer is taken with `take`.
 @safe
@@ -36,7 +37,16 @@ package struct ZMQMessage: ~Copyable {
 
     /// The name that the ZAP handler gave to the sender's key; nil where there was no authentication. Ask before the
     /// last frame is taken: the name goes with it.
-    package var userID: String? { property("User-Id") }
+    package var userID: String? { property(Self.userIDProperty) }
+    private static let userIDProperty = "User-Id"
+
+    /// The bytes of that name, valid while `body` runs; empty where there is none. This makes no copy.
+    package func withUserID<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        guard let value = unsafe zmq_msg_gets(frame(count - 1), Self.userIDProperty) else {
+            return unsafe body(UnsafeRawBufferPointer(start: nil, count: 0))
+        }
+        return unsafe body(UnsafeRawBufferPointer(start: value, count: strlen(value)))
+    }
 
     /// The sender's address, as in "192.0.2.7"; nil over inproc. Ask before the last frame is taken.
     package var peerAddress: String? { property("Peer-Address") }
@@ -80,8 +90,16 @@ struct ZMQInbox: ~Copyable {
     }
 
     private let frames: UnsafeMutablePointer<zmq_msg_t>
+    /// Where `bytesOnWire` is kept.
+    private let tally: UnsafeMutablePointer<Int>
+    private let overhead: Int
 
-    init() {
+    /// - Parameter overhead: bytes that each frame takes on the wire besides its own and the header: with keys, those of
+    ///   its encryption.
+    init(overhead: Int = 0) {
+        self.overhead = overhead
+        unsafe tally = .allocate(capacity: 1)
+        unsafe tally.initialize(to: 0)
         unsafe frames = .allocate(capacity: Self.maxFrames + 1)
         for index in 0...Self.maxFrames {
             unsafe zmq_msg_init(frames + index)
@@ -93,15 +111,27 @@ struct ZMQInbox: ~Copyable {
             unsafe zmq_msg_close(frames + index)
         }
         unsafe frames.deallocate()
+        unsafe tally.deallocate()
+    }
+
+    /// What the message that was read last took on the wire (ZMTP 3), or less: those frames included that were dropped.
+    var bytesOnWire: Int { unsafe tally.pointee }
+
+    /// A header has one byte for the length of a short frame, and eight for that of a long one.
+    func bytesOnWire(ofFrame size: Int) -> Int {
+        let body = size + overhead
+        return body + (body > 255 ? 9 : 2)
     }
 
     /// Reads one whole message, or one frame of it. What the slots held before is freed by libzmq as they are filled
     /// again.
     func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false, frameByFrame: Bool = false) -> Outcome {
         var count = 0
+        unsafe tally.pointee = 0
         while true {
             let slot = unsafe frames + min(count, Self.maxFrames)
-            if unsafe zmq_msg_recv(slot, socket, waits ? 0 : ZMQ_DONTWAIT) < 0 {
+            let size = unsafe zmq_msg_recv(slot, socket, waits ? 0 : ZMQ_DONTWAIT)
+            if size < 0 {
                 switch zmq_errno() {
                 case EINTR: continue
                 // In the midst of a message this means that its sender went; what came of it is worth nothing.
@@ -115,6 +145,7 @@ struct ZMQInbox: ~Copyable {
                 }
             }
             count += 1
+            unsafe tally.pointee += bytesOnWire(ofFrame: Int(size))
             if unsafe frameByFrame || zmq_msg_more(slot) == 0 {
                 return count <= Self.maxFrames ? .message(frames: count) : .oversized(frames: count)
             }

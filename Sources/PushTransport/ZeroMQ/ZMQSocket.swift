@@ -31,9 +31,9 @@ package final class ZMQSocket {
     package var onMalformed: ((borrowing ZMQMessage, _ frameCount: Int) -> Void)?
     /// Called once after a send that would have blocked, when it is worth another try.
     package var onWritable: (() -> Void)?
-    /// Called with the descriptor of a connection that a message came by, at least for the first of a run and for each
-    /// long one.
-    var onSender: ((CInt) -> Void)?
+    /// Called for each message that came by a connection, with its descriptor and the bytes that the message took on the
+    /// wire, or less.
+    var onSender: ((CInt, Int) -> Void)?
     /// Called when the socket closes because its context ends.
     package var onTerminated: (() -> Void)?
 
@@ -46,7 +46,7 @@ package final class ZMQSocket {
     private let ignoresResets: Bool
     private let messagesPerTick: Int
     private let ipcMode: mode_t
-    private let inbox = ZMQInbox()
+    private let inbox: ZMQInbox
     private var outbox = ZMQOutbox()
     private(set) var isPaused = false
     private var wantsWritable = false
@@ -64,6 +64,7 @@ package final class ZMQSocket {
         backlog = options.backlog
         ignoresResets = options.ignoresResets
         ipcMode = options.ipcMode
+        inbox = ZMQInbox(overhead: options.security.frameOverhead)
         let socket = unsafe try context.makeSocket(kind.type)
         unsafe handle = socket
         do throws(ZMQError) {
@@ -369,12 +370,12 @@ package final class ZMQSocket {
             switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
-                if hearFrom(inbox.message(frames: count), isFirst: received == 0) {
+                if hearFrom(inbox.message(frames: count)) {
                     handler(inbox.message(frames: count))
                 }
             case .oversized(let count):
                 usedFrames = max(usedFrames, count)
-                if hearFrom(inbox.message(frames: count), isFirst: received == 0) {
+                if hearFrom(inbox.message(frames: count)) {
                     onMalformed?(inbox.message(frames: count), count)
                 }
             case .empty, .terminated, .failed:
@@ -387,34 +388,37 @@ package final class ZMQSocket {
         return received
     }
 
-    /// Few enough come for a look at where each is from.
-    private static let longFrame = 64 << 10
     /// ZMTP allows a routing id this many bytes. libzmq holds its own clients to that, and no others.
     private static let longestRoutingID = 255
 
     /// The one place that decides about senders: whether a message is handed on. What comes from a peer whose routing id
     /// is too long is dropped, and its connection is ended. So whoever reads from a ROUTER may count on short ids.
-    private func hearFrom(_ message: borrowing ZMQMessage, isFirst: Bool) -> Bool {
-        if kind == .router, message.byteCount(ofFrame: 0) > Self.longestRoutingID {
-            if let descriptor = message.sourceDescriptor { _ = hangUp(on: descriptor) }
+    private func hearFrom(_ message: borrowing ZMQMessage) -> Bool {
+        // Of a ROUTER the first frame did not come by the wire.
+        let ownFrame = kind == .router ? message.byteCount(ofFrame: 0) : nil
+        if let ownFrame, ownFrame > Self.longestRoutingID {
+            // libzmq may have closed the connection by now, and have that of another client under its number.
+            if let descriptor = message.sourceDescriptor, let peer = SocketAddress.peer(of: descriptor),
+                let address = message.peerAddress, address.prefix(while: { $0 != "%" }) == peer.ip
+            {
+                _ = hangUp(on: descriptor, from: peer)
+            }
             return false
         }
-        if isFirst || message.byteCount(ofFrame: message.count - 1) >= Self.longFrame, let onSender,
-            let descriptor = message.sourceDescriptor
-        {
-            onSender(descriptor)
+        if let onSender, let descriptor = message.sourceDescriptor {
+            let notOnWire = if let ownFrame { inbox.bytesOnWire(ofFrame: ownFrame) } else { 0 }
+            onSender(descriptor, inbox.bytesOnWire - notOnWire)
         }
         return true
     }
 
     /// Ends a connection of TCP: nothing more of it is heard, and libzmq finds its end behind what came before. False if
-    /// it is none of this socket.
+    /// it is none of this socket, or another client has the descriptor now.
     ///
     /// Only the reading half is shut, for then the kernel does not call it a hang-up: one of those ends the process if
     /// libzmq is not reading from the connection just then (libzmq issues 3937 and 4364).
-    func hangUp(on descriptor: CInt) -> Bool {
-        guard let local = SocketAddress.local(of: descriptor),
-            // libzmq may have closed it by now, and it may be something else.
+    func hangUp(on descriptor: CInt, from peer: SocketAddress) -> Bool {
+        guard SocketAddress.peer(of: descriptor) == peer, let local = SocketAddress.local(of: descriptor),
             listeners.values.contains(where: { $0.port == local.port })
         else { return false }
         // What a peer goes on sending would be read before the end.

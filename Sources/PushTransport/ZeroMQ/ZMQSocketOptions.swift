@@ -83,6 +83,15 @@ extension ZMQSecurity {
     package var ofServer: ZMQSecurity {
         if case .none = self { .open } else { self }
     }
+
+    /// Bytes that a frame takes on the wire besides its own and its header. With CURVE it is the body of a command: the
+    /// name with its length (8), a nonce (8), the code of authentication (16), and flags (1).
+    var frameOverhead: Int {
+        switch self {
+        case .none, .open: 0
+        case .curveServer, .curveClient: 33
+        }
+    }
 }
 
 extension ZMQSocketOptions {

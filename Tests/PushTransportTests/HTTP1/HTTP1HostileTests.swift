@@ -305,6 +305,7 @@ let refusedRequests: [(text: String, status: Int)] = [
     (get("/../etc/passwd"), 400), (get("/a/../../b"), 400), (get("/a/%2e%2e/b"), 400), (get("/%2E./x"), 400),
     (get("/."), 400), (get("/a/..%2f..%2fb"), 400), (get("/a%5c..%5cb"), 400), (get("/a/.."), 400),
     (get("/%"), 400), (get("/%1"), 400), (get("/%zz"), 400), (get("/%00"), 400), (get("/a%0d%0ab"), 400),
+    (get("/a%C2%9Bb"), 400),
     (get("/%ff"), 400), (get("/%c0%ae%c0%ae/"), 400), (get("/?a=%"), 400), (get("/?a=%zz"), 400),
     (get("/?%ff=1"), 400), (get("/?a=%00"), 400), (get("/\u{e9}"), 400), (get("/\u{7f}"), 400),
     (get("/" + String(repeating: "a", count: 20_000)), 414),

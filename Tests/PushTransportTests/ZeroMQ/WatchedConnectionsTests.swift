@@ -41,18 +41,41 @@ import Testing
         #expect(connections.look([megabytes(0, by: 8, gone: true)], at: start).stuck == 0)
     }
 
-    @Test func aMessageThatCameOutProvesWhatCameBefore() {
+    /// What it has brought so far; `read` bytes of it came out of the socket since the last look.
+    private func bring(
+        _ bytes: Int, read: Int = 0, by descriptor: CInt = 7, _ connections: inout WatchedConnections
+    ) -> [CInt] {
+        if read > 0 { connections.spoke(descriptor, bytes: read) }
+        let reading = Reading(descriptor: descriptor, peerIsGone: false, received: UInt64(bytes))
+        return connections.look([reading], at: start).hoarding
+    }
+
+    @Test func aMessageThatCameOutPaysForItself() {
         var connections = WatchedConnections(limits: limits)
         _ = connections.opened(7)
-        #expect(connections.look([megabytes(10, by: 7)], at: start).hoarding.isEmpty)
-        #expect(connections.look([megabytes(11, by: 7)], at: start).hoarding == [7])
-        connections.spoke(7)
-        #expect(connections.look([megabytes(20, by: 7)], at: start).hoarding.isEmpty && !connections.isHoarding)
-        #expect(connections.look([megabytes(30, by: 7)], at: start).hoarding.isEmpty && connections.isHoarding)
-        #expect(connections.look([megabytes(31, by: 7)], at: start).hoarding == [7])
+        #expect(bring(10 << 20, &connections).isEmpty && connections.unread > 9 << 20)
+        #expect(bring(20 << 20, read: 20 << 20, &connections).isEmpty && connections.unread == 0)
+        #expect(bring(30 << 20, &connections).isEmpty)
+        // An endless one behind it does not become less by it.
+        #expect(bring(41 << 20, read: 100, &connections).isEmpty && connections.unread > 20 << 20)
+        #expect(bring(41 << 20, &connections) == [7] && connections.unread == 0)
         // Where the kernel does not count, nobody hoards.
-        let silent = Reading(descriptor: 7, peerIsGone: false, received: nil)
-        #expect(connections.look([silent], at: start).hoarding.isEmpty)
+        var silent = WatchedConnections(limits: limits)
+        _ = silent.opened(7)
+        let reading = Reading(descriptor: 7, peerIsGone: false, received: nil)
+        #expect(silent.look([reading], at: start).hoarding.isEmpty)
+    }
+
+    /// The first messages of a connection can be read before the news of it.
+    @Test func whatWasReadBeforeItIsKnownCounts() {
+        var connections = WatchedConnections(limits: limits)
+        connections.spoke(7, bytes: 20 << 20)
+        _ = connections.opened(7)
+        #expect(bring(20 << 20, &connections).isEmpty && connections.unread == 0)
+        // And it counts for that connection alone.
+        connections.spoke(7, bytes: 20 << 20)
+        #expect(connections.ended(7) && connections.opened(7))
+        #expect(bring(11 << 20, &connections) == [7])
     }
 
     @Test func togetherTheyMayHoldLessThanEach() {
@@ -63,9 +86,119 @@ import Testing
         let more = readings + [megabytes(2, by: 5)]
         _ = connections.opened(5)
         #expect(connections.look(more, at: start).hoarding == [2])
-        #expect(connections.look(more, at: start, isTight: true).hoarding == [2, 1, 3, 5])
+        #expect(limits.harmless == 6 << 20)
+        #expect(connections.look(more, at: start, isTight: true).hoarding == [1, 3])
         // Left unread, one may hold what all may.
+        _ = connections.opened(1)
         #expect(connections.look([megabytes(25, by: 1)], at: start, isRead: false).hoarding.isEmpty)
         #expect(connections.look([megabytes(26, by: 1)], at: start, isRead: false).hoarding == [1])
+    }
+
+    /// None of them holds much.
+    @Test(arguments: [false, true]) func manySmallHoardersAreFound(isTight: Bool) {
+        var connections = WatchedConnections(limits: limits)
+        for descriptor in CInt(1)...100 { _ = connections.opened(descriptor) }
+        let readings = (CInt(1)...100).map {
+            Reading(descriptor: $0, peerIsGone: false, received: UInt64(900_000 + Int($0)))
+        }
+        let ended = connections.look(readings, at: start, isTight: isTight).hoarding
+        // The worst first, and no more than it takes.
+        #expect(ended == (1...100).reversed().prefix(ended.count).map { CInt($0) })
+        let left = isTight ? limits.harmless : limits.hoardTogether
+        #expect(left - 900_000 < connections.unread && connections.unread <= left)
+        #expect(connections.look(readings, at: start, isTight: isTight).hoarding.isEmpty)
+    }
+
+    /// A message in each of many connections, and an endless one behind it before the next look.
+    @Test func anEndlessMessageBehindAnotherCounts() {
+        var connections = WatchedConnections(limits: limits)
+        var readings: [Reading] = []
+        var ended: [CInt] = []
+        for descriptor in CInt(1)...100 {
+            _ = connections.opened(descriptor)
+            connections.spoke(descriptor, bytes: 200)
+            readings.append(Reading(descriptor: descriptor, peerIsGone: false, received: 900_000))
+            ended += connections.look(readings, at: start).hoarding
+            #expect(connections.unread <= limits.hoardTogether + 900_000)
+        }
+        #expect(ended.count > 60)
+    }
+
+    /// As many producers as libzmq goes round by, each of which sends as fast as it is read.
+    @Test(arguments: [false, true]) func honestProducersMayBringAnyNumberOfBytes(isTight: Bool) {
+        var connections = WatchedConnections(limits: limits)
+        let size = 60 << 10
+        for descriptor in CInt(1)...100 { _ = connections.opened(descriptor) }
+        func look(sent: Int) -> WatchedConnections.Findings {
+            let received = UInt64(size * sent + 500)
+            let readings = (CInt(1)...100).map { Reading(descriptor: $0, peerIsGone: false, received: received) }
+            return connections.look(readings, at: start, isTight: isTight)
+        }
+        for round in 1...100 {
+            for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.spoke(descriptor, bytes: size) } }
+            // Ten more messages of each are on their way: more than those may hold together whom nothing comes from.
+            #expect(look(sent: 10 * round + 10).hoarding.isEmpty)
+            #expect(connections.unread > 2 * limits.hoardTogether)
+        }
+        for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.spoke(descriptor, bytes: size) } }
+        #expect(look(sent: 1010).hoarding.isEmpty && connections.unread == 0)
+        // They say no more, and hold nothing.
+        #expect(look(sent: 1010).hoarding.isEmpty)
+    }
+
+    /// A client that only beats is not to be cut when memory runs out.
+    @Test func heartbeatsAreNoHoard() {
+        var connections = WatchedConnections(limits: limits)
+        for descriptor in CInt(1)...100 { _ = connections.opened(descriptor) }
+        func look(_ bytes: Int, isTight: Bool) -> [CInt] {
+            let readings = (CInt(1)...100).map {
+                Reading(descriptor: $0, peerIsGone: false, received: UInt64(bytes))
+            }
+            return connections.look(readings, at: start, isTight: isTight).hoarding
+        }
+        for beat in 1...4000 { #expect(look(500 + 42 * beat, isTight: true).isEmpty) }
+        #expect(connections.unread == 0)
+        // Not even they may hold without bounds.
+        for beat in 4001...7000 where !look(500 + 42 * beat, isTight: false).isEmpty { return }
+        Issue.record("a hundred connections hold \(42 * 7000) bytes each")
+    }
+
+    /// libzmq may not find its end for as long as it does not read from it.
+    @Test func whoWasHungUpOnIsFoundOnce() {
+        var connections = WatchedConnections(limits: limits)
+        for descriptor in [7, 8] as [CInt] { _ = connections.opened(descriptor) }
+        let readings = [megabytes(30, by: 7), megabytes(20, by: 8)]
+        #expect(connections.look(readings, at: start, isRead: false).hoarding == [7])
+        #expect(connections.look(readings, at: start, isRead: false).hoarding.isEmpty)
+        #expect(connections.unread > 19 << 20 && connections.unread <= 20 << 20)
+        // Another has the number.
+        #expect(connections.ended(7) && connections.opened(7))
+        #expect(connections.look(readings, at: start, isRead: false).hoarding == [7])
+    }
+
+    // MARK: Memory
+
+    @Test func onlyGrowthThatConnectionsCanAccountForCounts() {
+        var calm = CalmMemory(growth: 192 << 20)
+        func isExceeded(by memory: Int, unread: Int) -> Bool {
+            calm.isExceeded(by: memory << 20, unread: unread << 20)
+        }
+        #expect(!isExceeded(by: 50, unread: 0))
+        // As much as it likes, while connections hold little.
+        #expect(!isExceeded(by: 500, unread: 6))
+        #expect(!isExceeded(by: 600, unread: 7))
+        #expect(!isExceeded(by: 692, unread: 7))
+        #expect(isExceeded(by: 693, unread: 7))
+        // A frame takes no more than so much of it.
+        #expect(isExceeded(by: 720, unread: 7))
+        #expect(isExceeded(by: 800, unread: 7))
+        #expect(!isExceeded(by: 800, unread: 1))
+        // What else the process has grown by raises the mark, for good.
+        #expect(isExceeded(by: 1100, unread: 7))
+        #expect(!isExceeded(by: 1060, unread: 7))
+        let isExceededByAll = calm.isExceeded(by: .max, unread: .max)
+        #expect(isExceededByAll)
+        var unbounded = CalmMemory(growth: .max)
+        #expect(!unbounded.isExceeded(by: 1, unread: 0) && !unbounded.isExceeded(by: .max, unread: .max))
     }
 }

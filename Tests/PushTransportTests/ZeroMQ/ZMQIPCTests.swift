@@ -1,7 +1,8 @@
 import Glibc
-import PushTransport
 import TestSupport
 import Testing
+
+@testable import PushTransport
 
 /// Files of `ipc://` endpoints: their permissions, and what is in the way of them.
 @Suite(.timeLimit(.minutes(10))) struct ZMQIPCTests {
@@ -23,6 +24,15 @@ import Testing
             #expect(try await push.sendPatiently([[1]]) == .sent)
             #expect(await pull.receive()?.frames == [[1]])
         }
+    }
+
+    /// libzmq's thread would wait for a connection that has gone before it was accepted.
+    @Test func `the listener does not block`() throws {
+        let directory = try TemporaryDirectory()
+        let descriptor = try IPCListener.listen(at: "\(directory.path)/socket", mode: 0o600, backlog: 1)
+        defer { close(descriptor) }
+        #expect(fcntl(descriptor, F_GETFL) & O_NONBLOCK != 0 && fcntl(descriptor, F_GETFD) & FD_CLOEXEC != 0)
+        #expect(accept(descriptor, nil, nil) < 0 && errno == EAGAIN)
     }
 
     @Test func `a file in the way that is no socket stays as it is`() async throws {
