@@ -19,8 +19,8 @@ func stageBenchmark(_ arguments: [String]) async throws -> [Figure] {
     var sum: UInt64 = 0
 
     return [
-        measure("payload checked", times: 300_000) { _ in
-            if PayloadRules.isAcceptable(payload, options) { sum &+= 1 }
+        measure("payload judged", times: 30_000) { _ in
+            if PayloadRules.findings(in: payload, options).isEmpty { sum &+= 1 }
         },
         measure("apns-id derived", times: 100_000) { number in
             let token = DeviceToken(words: (number, 1, 2, 3))

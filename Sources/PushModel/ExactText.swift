@@ -1,7 +1,7 @@
 /// A text as a key, equal to those with the same bytes and to no others.
 ///
-/// Swift takes the two spellings of é for the same text, and SQLite, hashes and every other language do not: whoever keeps
-/// texts from outside in a `Set<String>` loses one of the two users that are named so.
+/// Swift takes the two spellings of é for the same text, and SQLite, hashes and every other language do not: code that
+/// keeps texts from outside in a `Set<String>` loses one of the two users that are named so.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 

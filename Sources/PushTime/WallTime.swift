@@ -7,6 +7,14 @@ package struct WallTime: Hashable, Comparable, Sendable {
         self.milliseconds = milliseconds
     }
 
+    /// - Parameter seconds: since 1970. What no clock shows saturates at a quarter of what 64 bits hold, so that a
+    ///   duration can be added.
+    package init(seconds: Int64) {
+        milliseconds = max(-Self.latest, min(seconds, Self.latest)) * 1000
+    }
+
+    private static let latest = Int64.max / 4000
+
     package var seconds: Int64 { milliseconds / 1000 }
 
     package static func < (left: WallTime, right: WallTime) -> Bool {

@@ -46,7 +46,7 @@ public enum SQLValue: Hashable, Sendable {
         case .null: break
         case .integer(let value): hasher.combine(value)
         case .real(let value): hasher.combine(value)
-        case .text(let value): for byte in value.utf8 { hasher.combine(byte) }
+        case .text(var value): value.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         case .blob(let value): hasher.combine(value)
         }
     }

@@ -19,26 +19,14 @@ struct HeldMessage {
     /// Nil for one that needs no look at any device but its only one.
     var fanOut: FanOut?
 
-    init(_ accepted: AcceptedMessage, lane: Int, cost: Int) {
+    init(_ accepted: AcceptedMessage, lane: Int) {
         self.accepted = accepted
         counts = accepted.counts
         self.lane = lane
-        self.cost = cost
-        let notBefore = accepted.message.notBefore.map { max(0, min($0, .max / 4000)) * 1000 }
+        cost = accepted.size
+        let notBefore = accepted.message.notBefore.map { WallTime(seconds: $0).milliseconds }
         // Both come from the disk: what is added to them must not overflow.
-        begin = max(min(accepted.acceptedAt, .max / 4), notBefore ?? 0)
-    }
-
-    /// What it takes up, about.
-    static func cost(of accepted: AcceptedMessage) -> Int {
-        let audience =
-            switch accepted.audience {
-            case .tokens(let tokens): tokens.count * 48
-            case .devices(let devices): devices.count * 16
-            case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
-            case .tags, .everyone: 512
-            }
-        return 512 + accepted.message.payload.count + audience
+        begin = max(0, min(accepted.acceptedAt, .max / 4), notBefore ?? 0)
     }
 
     /// Its only device, which nobody else can have sent it to.
@@ -76,7 +64,7 @@ final class FanOut {
     /// The registry's, or how many of the named tokens have been looked at.
     var cursor: AudienceCursor?
     var looked = 0
-    var seen: SeenDevices?
+    var seen: DeviceIDTable?
     var hasAllPages = false
     /// Nobody else is to be found: it has expired.
     var isAbandoned = false

@@ -37,7 +37,7 @@ struct AppLine {
     let app: AppID
     var hasGate = false
     /// What waits of it is to be dropped while it has no gateway.
-    var isDropped = false
+    var drop: Drop?
     var gate: ObjectIdentifier?
     /// What gateways said that are not the one in force: one that the router has not been told of yet, or that is leaving.
     private(set) var early: [(source: ObjectIdentifier, window: UInt64)] = []
@@ -55,6 +55,14 @@ struct AppLine {
     init(_ app: AppID, quantum: Int) {
         self.app = app
         turns = LaneTurns(quantum: quantum)
+    }
+
+    /// What an operator has given up.
+    struct Drop {
+        /// The newest message by then.
+        let upTo: UInt64
+        /// Seconds since 1970: older messages that are scheduled for later wait on.
+        let at: Int64
     }
 
     private static let earlyLimit = 8

@@ -6,8 +6,8 @@ extension RouterMachine {
     mutating func dispatch(_ place: Int) -> Bool {
         apps[place].isDirty = false
         guard apps[place].hasGate else { return false }
-        let first = place * LaneTurns.lanes
-        for lane in first..<first + LaneTurns.lanes { advance(lane) }
+        let own = lanesOf(place)
+        for lane in own { advance(lane) }
         let credit = apps[place].credit
         guard credit > 0 else { return false }
 
@@ -18,7 +18,7 @@ extension RouterMachine {
             guard let turn = apps[place].turns.next(waiting) else { break }
             var limit = min(turn.limit, credit - batch.count, work)
             let before = batch.count
-            let lane = first + turn.lane
+            let lane = own.lowerBound + turn.lane
             var looked = 0
             if turn.isAgain {
                 looked = sendAgain(lane, limit, place, &batch)
@@ -30,7 +30,7 @@ extension RouterMachine {
             if batch.count > before { lanes[lane].movedAt = now }
             apps[place].turns.served(turn, count: batch.count - before, while: waiting)
         }
-        for lane in first..<first + LaneTurns.lanes { advance(lane) }
+        for lane in own { advance(lane) }
         if !batch.isEmpty {
             apps[place].submitted += UInt64(batch.count)
             apps[place].out += batch.count
@@ -52,9 +52,7 @@ extension RouterMachine {
     private mutating func waiting(at place: Int) -> LaneTurns.Waiting {
         var waiting = LaneTurns.Waiting()
         let hasRoom = apps[place].underWay < policy.underWay
-        let first = place * LaneTurns.lanes
-        for number in 0..<LaneTurns.lanes {
-            let lane = first + number
+        for (number, lane) in lanesOf(place).enumerated() {
             if hasRoom {
                 if lanes[lane].ready.isEmpty, !lanes[lane].loaded.isEmpty { advance(lane) }
                 if !lanes[lane].ready.isEmpty { waiting.fresh |= 1 << number }
@@ -73,9 +71,7 @@ extension RouterMachine {
             if isExpired(message) {
                 expireReady(message)
             } else if let fan = messages[message].fanOut {
-                let before = batch.count
-                sendPage(message, fan, end - before, &batch)
-                looked += batch.count - before
+                looked += sendPage(message, fan, end - batch.count, &batch)
             } else if let token = messages[message].onlyToken {
                 sendOnly(message, token, &batch)
             }
@@ -101,34 +97,43 @@ extension RouterMachine {
     }
 
     /// Sends so many of its page, and puts it back in line if it has more: a broad one at the end, a brief one where it
-    /// was.
-    private mutating func sendPage(_ message: Int, _ fan: FanOut, _ limit: Int, _ batch: inout [Delivery]) {
+    /// was. Returns how many were looked at.
+    private mutating func sendPage(_ message: Int, _ fan: FanOut, _ limit: Int, _ batch: inout [Delivery]) -> Int {
         fan.isReady = false
         let content = messages[message].accepted.message
         let count = min(limit, fan.left)
         let page = fan.page
         messages[message].givenAt = wall.milliseconds
         let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
+        // Devices may have gone since they were looked up: the page has waited for credit.
+        let asksInactive = !inactive.isEmpty
+        var gone = 0
         for place in fan.at..<fan.at + count {
             let device = page[place]
+            if asksInactive, inactive.contains(device.id) {
+                suppress(FanOut.Gone(device: device.id, token: device.token, why: .inactive), of: message)
+                gone += 1
+                continue
+            }
             let id = APNSID.derived(app: content.app, message: content.id, token: device.token)
             let ticket = deliveries.add(device.id, of: message, givenAt: wall.milliseconds)
             batch.append(
                 Delivery(ticket: ticket, message: content, token: device.token, apnsID: id, latestStart: latestStart))
         }
         fan.at += count
-        messages[message].open += count
+        messages[message].open += count - gone
         let lane = messages[message].lane
         lanes[lane].prepared -= count
         if fan.left == 0 { turnPage(message, fan) }
         guard fan.left > 0 else {
             if isWaiting(message, fan) { settle(message) }
-            return
+            return count
         }
         // A page that was made at once has put it there already.
-        if fan.isReady { return }
+        if fan.isReady { return count }
         fan.isReady = true
         if lane & 1 == 0 { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
+        return count
     }
 
     private mutating func sendAgain(_ lane: Int, _ limit: Int, _ place: Int, _ batch: inout [Delivery]) -> Int {

@@ -41,7 +41,7 @@ extension RouterMachine {
         let app = accepted.message.app
         let isResumed = accepted.counts.total > 0
         let asksInactive = !inactive.isEmpty
-        if tokens.count > 1, fan.seen == nil { fan.seen = SeenDevices(count: tokens.count) }
+        if tokens.count > 1, fan.seen == nil { fan.seen = DeviceIDTable(reserving: tokens.count) }
         while fan.pending.isEmpty, fan.gone.isEmpty, fan.looked < tokens.count {
             let end = min(tokens.count, fan.looked + policy.page)
             fan.pending.reserveCapacity(end - fan.looked)
@@ -94,6 +94,7 @@ extension RouterMachine {
         trouble.askAgainAt = now + policy.trouble.delay(afterFailures: trouble.failures, random: 0)
         trouble.text = text
         fan.trouble = trouble
+        failsAlone(message, trouble.isItsOwn)
         if !trouble.isItsOwn { registryTrouble = text }
         pagesToAsk.append(message)
         askPagesAt = min(askPagesAt ?? .distantFuture, trouble.askAgainAt)
@@ -117,10 +118,19 @@ extension RouterMachine {
         fan.reserved = 0
         fan.step = .idle
         fan.trouble = nil
+        failsAlone(message, false)
         return fan
     }
 
-    /// Whoever waits because the registry failed asks at once: it is there again.
+    /// Remembers a message whose question fails alone until it no longer does. Where there are more than are named, one
+    /// more of them has its turn when its question fails again.
+    private mutating func failsAlone(_ message: Int, _ isSo: Bool) {
+        let place = failingAlone.firstIndex(of: message)
+        if isSo, place == nil, failingAlone.count < RouterTroubles.most { failingAlone.append(message) }
+        if !isSo, let place { failingAlone.remove(at: place) }
+    }
+
+    /// Messages that wait because the registry failed ask at once: it is there again.
     private mutating func registryAnswered() {
         registryAnswers &+= 1
         guard registryTrouble != nil else { return }
@@ -237,6 +247,7 @@ extension RouterMachine {
 
     private mutating func askPagesAgain() {
         var waiting: [Int] = []
+        var asked = 0
         askPagesAt = nil
         for message in pagesToAsk {
             guard let fan = messages[message].fanOut else { continue }
@@ -247,9 +258,12 @@ extension RouterMachine {
                 askPagesAt = min(askPagesAt ?? .distantFuture, at)
             } else {
                 askPage(message)
+                asked += 1
             }
         }
         pagesToAsk = waiting
+        // Nobody is left whose answer would end it.
+        if waiting.isEmpty, asked == 0 { registryTrouble = nil }
     }
 
     /// The time of a dynamic audience is over while the registry does not say who else is in it: nobody else is looked
@@ -257,6 +271,7 @@ extension RouterMachine {
     private mutating func giveUp(_ message: Int) {
         let fan = endQuestion(message)
         fan.hasAllPages = true
+        noteDrop(message)
         guard fan.left == 0, fan.ahead.isEmpty, messages[message].open == 0 else { return settle(message) }
         messages[message].fanOut = nil
         messages[message].isThrough = true
@@ -318,8 +333,7 @@ extension RouterMachine {
     }
 
     mutating func complete(_ message: Int, isExpired: Bool = false) {
-        var failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
-        if droppedApps > 0, isDropped(message) { failure = .dropped }
+        let failure = failures.isEmpty ? nil : failures.removeValue(forKey: message)
         actions.completed.append(
             CompletedMessage(
                 seq: messages[message].accepted.seq, message: messages[message].accepted.message,

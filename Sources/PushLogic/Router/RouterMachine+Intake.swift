@@ -13,7 +13,10 @@ extension RouterMachine {
         for (lane, seqs) in backlog.lanes where !seqs.isEmpty {
             let place = place(of: lane.app)
             let lane = self.lane(lane, at: place)
-            for seq in seqs { lanes[lane].spilled.append(seq) }
+            for seq in seqs {
+                lanes[lane].spilled.append(seq)
+                newest = max(newest, seq)
+            }
             unfinished += seqs.count
             apps[place].isDirty = true
         }
@@ -27,6 +30,7 @@ extension RouterMachine {
     }
 
     private mutating func take(_ accepted: AcceptedMessage, isReleased: Bool) {
+        newest = max(newest, accepted.seq)
         // Measured at its acceptance, as the ledger does: whether it is in the schedule does not depend on when it is
         // looked at.
         if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
@@ -37,27 +41,30 @@ extension RouterMachine {
         if droppedApps > 0, hasDropped(place) { endDropping(place) }
         unfinished += 1
         apps[place].isDirty = true
-        let cost = HeldMessage.cost(of: accepted)
-        guard apps[place].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, hasRoom(lane, for: cost)
+        let message = HeldMessage(accepted, lane: lane)
+        guard
+            apps[place].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].loading == 0,
+            hasRoom(lane, for: message.cost)
         else {
             lanes[lane].spilled.append(accepted.seq)
             return
         }
-        hold(accepted, in: lane, cost: cost)
+        hold(message)
     }
 
-    private mutating func hold(_ accepted: AcceptedMessage, in lane: Int, cost: Int) {
+    private mutating func hold(_ message: HeldMessage) {
+        let lane = message.lane
         if lanes[lane].held == 0 { lanes[lane].movedAt = now }
-        lanes[lane].loaded.append(add(accepted, to: lane, cost: cost))
+        lanes[lane].loaded.append(add(message))
     }
 
     /// Returns its place.
-    mutating func add(_ accepted: AcceptedMessage, to lane: Int, cost: Int) -> Int {
-        lanes[lane].held += 1
-        lanes[lane].heldBytes += cost
+    mutating func add(_ message: HeldMessage) -> Int {
+        lanes[message.lane].held += 1
+        lanes[message.lane].heldBytes += message.cost
         held += 1
-        heldBytes += cost
-        return messages.add(HeldMessage(accepted, lane: lane, cost: cost))
+        heldBytes += message.cost
+        return messages.add(message)
     }
 
     mutating func release(_ message: Int) {
@@ -101,9 +108,9 @@ extension RouterMachine {
     private func fits(_ cost: Int) -> Bool { heldBytes == 0 || heldBytes + cost <= policy.loadedBytes }
 
     private func fitsFloor(_ lane: Int, _ cost: Int) -> Bool {
-        let line = lanes[lane]
-        return line.held == 0
-            || (line.held < policy.laneFloor && line.heldBytes + cost <= policy.laneFloorBytes)
+        // Field by field: a copy of the line would count all that is in it in and out.
+        lanes[lane].held == 0
+            || (lanes[lane].held < policy.laneFloor && lanes[lane].heldBytes + cost <= policy.laneFloorBytes)
     }
 
     /// How many more messages the lane may have read back beyond the pool. None while its gateway takes nothing: lanes
@@ -120,7 +127,7 @@ extension RouterMachine {
     /// without credit, a registry or a ledger that does not answer, or too much under way.
     func isStalled(_ lane: Int) -> Bool { lanes[lane].held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter }
 
-    /// Messages of which nothing has been asked and nothing sent.
+    /// Messages that wait in line, begun or not.
     private func unsent(_ lane: Int) -> Int { lanes[lane].loaded.count + lanes[lane].ready.count }
 
     /// What a stalled lane holds beyond one load waits on disk: the room is for those that send.
@@ -167,7 +174,8 @@ extension RouterMachine {
         actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
     }
 
-    /// The answer to a request of that lane. Those that are done by now are not among the messages.
+    /// The answer to a request of that lane. Those that are done by now are not among the messages; those after the last
+    /// of the messages may be unread, and are asked for again.
     package mutating func loaded(
         _ result: Result<[AcceptedMessage], LedgerFault>, lane: Int, seqs: [UInt64]
     ) {
@@ -188,22 +196,30 @@ extension RouterMachine {
             endDamaged(one, app: apps[place].app, fault)
         case .success(let messages):
             ledgerTrouble.succeeded(now: now)
-            unfinished -= seqs.count - messages.count
-            if lookedAt == lane { return looked(at: messages, of: lane) }
+            let unread = unread(of: seqs, after: messages.last?.seq)
+            unfinished -= seqs.count - unread.count - messages.count
+            if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {
-                let cost = HeldMessage.cost(of: message)
-                lanes[lane].saw(cost: cost)
-                if tooMany.isEmpty, apps[place].hasGate, mayHold(cost, in: lane) {
-                    hold(message, in: lane, cost: cost)
+                let message = HeldMessage(message, lane: lane)
+                lanes[lane].saw(cost: message.cost)
+                if tooMany.isEmpty, apps[place].hasGate, mayHold(message.cost, in: lane) {
+                    hold(message)
                 } else {
-                    tooMany.append(message.seq)
+                    tooMany.append(message.accepted.seq)
                 }
             }
+            lanes[lane].spilled.putBack(unread)
             lanes[lane].spilled.putBack(tooMany)
             // Without a gateway it is not for want of room, and no room that is made would wake it.
             if !tooMany.isEmpty, apps[place].hasGate { lanes[lane].fullAt = releases }
         }
+    }
+
+    /// Where nothing was read at all, all of them are done.
+    private func unread(of seqs: [UInt64], after last: UInt64?) -> [UInt64] {
+        guard let last, last != seqs.last, let index = seqs.lastIndex(of: last) else { return [] }
+        return Array(seqs[(index + 1)...])
     }
 
     /// A message that was acknowledged and cannot be carried out ends, and says so.

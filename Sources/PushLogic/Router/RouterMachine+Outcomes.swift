@@ -113,6 +113,7 @@ extension RouterMachine {
         guard let slot = deliveries.place(of: delivery.ticket) else { return false }
         let message = Int(deliveries.slots[slot].message)
         guard isExpired(message) else { return false }
+        noteDrop(message)
         end(delivery, slot, place(ofLane: messages[message].lane), .expired)
         return true
     }

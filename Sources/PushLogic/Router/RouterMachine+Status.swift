@@ -35,13 +35,12 @@ package struct RouterStatus: Sendable, Equatable {
     package var spilledBytes = 0
     /// Seconds since 1970: when the next scheduled message is due.
     package var nextDue: Int64?
-    package var troubles = RouterTroubles()
 
     package init() {}
 }
 
-/// What keeps the router from going on, in words for people. That the ledger cannot write is not among it: whoever
-/// tells the router so knows it.
+/// What keeps the router from going on, in words for people. That the ledger cannot write is not among it: the
+/// caller of `healthChanged` knows it.
 package struct RouterTroubles: Sendable, Equatable {
     /// Of single messages, no more than this are named.
     static let most = 8
@@ -60,7 +59,7 @@ extension RouterMachine {
     package func status() -> RouterStatus {
         var status = RouterStatus()
         for (place, app) in apps.enumerated() {
-            let own = place * LaneTurns.lanes..<(place + 1) * LaneTurns.lanes
+            let own = lanesOf(place)
             let lines = own.compactMap { lane -> RouterStatus.Line? in
                 let line = lanes[lane]
                 guard line.waiting + line.begun > 0 else { return nil }
@@ -78,20 +77,17 @@ extension RouterMachine {
         status.loadedBytes = heldBytes
         status.spilledBytes = lanes.reduce(0) { $0 + $1.spilled.reservedBytes }
         status.nextDue = nextDue
-        status.troubles = troubles
         return status
     }
 
-    /// Cheap: asked at the end of each tick.
+    /// Cheap, however many messages wait for the registry: asked at the end of each tick.
     package var troubles: RouterTroubles {
         var troubles = RouterTroubles()
         troubles.damaged = damaged
         if let text = ledgerTrouble.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
         if let text = registryTrouble { troubles.everywhere.append("the registry does not answer: \(text)") }
-        if pagesToAsk.isEmpty { return troubles }
-        for message in pagesToAsk {
-            guard let trouble = messages[message].fanOut?.trouble, trouble.isItsOwn else { continue }
-            guard troubles.ofMessages.count < RouterTroubles.most else { break }
+        for message in failingAlone {
+            guard let trouble = messages[message].fanOut?.trouble else { continue }
             let content = messages[message].accepted.message
             troubles.ofMessages.append(
                 "message \(content.id.text) of app \(content.app.name) waits, because the registry fails to say whom it "

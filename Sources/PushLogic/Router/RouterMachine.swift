@@ -48,6 +48,8 @@ package struct RouterMachine: ~Copyable {
     /// Why the registry did not answer, until it answers again; and how often it has answered.
     var registryTrouble: String?
     var registryAnswers: UInt64 = 0
+    /// The first few messages whose question fails alone.
+    var failingAlone: [Int] = []
     var ledgerTrouble = Trouble()
     var fault: LedgerFault?
     /// Why nobody else is looked for, of the few messages that are like that, by their places.
@@ -67,6 +69,8 @@ package struct RouterMachine: ~Copyable {
     var lastLooked = 0
     /// Apps whose waiting messages are being dropped.
     var droppedApps = 0
+    /// The highest number of a message so far.
+    var newest: UInt64 = 0
 
     /// Accepted, not scheduled, and not done.
     package internal(set) var unfinished = 0
@@ -214,7 +218,7 @@ package struct RouterMachine: ~Copyable {
         if let until = ledgerTrouble.until, until > now { earliest = min(earliest, until) }
         if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
         if let nextDue, !isDueAsked, fault == nil {
-            let wait = Duration.milliseconds(max(0, min(nextDue, .max / 2000) * 1000 - wall.milliseconds))
+            let wait = Duration.milliseconds(max(0, WallTime(seconds: nextDue).milliseconds - wall.milliseconds))
             // The clock on the wall may be set: it is looked at again each minute.
             var at = now + min(wait, .seconds(60))
             if wait == .zero { at = max(ledgerTrouble.until ?? at, now + .milliseconds(100)) }
@@ -229,7 +233,8 @@ package struct RouterMachine: ~Copyable {
             sweepAt = nil
             return
         }
-        if let sweepAt, now >= sweepAt {
+        // What has expired by now goes first, or whole messages of all that waits would fill the memory.
+        if let sweepAt, now >= sweepAt, expiring.isEmpty {
             for lane in lanes.indices {
                 sweep(lane)
                 if isStalled(lane) { putBackUnsent(lane) }

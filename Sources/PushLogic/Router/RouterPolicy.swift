@@ -39,7 +39,7 @@ package struct RouterPolicy: Sendable, Equatable {
     package var trouble = Backoff()
     /// How often what waits without hope of being sent is looked through for what has expired.
     package var sweep: Duration = .seconds(5)
-    /// Messages that are read back together to see which of them have expired.
+    /// Messages that are read back together to see which of them have expired; fewer where they are large.
     package var look = 1024
 
     package init() {}

@@ -22,7 +22,8 @@ package struct SpilledQueue: Sendable {
         return first.count < limit ? first + rest.take(limit - first.count) : first
     }
 
-    /// At most `limit` of those that come next in this round, or in the next one. Those that stay are given to `pass`.
+    /// At most `limit` of those that come next in this round, or in the next one. Those that stay are given to `pass`,
+    /// those that were not looked at to `unlook`.
     package mutating func look(_ limit: Int) -> [UInt64] {
         if rest.isEmpty { swap(&passed, &rest) }
         return rest.take(limit)
@@ -31,4 +32,7 @@ package struct SpilledQueue: Sendable {
     package mutating func pass(_ seqs: some Sequence<UInt64>) {
         for seq in seqs { passed.append(seq) }
     }
+
+    /// They come next again.
+    package mutating func unlook(_ seqs: [UInt64]) { rest.putBack(seqs) }
 }

@@ -6,8 +6,8 @@ import Synchronization
 /// or bounds is a programming error and ends the process with a message.
 ///
 /// How many series there are depends on the configuration and on what peers answer, so that too many of them is no
-/// error: beyond `maximumSeries` a metric takes no more. Whoever asked gets something to count on that is not shown,
-/// and `refusedSeries` says how often that happened.
+/// error: beyond `maximumSeries` a metric takes no more. The caller gets a series to count on that is not shown, and
+/// `refusedSeries` says how often that happened.
 package final class MetricsRegistry: Sendable {
     enum Kind: String, Sendable {
         case counter, gauge, histogram
@@ -170,7 +170,8 @@ package final class MetricsRegistry: Sendable {
             preconditionFailure("metric \(name): \(fault)")
         }
         metrics.withLock { metrics in
-            if let other = metrics[name] == nil ? Self.clash(of: name, kind, in: metrics) : name {
+            if let known = metrics[name] { mixed(name, "a \(known.kind.rawValue)") }
+            if let other = Self.clash(of: name, kind, in: metrics) {
                 preconditionFailure("metric \(name): its rendered names are those of \(other)")
             }
             metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels, values: values)

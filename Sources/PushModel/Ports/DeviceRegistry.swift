@@ -9,10 +9,11 @@ package protocol DeviceRegistry: AnyObject, Sendable {
     func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?]
 
     /// It is about to be published that these are gone: from now on they are among the inactive, and whether they stay there
-    /// is decided when the event is applied.
-    func hold(_ devices: [DeviceID])
+    /// is decided when the event is applied. Returns those that were not among them before.
+    @discardableResult
+    func hold(_ devices: [DeviceID]) -> [DeviceID]
 
-    /// It was not published after all.
+    /// It was not published after all: takes what `hold` returned.
     func release(_ devices: [DeviceID]) async
 
     /// Devices that are not to be sent to. Shared, and cheap to ask.
@@ -20,7 +21,7 @@ package protocol DeviceRegistry: AnyObject, Sendable {
 }
 
 extension DeviceRegistry {
-    package func hold(_ devices: [DeviceID]) {}
+    package func hold(_ devices: [DeviceID]) -> [DeviceID] { [] }
     package func release(_ devices: [DeviceID]) async {}
 }
 

@@ -16,11 +16,12 @@ package protocol Ledger: AnyObject, Sendable {
     /// Marks devices as theirs who ask, unless they were marked before. `reply`: a verdict for each device, page by page.
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void)
 
-    /// Messages that wait, read back; those that are done by now are left out.
+    /// Messages that wait, read back in their order; those that are done by now are left out. Where they are large the
+    /// answer may end early: those after the last message in it are to be asked for again.
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
 
-    /// Which scheduled messages are due at `time` (seconds since 1970), after what was released before, at most `limit`;
-    /// and when the next one will be.
+    /// Which scheduled messages are due at `time` (seconds since 1970), after what was released before, at most `limit` and
+    /// fewer where they are large; and when the next one will be.
     func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void)
 }
 

@@ -28,6 +28,18 @@ package struct AcceptedMessage: Sendable {
         self.isScheduled = isScheduled
         self.counts = counts
     }
+
+    /// Bytes of memory that it takes up, about.
+    package var size: Int {
+        let named =
+            switch audience {
+            case .tokens(let tokens): tokens.count * 48
+            case .devices(let devices): devices.count * 16
+            case .users(let users): users.reduce(0) { $0 + 32 + $1.utf8.count }
+            case .tags, .everyone: 512
+            }
+        return 512 + message.payload.count + named
+    }
 }
 
 /// How many deliveries of a message ended how.

@@ -3,14 +3,23 @@ import PushWire
 
 /// Messages read back.
 extension LedgerCore {
+    /// Bytes of memory that the messages of one answer take up, about, when no more is read for it. One is read whatever
+    /// its size.
+    private static let answerSize = 4 << 20
+
     /// A damaged message fails the call, which names it; from then on it is left out, so that the others can be had by
-    /// asking again. It stays on disk, and after a restart it is named again.
+    /// asking again. The router ends it, and it goes with its row; one whose app nobody knows is named again after a
+    /// restart.
     func load(_ seqs: [UInt64]) -> Result<[AcceptedMessage], LedgerFault> {
         var messages: [AcceptedMessage] = []
         messages.reserveCapacity(seqs.count)
+        var size = 0
         for seq in seqs where unreadable.isEmpty || !unreadable.contains(seq) {
+            if size >= Self.answerSize { break }
             do {
-                if let message = try load(seq) { messages.append(message) }
+                guard let message = try load(seq) else { continue }
+                size += message.size
+                messages.append(message)
             } catch {
                 guard error.code == .damaged else { return .failure(LedgerFault("\(error)")) }
                 unreadable.insert(seq)
@@ -31,7 +40,9 @@ extension LedgerCore {
                 try? unsafe segment.walk(since: max(seq, 1) - 1) { event, apps, bytes in
                     guard event.seq == seq, event.kind == .messageAccepted else { return false }
                     app = event.app.map { apps[$0] }
-                    id = event.messageID.flatMap { MessageID(unsafe String(decoding: bytes[$0], as: UTF8.self)) }
+                    id = event.messageID.flatMap {
+                        MessageID(accepted: unsafe String(decoding: bytes[$0], as: UTF8.self))
+                    }
                     return false
                 }
             }
@@ -117,10 +128,13 @@ extension LedgerCore {
     private func collectOvertaken(
         at time: Int64, _ limit: Int, _ messages: inout [AcceptedMessage], unread: inout UInt64?
     ) throws(StoreError) {
-        while messages.count < limit, let seq = overtaken.next(at: time) {
+        var size = 0
+        while messages.count < limit, size < Self.answerSize, let seq = overtaken.next(at: time) {
             if unreadable.contains(seq) { continue }
             do {
-                if let message = try scheduled(seq) { messages.append(message) }
+                guard let message = try scheduled(seq) else { continue }
+                size += message.size
+                messages.append(message)
             } catch {
                 guard error.code == .damaged else { throw error }
                 // Those before it go first.
@@ -142,7 +156,8 @@ extension LedgerCore {
         due.bind(2, last.seq)
         due.bind(3, time)
         due.bind(4, Int64(limit))
-        while try due.step() {
+        var size = messages.reduce(0) { $0 + $1.size }
+        while size < Self.answerSize, try due.step() {
             let seq = due.word(0)
             let message = scheduled(due, seq, time: 2, app: 3, body: 4)
             if message == nil, !unreadable.contains(seq) {
@@ -154,7 +169,9 @@ extension LedgerCore {
                 throw damaged(seq)
             }
             last = (due.number(1), seq)
-            if let message { messages.append(message) }
+            guard let message else { continue }
+            size += message.size
+            messages.append(message)
         }
     }
 

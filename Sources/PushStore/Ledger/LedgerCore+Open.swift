@@ -16,11 +16,11 @@ extension LedgerCore {
         try prepare(connection)
         // What a process that was killed has left would stay as large as it is. A disk that refuses this says so again
         // when something is written.
-        _ = try? connection.checkpoint(.truncate)
+        try? connection.checkpoint(.truncate)
         let identities = try identities(connection)
         let statements = try LedgerStatements(connection)
         let core = LedgerCore(
-            connection, statements, identities, try numbering(connection), lastAge: try lastAge(connection),
+            connection, statements, identities, try numbering(connection), age: try storedAge(connection),
             settings: settings)
         try core.readLog()
         try core.readTraces()
@@ -28,16 +28,14 @@ extension LedgerCore {
         let scheduled = try core.readScheduled()
         try core.readKeys(Set(scheduled.map(\.seq)))
         try core.remember(scheduled)
-        for (lane, seqs) in lanes {
-            core.backlog.add(lane.app, waiting: seqs.reduce(0) { $0 + (core.pending.contains($1) ? 1 : 0) })
-        }
-        let backlogs = core.backlog
-        core.published.withLock { $0 = backlogs }
         var backlog = LedgerBacklog(nextDue: try core.nextDue())
         for (lane, seqs) in lanes {
             let open = seqs.filter { core.pending.contains($0) }
+            core.backlog.add(lane.app, waiting: open.count)
             if !open.isEmpty { backlog.lanes.append((lane, open)) }
         }
+        let backlogs = core.backlog
+        core.published.withLock { $0 = backlogs }
         core.pending.compact()
         return (core, backlog)
     }
@@ -103,10 +101,13 @@ extension LedgerCore {
         try Self.check(connection, number, count: count, table)
     }
 
-    /// The time of `AgeClock` that was stored last.
-    private static func lastAge(_ connection: SQLiteConnection) throws(StoreError) -> Int64? {
-        let last = try connection.prepare("SELECT value FROM meta WHERE name = 'age'")
-        return try last.step() ? last.number(0) : nil
+    private static func storedAge(_ connection: SQLiteConnection) throws(StoreError) -> AgeClock.Stored? {
+        let find = try connection.prepare(
+            """
+            SELECT value, (SELECT value FROM meta WHERE name = 'age_ahead_since') FROM meta WHERE name = 'age'
+            """)
+        guard try find.step() else { return nil }
+        return AgeClock.Stored(time: find.number(0), aheadSince: find.isNull(1) ? nil : find.number(1))
     }
 
     private func readLog() throws(StoreError) {

@@ -34,7 +34,7 @@ extension LedgerCore {
     /// The last row stays: the next number follows from it.
     private func trimLog() throws(StoreError) -> Bool {
         let now = clock()
-        let limit = age(at: now).subtractingSaturated(retention.logAge.wholeMilliseconds)
+        let limit = age(at: now).time.subtractingSaturated(retention.logAge.wholeMilliseconds)
         var removed = 0
         var bytes: Int64 = 0
         var first = oldest
@@ -76,16 +76,22 @@ extension LedgerCore {
     /// Milliseconds after which the time is stored by which things grow old: a restart goes on from there.
     private static let agesStoredEvery: Int64 = 600_000
 
-    private func storesAge(_ age: Int64) -> Bool {
-        guard let storedAge else { return true }
-        let (passed, overflow) = age.subtractingReportingOverflow(storedAge)
+    private func storesAge(_ age: AgeClock.Stored) -> Bool {
+        guard let storedAge, storedAge.aheadSince == age.aheadSince else { return true }
+        let (passed, overflow) = age.time.subtractingReportingOverflow(storedAge.time)
         return overflow || passed < 0 || passed >= Self.agesStoredEvery
     }
 
-    private func storeAge(_ age: Int64) throws(StoreError) {
+    private func storeAge(_ age: AgeClock.Stored) throws(StoreError) {
         guard storesAge(age) else { return }
-        statements.setAge.bind(1, age)
+        statements.setAge.bind(1, age.time)
         try statements.setAge.run()
+        if let since = age.aheadSince {
+            statements.setAheadSince.bind(1, since)
+            try statements.setAheadSince.run()
+        } else {
+            try statements.removeAheadSince.run()
+        }
     }
 
     private struct Forgotten {
@@ -103,7 +109,7 @@ extension LedgerCore {
     private func trimKeys() throws(StoreError) -> Bool {
         let now = clock()
         let age = age(at: now)
-        let limit = age.subtractingSaturated(retention.window.wholeMilliseconds)
+        let limit = age.time.subtractingSaturated(retention.window.wholeMilliseconds)
         var forgotten: [Forgotten] = []
         var size = 0
         var hasMore = true

@@ -11,6 +11,7 @@ import PushWire
 extension LedgerCore {
     /// Events in one segment at most: a reader of the log takes them in whole.
     private static let segmentLimit = 8192
+    private static let scheduledSeenLimit = 1024
 
     func write(_ group: LedgerGroup) {
         let now = clock()
@@ -25,6 +26,7 @@ extension LedgerCore {
         var closing: [UInt64] = []
         var segments: [LogSegment] = []
         unscheduled = []
+        scheduledSeen.removeAll(keepingCapacity: true)
         // A transaction that could not be undone would stand in the way of every later one.
         if connection.isInTransaction { try? statements.rollBack.run() }
         do {
@@ -150,15 +152,15 @@ extension LedgerCore {
 
     private func isForOneScheduled(_ seq: UInt64) throws(StoreError) -> Bool {
         if scheduledCount == 0 { return false }
-        // Its devices come one after the other.
-        if let known = lastScheduled, known.seq == seq { return known.isForOne }
+        if let known = scheduledSeen[seq] { return known }
         let find = statements.findScheduled
         defer { find.reset() }
         find.bind(1, seq)
         let isForOne =
             try find.step()
             && AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5)).isSingle
-        lastScheduled = (seq, isForOne)
+        if scheduledSeen.count >= Self.scheduledSeenLimit { scheduledSeen.removeAll(keepingCapacity: true) }
+        scheduledSeen[seq] = isForOne
         return isForOne
     }
 
@@ -246,7 +248,6 @@ extension LedgerCore {
         for message in intake.scheduled where message.due < released.due {
             overtaken.add(message.seq, due: message.due)
         }
-        lastScheduled = nil
         for delivery in outcomes.only {
             deliveries.insert(delivery)
             endedOnly.insert(delivery)

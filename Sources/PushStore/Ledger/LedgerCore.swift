@@ -27,7 +27,7 @@ final class LedgerCore {
     private let steady: @Sendable () -> MonotonicTime
     private var ageClock: AgeClock
     /// What of it the disk has.
-    var storedAge: Int64?
+    var storedAge: AgeClock.Stored?
     var witness: (any LedgerWitness)?
 
     var writer: LogWriter
@@ -53,8 +53,8 @@ final class LedgerCore {
     let published = Locked(AppBacklogs())
     /// Scheduled messages that the group under way removes, with the key of those that are older than the window.
     var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
-    /// The scheduled message that was looked up last, in the group under way.
-    var lastScheduled: (seq: UInt64, isForOne: Bool)?
+    /// Whether scheduled messages that were looked up for the group under way are for one device.
+    var scheduledSeen: [UInt64: Bool] = [:]
     /// Scheduled messages up to here were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
     /// Those that were accepted since, and are due before that.
@@ -89,7 +89,7 @@ final class LedgerCore {
 
     init(
         _ connection: SQLiteConnection, _ statements: LedgerStatements, _ identities: Identities, _ writer: LogWriter,
-        lastAge: Int64?, settings: SQLiteLedger.Settings
+        age: AgeClock.Stored?, settings: SQLiteLedger.Settings
     ) {
         self.connection = connection
         self.statements = statements
@@ -100,8 +100,8 @@ final class LedgerCore {
         let (clock, steady) = (settings.clock, settings.steadyClock)
         self.clock = { clock().milliseconds }
         self.steady = steady
-        storedAge = lastAge
-        ageClock = AgeClock(last: lastAge, wall: clock().milliseconds, steady: steady())
+        storedAge = age
+        ageClock = AgeClock(last: age, wall: clock().milliseconds, steady: steady())
     }
 
     /// A message has waited for long after an eighth of the window: what is sent until then is remembered for seven eighths
@@ -109,9 +109,9 @@ final class LedgerCore {
     private static func longWait(in retention: LedgerRetention) -> Int64 { retention.window.wholeMilliseconds / 8 }
 
     /// By what keys and events grow old, where the wall clock shows `now`.
-    func age(at now: Int64) -> Int64 {
+    func age(at now: Int64) -> AgeClock.Stored {
         ageClock.advance(wall: now, steady: steady())
-        return ageClock.time
+        return ageClock.stored
     }
 
     /// Outcomes that are retained before nothing more is handed out that would bring others: messages are not read back

@@ -31,13 +31,14 @@ final class LedgerReader {
     }
 
     func checkpoint() {
-        _ = try? connection.checkpoint(.passive)
+        try? connection.checkpoint(.passive)
     }
 
     /// Range and rows as they were at one moment: what is trimmed meanwhile would be a gap that nobody is told of.
     func page(since: UInt64, limit: Int) throws(StoreError) -> LogPage {
-        // One that could not be ended is as good as a new one.
-        if !connection.isInTransaction { try begin.run() }
+        // One that could not be ended shows the state of its time.
+        if connection.isInTransaction { try end.run() }
+        try begin.run()
         defer { try? end.run() }
         let (oldest, newest) = try range()
         guard since < newest else { return LogPage(segments: [], oldest: oldest, newest: newest) }

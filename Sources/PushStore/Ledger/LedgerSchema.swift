@@ -5,8 +5,8 @@ import PushWire
 enum LedgerSchema {
     static let version: Int64 = 1
 
-    /// - `meta`: `secret`, what names are hashed with; `age`, the time of `AgeClock`; `probe`, which tries whether there is
-    ///   room.
+    /// - `meta`: `secret`, what names are hashed with; `age`, the time of `AgeClock`, and `age_ahead_since`, since when the
+    ///   wall clock is ahead of it; `probe`, which tries whether there is room.
     /// - `log`: events, a group a row (`LogSegment`); `heads`: the last number of each topic.
     /// - `messages`: accepted messages until all of a row are done. `heads`: for each, where it begins in `bodies`
     ///   (u32), its priority (u8), whether it is broad (u8) and its place in `apps` (u16).

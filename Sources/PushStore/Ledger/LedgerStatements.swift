@@ -25,6 +25,8 @@ struct LedgerStatements {
     let dateKeys: SQLiteStatement
     let dateLog: SQLiteStatement
     let setAge: SQLiteStatement
+    let setAheadSince: SQLiteStatement
+    let removeAheadSince: SQLiteStatement
     let addTraceRun: SQLiteStatement
     let addTraceBlock: SQLiteStatement
     let oldestTrace: SQLiteStatement
@@ -76,6 +78,9 @@ struct LedgerStatements {
         removeLog = try connection.prepare("DELETE FROM log WHERE first = ?")
         dateKeys = try connection.prepare("UPDATE keys SET time = ? WHERE time > ?")
         setAge = try connection.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('age', ?)")
+        setAheadSince = try connection.prepare(
+            "INSERT OR REPLACE INTO meta (name, value) VALUES ('age_ahead_since', ?)")
+        removeAheadSince = try connection.prepare("DELETE FROM meta WHERE name = 'age_ahead_since'")
         addTraceRun = try connection.prepare(
             "INSERT OR REPLACE INTO trace_runs (first, last, lows, rows) VALUES (?, ?, ?, ?)")
         addTraceBlock = try connection.prepare("INSERT OR REPLACE INTO trace_blocks (id, body) VALUES (?, ?)")

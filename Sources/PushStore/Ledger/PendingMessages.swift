@@ -129,12 +129,6 @@ struct PendingMessages {
         return nil
     }
 
-    func forEachOpen(_ body: (UInt64) -> Void) {
-        for segment in segments {
-            for place in 0..<segment.count where segment.isOpen[place] { body(segment.first + UInt64(place)) }
-        }
-    }
-
     // MARK: Look-up
 
     private mutating func find(_ seq: UInt64) -> Int? {

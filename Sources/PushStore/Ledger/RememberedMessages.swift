@@ -50,7 +50,9 @@ struct RememberedMessages {
     private mutating func append(_ number: UInt64, to fingerprint: UInt64, for audience: UInt64) {
         later[fingerprint, default: LaterMessages()].append(number)
         laterCount += 1
-        audiences.set(number, for: Self.key(fingerprint, audience))
+        let key = Self.key(fingerprint, audience)
+        // A scheduled message that is read back may be older than what is known.
+        if (audiences.value(of: key) ?? 0) < number { audiences.set(number, for: key) }
     }
 
     /// The last ones first.

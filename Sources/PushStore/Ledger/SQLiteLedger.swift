@@ -184,7 +184,7 @@ package final class SQLiteLedger: Ledger, Sendable {
                 return exchange(&inbox.work, with: [])
             }
             core.value.process(work[...])
-            _ = try? core.value.connection.checkpoint(.passive)
+            try? core.value.connection.checkpoint(.passive)
             core.value.witness = nil
             for (_, done) in core.value.retained.notes { done?(nil) }
             core.clear()
@@ -328,7 +328,7 @@ package final class SQLiteLedger: Ledger, Sendable {
     /// The disk refuses: again after a pause, until it takes what there is.
     private func tryAgain(_ core: LedgerCore) {
         // A log that begins anew may be room enough.
-        _ = try? core.connection.checkpoint(.passive)
+        try? core.connection.checkpoint(.passive)
         BlockingExecutor.sleep(microseconds: Self.retryPause)
         let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
         if isFirst { writing.execute { self.drain() } }
@@ -360,7 +360,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         guard pages >= checkpointPages else { return }
         if pages / 4 >= checkpointPages, pages - progress.pagesAtWait >= checkpointPages {
             (progress.pagesAtCheckpoint, progress.pagesAtWait) = (pages, pages)
-            _ = try? core.connection.checkpoint(.restart, patience: Self.readerPatience)
+            try? core.connection.checkpoint(.restart, patience: Self.readerPatience)
             return
         }
         guard !progress.isCheckpointing, pages - progress.pagesAtCheckpoint >= (checkpointPages + 3) / 4 else { return }
@@ -370,7 +370,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             reader.valueUnlessClosed?.checkpoint()
             writing.execute { [self] in
                 // What was written meanwhile is little; with it the log begins anew.
-                _ = try? self.core.valueUnlessClosed?.connection.checkpoint(.passive)
+                try? self.core.valueUnlessClosed?.connection.checkpoint(.passive)
                 self.progress.value.isCheckpointing = false
             }
         }

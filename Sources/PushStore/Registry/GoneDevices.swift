@@ -1,4 +1,5 @@
 import Glibc
+import PushLogic
 package import PushModel
 import Synchronization
 
@@ -46,8 +47,12 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
         return withTable(Self.part(of: device)) { $0.contains(device) }
     }
 
-    func insert(_ device: DeviceID) {
-        if withTable(Self.part(of: device), { $0.insert(device) }) { total.add(1, ordering: .relaxed) }
+    /// Whether it was not there.
+    @discardableResult
+    func insert(_ device: DeviceID) -> Bool {
+        let isNew = withTable(Self.part(of: device)) { $0.insert(device) }
+        if isNew { total.add(1, ordering: .relaxed) }
+        return isNew
     }
 
     func remove(_ device: DeviceID) {

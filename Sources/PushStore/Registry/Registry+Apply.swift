@@ -71,15 +71,15 @@ extension Registry {
         }
     }
 
-    package func hold(_ devices: [DeviceID]) {
-        for device in devices { gone.insert(device) }
-    }
+    @discardableResult
+    package func hold(_ devices: [DeviceID]) -> [DeviceID] { devices.filter { gone.insert($0) } }
 
     package func release(_ devices: [DeviceID]) async {
         // In its turn, so that it is not undone what somebody else decides meanwhile.
-        try? await turn.take {
-            let found = try await database.read { try Device.find(devices, in: $0) }
-            let dead = Set(found.filter { !$0.isActive }.map(\.deviceId))
+        await turn.take {
+            // Where the file cannot be read, they are what they were before: not gone.
+            let found = try? await database.read { try Device.find(devices, in: $0) }
+            let dead = Set((found ?? []).filter { !$0.isActive }.map(\.deviceId))
             for device in devices where !dead.contains(device) { gone.remove(device) }
         }
     }
@@ -160,7 +160,11 @@ extension Deactivation {
         var fresh: [Device] = []
         for mark in marks {
             guard let before = known[mark.device] else {
-                if mark.erases { continue }
+                if mark.erases {
+                    // Another removal came first, and this one has held the device since.
+                    result.erased.append(mark.device)
+                    continue
+                }
                 var device = Device(mark.device, app: mark.app, token: nil)
                 device.deactivate(by: mark)
                 fresh.append(device)

@@ -76,9 +76,9 @@ extension Registry {
         guard !marks.isEmpty else { return [] }
         // The event first: what it says is done in any case, now or when the registry is opened again.
         // And before that the devices are gone for whoever sends, so that nothing follows the event.
-        hold(marks.map(\.device))
+        let held = hold(marks.map(\.device))
         guard await note(marks.map(\.event)) != nil else {
-            await release(marks.map(\.device))
+            await release(held)
             throw RegistryError(
                 .cannotPublish,
                 "the ledger does not take events, so nothing was \(erasing ? "removed" : "deactivated"): see what its "

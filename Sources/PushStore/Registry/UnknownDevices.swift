@@ -1,3 +1,4 @@
+import PushLogic
 import PushLoop
 import PushModel
 

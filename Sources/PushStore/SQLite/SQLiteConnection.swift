@@ -83,12 +83,10 @@ final class SQLiteConnection {
         case truncate
     }
 
-    /// Copies pages of the log into the database, as far as nobody is in the way. Pages in the log, and how many of
-    /// them are copied.
+    /// Copies pages of the log into the database, as far as nobody is in the way.
     ///
     /// - Parameter patience: milliseconds that `restart` and `truncate` wait for readers.
-    @discardableResult
-    func checkpoint(_ mode: CheckpointMode, patience: CInt = 0) throws(StoreError) -> (pages: Int, done: Int) {
+    func checkpoint(_ mode: CheckpointMode, patience: CInt = 0) throws(StoreError) {
         let number =
             switch mode {
             case .passive: SQLITE_CHECKPOINT_PASSIVE
@@ -97,11 +95,8 @@ final class SQLiteConnection {
             }
         unsafe sqlite3_busy_timeout(handle, patience)
         defer { unsafe sqlite3_busy_timeout(handle, Self.patience) }
-        var pages: CInt = 0
-        var done: CInt = 0
-        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, number, &pages, &done)
+        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, number, nil, nil)
         guard result == SQLITE_OK || result & 0xff == SQLITE_BUSY else { throw error(result, "checkpoint") }
-        return (max(0, Int(pages)), max(0, Int(done)))
     }
 
     func error(_ result: CInt, _ action: String) -> StoreError {

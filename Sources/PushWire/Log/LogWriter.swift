@@ -169,13 +169,6 @@ package struct LogWriter: Sendable {
         lastMessage = message
     }
 
-    /// A message was accepted.
-    package mutating func add(accepted message: Message, named: Int?, at now: Int64) {
-        var details: [UInt8] = []
-        if let named { JSONDetail.append("devices", Int64(named), to: &details) }
-        add(message, .messageAccepted, details, at: now)
-    }
-
     /// A request was accepted: with whom it is for, what differs from the defaults of its push type, and who handed it
     /// in, so that all this is known when the message itself is gone.
     package mutating func add(accepted request: PushRequest, at now: Int64) {

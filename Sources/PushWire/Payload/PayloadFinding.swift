@@ -41,31 +41,27 @@ package struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Gathers findings, or only whether one of them has the notification refused.
+/// Gathers findings.
 struct PayloadFindings {
-    private let isQuiet: Bool
     private(set) var all: [PayloadFinding] = []
-    private(set) var isRefused = false
     /// Each costs memory, and past so many nobody reads on.
     static let limit = 100
     private let limit: Int
 
     /// - Parameter limit: how many are kept besides those for which a notification is refused or rejected.
-    init(isQuiet: Bool = false, limit: Int = PayloadFindings.limit) {
-        self.isQuiet = isQuiet
+    init(limit: Int = PayloadFindings.limit) {
         self.limit = limit
     }
 
     /// Whether what is looked for key by key need not be looked for any more. A payload of nothing but unknown keys
     /// would take milliseconds otherwise.
-    var isFull: Bool { isQuiet || all.count >= limit }
+    var isFull: Bool { all.count >= limit }
 
     mutating func add(
         _ severity: PayloadFinding.Severity, _ code: PayloadFinding.Code, _ path: @autoclosure () -> String,
         _ problem: @autoclosure () -> String, _ advice: @autoclosure () -> String, at offset: Int? = nil
     ) {
-        if severity == .refused { isRefused = true }
-        guard !isQuiet, all.count < limit || severity == .refused || code.isRuleOfPushType else { return }
+        guard all.count < limit || severity == .refused || code.isRuleOfPushType else { return }
         all.append(
             PayloadFinding(
                 severity: severity, code: code, path: path(), problem: problem(), advice: advice(), offset: offset))

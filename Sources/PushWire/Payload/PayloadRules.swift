@@ -39,20 +39,6 @@ package enum PayloadRules {
         return judge.findings.all
     }
 
-    /// Whether nothing of it would have the provider answer with an error. Reads the payload once and allocates
-    /// nothing; when it says no, `refusal` says why.
-    package static func isAcceptable(_ payload: [UInt8], _ options: PushOptions) -> Bool {
-        var findings = PayloadFindings(isQuiet: true)
-        judgeOptions(options, &findings)
-        judgeSize(payload, options, &findings)
-        return !findings.isRefused && JSONDocument.isObject(payload)
-    }
-
-    /// The first thing that would have the provider answer with an error.
-    package static func refusal(of payload: [UInt8], _ options: PushOptions) -> PayloadFinding? {
-        findings(in: payload, options).first { $0.severity == .refused }
-    }
-
     private static func judgeSize(_ payload: [UInt8], _ options: PushOptions, _ findings: inout PayloadFindings) {
         if payload.isEmpty {
             findings.add(.refused, .empty, "", "it is empty", "send a JSON object")

@@ -74,6 +74,28 @@ import Testing
         #expect(desk.completed.map(\.counts.suppressed) == [1])
     }
 
+    @Test func `Devices that went while their page waited for credit are not sent to`() {
+        let desk = Desk(credit: 100)
+        desk.accept(F.accepted(1, to: F.tokens(0..<500)))
+        #expect(desk.out.count == 100)
+        desk.inactive.devices = Set((90..<110).map { F.device($0) } + [F.device(499)])
+        desk.report([])
+        #expect(desk.out.count == 489)
+        #expect(!desk.out.contains { $0.token == F.token(100) || $0.token == F.token(499) })
+        #expect(kinds(desk.records) == Array(repeating: "inactive", count: 11))
+        desk.endAll()
+        #expect(desk.completed.map(\.counts.sent) == [489])
+        #expect(desk.completed.map(\.counts.suppressed) == [11])
+        // All that is left of one may be gone.
+        desk.report([], credit: 0)
+        desk.accept(F.accepted(2, to: F.tokens(600..<603)))
+        desk.inactive.devices = Set((600..<603).map { F.device($0) })
+        desk.report([])
+        #expect(desk.out.isEmpty)
+        #expect(desk.completed.map(\.counts.suppressed) == [11, 3])
+        #expect(desk.machine.status().loaded == 0)
+    }
+
     @Test func `After a restart those that are gone are not counted twice`() {
         let desk = Desk()
         desk.inactive.devices = [F.device(1), F.device(2)]

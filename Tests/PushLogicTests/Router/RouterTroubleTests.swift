@@ -67,6 +67,73 @@ import Testing
         #expect(desk.pages.count { $0.message == desk.pages[0].message } == 4)
     }
 
+    /// Fails the question of message 1 until that is its own: others are answered in between.
+    private func failAlone(_ desk: RouterDesk) {
+        desk.accept(F.accepted(1, to: .everyone))
+        let bad = desk.pages[0].message
+        for number in 2...4 as ClosedRange<UInt64> {
+            desk.machine.pageFailed(bad, "row 7 is damaged")
+            desk.accept(F.accepted(number, to: .everyone))
+            if let other = desk.pages.last(where: { $0.message != bad }) {
+                desk.machine.pageCame(other.message, onePage(Int(number)))
+            }
+            desk.run()
+        }
+    }
+
+    @Test func `A message whose question fails is named until it is answered, also while it is asked again`() {
+        let desk = RouterDesk()
+        failAlone(desk)
+        let named = desk.machine.troubles
+        #expect(named.ofMessages.count == 1 && named.everywhere.isEmpty)
+        let asked = desk.pages.count
+        desk.pass(.seconds(60))
+        #expect(desk.pages.count == asked + 1)
+        #expect(desk.machine.troubles == named)
+        desk.machine.pageCame(desk.pages[asked].message, onePage(1))
+        desk.run()
+        #expect(desk.machine.troubles == RouterTroubles())
+    }
+
+    @Test func `No more messages are named than may be, and one more when one of them is answered`() {
+        let desk = RouterDesk()
+        for number in 1...10 as ClosedRange<UInt64> { desk.accept(F.accepted(number, to: .everyone)) }
+        let bad = desk.pages.map(\.message)
+        for round in 0..<3 {
+            for message in bad { desk.machine.pageFailed(message, "row 7 is damaged") }
+            desk.accept(F.accepted(UInt64(11 + round), to: .everyone))
+            if let other = desk.pages.last(where: { !bad.contains($0.message) }) {
+                desk.machine.pageCame(other.message, onePage(11 + round))
+            }
+            desk.pass(.seconds(60))
+        }
+        func names() -> [String] {
+            desk.machine.troubles.ofMessages.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }
+        }
+        #expect(names() == (1...8).map { "m-\($0)" })
+        desk.machine.pageCame(bad[2], onePage(3))
+        desk.run()
+        #expect(names().count == 7 && !names().contains("m-3"))
+        desk.machine.pageFailed(bad[9], "row 7 is damaged")
+        #expect(names().last == "m-10")
+        // When the registry itself is away it is no message's own trouble any more.
+        desk.machine.pageFailed(bad[0], "locked")
+        desk.pass(.seconds(60))
+        desk.machine.pageFailed(bad[0], "locked")
+        #expect(!names().contains("m-1") && desk.machine.troubles.everywhere.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `What is wrong is said at the same cost, however many messages wait for it`() {
+        var policy = RouterPolicy()
+        policy.begunBroad = 20_000
+        let desk = RouterDesk(policy)
+        for number in 1...5000 as ClosedRange<UInt64> { desk.machine.accepted([F.accepted(number, to: .everyone)]) }
+        desk.run()
+        for page in desk.pages { desk.machine.pageFailed(page.message, "locked") }
+        #expect(desk.pages.count == 5000)
+        for _ in 0..<100_000 where desk.machine.troubles.everywhere.count != 1 { Issue.record("nothing is said") }
+    }
+
     @Test func `One answer of the registry ends the waiting of all`() {
         let desk = RouterDesk()
         desk.accept(
@@ -98,6 +165,17 @@ import Testing
         }
         #expect(desk.completed.map(\.isExpired) == [true])
         #expect(desk.machine.status().loaded == 0)
+    }
+
+    @Test func `When all who asked have expired, nothing is said of a registry that failed them`() {
+        let desk = RouterDesk()
+        desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
+        desk.machine.pageFailed(desk.pages[0].message, "locked")
+        desk.run()
+        #expect(desk.machine.troubles.everywhere == ["the registry does not answer: locked"])
+        desk.pass(.seconds(120))
+        #expect(desk.completed.map(\.isExpired) == [true])
+        #expect(desk.machine.troubles == RouterTroubles())
     }
 
     @Test func `A damaged message ends with what is known of it, and the others are read at once`() {

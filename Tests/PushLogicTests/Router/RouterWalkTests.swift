@@ -82,6 +82,8 @@ private final class RouterWalk {
     private var ended: Set<Known> = []
     private var done: Set<UInt64> = []
     private var nextSeq: UInt64 = 1
+    /// Messages before these may have been dropped.
+    private var droppedUpTo: [UInt64] = [0, 0, 0]
 
     private var questions: [Question] = []
     private var tickets: Set<UInt64> = []
@@ -139,6 +141,7 @@ private final class RouterWalk {
             for _ in 0..<3 { inactive.devices.insert(F.device(Int.random(in: 0..<50, using: &random))) }
             if chance(2) { inactive.devices = [] }
         case 18 where restarts && chance(8): restart()
+        case 19 where chance(4): drop(Int.random(in: 0..<3, using: &random))
         default: break
         }
         run()
@@ -225,6 +228,13 @@ private final class RouterWalk {
         _ = machine.gateChanged(apps[app], isThere: gates[app].isThere)
     }
 
+    private func drop(_ app: Int) {
+        machine.tick(now: now, wall: wall)
+        let count = machine.drop(apps[app])
+        check(count == nil || !gates[app].isThere, "\(apps[app]) has a gateway, and something of it was dropped")
+        if count != nil { droppedUpTo[app] = nextSeq }
+    }
+
     private func report(_ app: Int) {
         if let older = gates[app].older.popLast() {
             let reports = older.out.map {
@@ -302,7 +312,11 @@ private final class RouterWalk {
             machine.pageCame(page.message, registryPage(page))
         case .load(let load):
             if fails { return machine.loaded(.failure(LedgerFault("broken")), lane: load.lane, seqs: load.seqs) }
-            machine.loaded(.success(load.seqs.compactMap(read)), lane: load.lane, seqs: load.seqs)
+            let messages = load.seqs.compactMap(read)
+            // The ledger may end its answer early.
+            let count =
+                messages.isEmpty || !chance(3) ? messages.count : Int.random(in: 1...messages.count, using: &random)
+            machine.loaded(.success(Array(messages.prefix(count))), lane: load.lane, seqs: load.seqs)
         case .claim(let messages, let pages):
             if fails { return machine.claimed(messages, []) }
             machine.claimed(messages, pages.map { page in page.devices.map { claim(page, $0) } })
@@ -397,7 +411,12 @@ private final class RouterWalk {
             return check(false, "\(seq) was done before")
         }
         check(completed.counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
-        // The registry refused it: nobody else was looked for.
+        if completed.failure == .dropped {
+            let app = apps.firstIndex(of: message.message.app)!
+            check(seq < droppedUpTo[app], "\(seq) came after what was dropped")
+            check(completed.counts.expired > 0 || message.audience.isDynamic, "\(seq) was not dropped: it ended")
+        }
+        // The registry refused it, or it was dropped: nobody else was looked for.
         if completed.failure != nil { return }
         let expected: Set<DeviceID>
         switch message.audience {

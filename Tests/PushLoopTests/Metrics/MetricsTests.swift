@@ -186,6 +186,16 @@ import Testing
         #expect(text.contains("metric carillon_x is a gauge already; it cannot be a histogram as well"))
     }
 
+    @Test func aFamilyOfAKnownNameEndsTheProcess() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            let registry = MetricsRegistry()
+            _ = registry.gauge("carillon_x", help: "X.")
+            registry.computedGauges("carillon_x", help: "X.", labels: ["app"]) { [] }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("metric carillon_x is registered already as a gauge"))
+    }
+
     @Test func otherLabelsEndTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let registry = MetricsRegistry()

@@ -45,19 +45,46 @@ import Testing
     }
 
     @Test func `After a long pause the day counts from the start`() {
-        var clock = AgeClock(last: 1000, wall: Self.year, steady: steady(7))
+        var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
         #expect(clock.time == 1000)
         clock.advance(wall: Self.year + Self.day, steady: steady(Self.day + 7))
         #expect(clock.time == Self.year + Self.day)
     }
 
+    @Test func `Runs of less than a day add up to it`() {
+        var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
+        #expect(clock.stored == AgeClock.Stored(time: 1000, aheadSince: Self.year))
+        clock = AgeClock(last: clock.stored, wall: Self.year + Self.day / 2, steady: steady(3))
+        #expect(clock.time == 1000)
+        clock.advance(wall: Self.year + Self.day - 1, steady: steady(Self.day / 2 + 2))
+        #expect(clock.time == Self.day / 2 + 999)
+        clock = AgeClock(last: clock.stored, wall: Self.year + Self.day, steady: steady(9))
+        #expect(clock.stored == AgeClock.Stored(time: Self.year + Self.day))
+    }
+
+    @Test func `A clock that was set back between two runs counts from its next jump`() {
+        let stored = AgeClock.Stored(time: 1000, aheadSince: Self.year)
+        var clock = AgeClock(last: stored, wall: 5000, steady: steady(0))
+        #expect(clock.stored == AgeClock.Stored(time: 5000))
+        // The second jump goes less far: what was stored lies ahead of it.
+        clock = AgeClock(last: stored, wall: Self.year / 2, steady: steady(0))
+        #expect(clock.time == 1000)
+        clock.advance(wall: Self.year / 2 + Self.day - 1, steady: steady(Self.day - 1))
+        #expect(clock.time == Self.day + 999)
+        clock.advance(wall: Self.year / 2 + Self.day, steady: steady(Self.day))
+        #expect(clock.time == Self.year / 2 + Self.day)
+    }
+
     @Test(arguments: [.min, -1, 0, .max] as [Int64], [.min, 0, .max] as [Int64])
     func `No time is too far away for it`(last: Int64, wall: Int64) {
-        var clock = AgeClock(last: last, wall: wall, steady: MonotonicTime(nanoseconds: .min))
-        clock.advance(wall: wall, steady: .distantFuture)
-        clock.advance(wall: .max, steady: steady(0))
-        clock.advance(wall: .min, steady: .distantFuture)
-        #expect(clock.time == .min)
+        for since in [nil, .min, 0, .max] as [Int64?] {
+            let stored = AgeClock.Stored(time: last, aheadSince: since)
+            var clock = AgeClock(last: stored, wall: wall, steady: MonotonicTime(nanoseconds: .min))
+            clock.advance(wall: wall, steady: .distantFuture)
+            clock.advance(wall: .max, steady: steady(0))
+            clock.advance(wall: .min, steady: .distantFuture)
+            #expect(clock.time == .min)
+        }
     }
 
     @Test(arguments: [false, true]) func `A year ahead and back: nothing is forgotten`(reopens: Bool) async throws {
@@ -85,6 +112,24 @@ import Testing
             scene.advance(day * 8)
             let later = await scene.trim()
             #expect(later.deliveryKeys == 0)
+        }
+    }
+
+    /// A machine that is off each night.
+    @Test func `After an outage what is old is forgotten within days, however short the runs are`() async throws {
+        try await withLedger { scene in
+            _ = await scene.accept(push("old"))
+            scene.carryOut(scene.listener.messages[0])
+            await scene.trim()
+            await scene.ledger.close()
+            scene.advance(.seconds(20 * 86_400))
+            try await scene.reopenOnly()
+            for _ in 0..<3 {
+                #expect(await scene.trim().messageKeys == 1)
+                scene.advance(.seconds(36_000))
+                try await scene.reopen()
+            }
+            #expect(await scene.trim().messageKeys == 0)
         }
     }
 

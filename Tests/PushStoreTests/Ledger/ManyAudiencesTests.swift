@@ -41,6 +41,16 @@ import Testing
         #expect(messages.later(of: 7, for: 70) == nil)
     }
 
+    @Test func `A scheduled message that is read back is not taken for the newest of its audience`() throws {
+        var messages = RememberedMessages()
+        messages.recall(1, of: 7, for: 69)
+        messages.recall(5, of: 7, for: 70)
+        try messages.recallScheduled(3, of: 7, for: 70) { _ in nil }
+        _ = messages.finishRecalling()
+        #expect(messages.later(of: 7, for: 70) == 5)
+        #expect(messages.count == 3)
+    }
+
     /// Statements that reading a ledger takes, of so many messages that have one id.
     private func stepsToOpen(_ count: Int) async throws -> UInt64 {
         try await withLedger { scene in

@@ -32,6 +32,55 @@ import Testing
         }
     }
 
+    @Test func `An answer ends after some megabytes, and the next one goes on`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let payload = [UInt8](repeating: 0x20, count: 3 << 20)
+            let ids = ["a", "b", "c", "d", "e"]
+            _ = await scene.accept(ids.map { push($0, notBefore: now + 10, payload: payload) })
+            var due: [String] = []
+            for count in [2, 2, 1] {
+                let answer = try await scene.due(at: now + 10)
+                #expect(answer.messages.count == count)
+                #expect(answer.next == (count == 1 ? nil : now + 10))
+                due += answer.messages.map(\.message.id.text)
+            }
+            #expect(due == ids)
+            _ = await scene.accept(ids.map { push("now \($0)", payload: payload) })
+            #expect(try await scene.load(Array(1...10)).map(\.seq) == [1, 2])
+            #expect(try await scene.load(Array(6...10)).map(\.seq) == [6, 7])
+            #expect(try await scene.load([10]).map(\.seq) == [10])
+        }
+    }
+
+    @Test func `Messages that came late are answered in parts too`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let payload = [UInt8](repeating: 0x20, count: 3 << 20)
+            _ = await scene.accept(push("far", notBefore: now + 1000))
+            _ = try await scene.due(at: now + 1000)
+            _ = await scene.accept(["a", "b", "c"].map { push($0, notBefore: now + 10, payload: payload) })
+            let first = try await scene.due(at: now + 10)
+            #expect(first.messages.map(\.message.id.text) == ["a", "b"])
+            #expect(first.next == now + 10)
+            #expect(try await scene.due(at: now + 10).messages.map(\.message.id.text) == ["c"])
+        }
+    }
+
+    /// Statements that it takes to write what became of them.
+    @Test func `Outcomes of two scheduled messages may come in turns, and cost no more`() async throws {
+        try await withLedger { scene in
+            let now = scene.now
+            let tokens = (0..<200).map { token($0) }
+            _ = await scene.accept(["a", "b"].map { push($0, to: Array(0..<200), notBefore: now + 10) })
+            let messages = try await scene.due(at: now + 10).messages
+            let before = await scene.settled().steps
+            let records = tokens.flatMap { one in messages.flatMap { scene.sent($0, [one]) } }
+            scene.ledger.record(records, completed: [])
+            #expect(await scene.settled().steps - before < 20)
+        }
+    }
+
     @Test func `What is due when others were handed out already comes next`() async throws {
         try await withLedger { scene in
             let now = scene.now

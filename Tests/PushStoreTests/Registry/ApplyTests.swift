@@ -142,6 +142,38 @@ import Testing
         }
     }
 
+    /// The row of a device goes with the first of two removals; the second has held the device by then.
+    @Test func `A device that is removed twice at once is not held for ever`() async throws {
+        try await Scene.open { registry, scene in
+            _ = try await registry.register([Scene.registration(1)])
+            scene.now += 10
+            _ = try await registry.remove([Scene.id(1)])
+            #expect(registry.hold([Scene.id(1)]) == [Scene.id(1)])
+            let event = EventDraft.deactivated(
+                Scene.id(1), app: Scene.shop, reason: "removed", evidence: scene.now, erases: true)
+            scene.log.note([event], at: scene.now)
+            try await registry.apply(scene.log.segments)
+            #expect(!registry.inactive.contains(Scene.id(1)))
+            #expect(registry.status.registered == 0 && registry.status.unregistered == 0)
+        }
+    }
+
+    @Test func `What was held in vain is released although the file cannot be read, and nothing else`() async throws {
+        try await Scene.run { scene in
+            let registry = try await scene.open()
+            _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
+            scene.now += 10
+            _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
+            let held = registry.hold([Scene.id(1), Scene.id(2)])
+            #expect(held == [Scene.id(1)])
+            #expect(registry.inactive.contains(Scene.id(1)))
+            await registry.close()
+            await registry.release(held)
+            #expect(!registry.inactive.contains(Scene.id(1)))
+            #expect(registry.inactive.contains(Scene.id(2)))
+        }
+    }
+
     @Test func `A removal whose event was written and no more is done at the next start`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()

@@ -20,7 +20,8 @@ import Testing
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 300, heads: [.init(app: shop, kind: .messageAccepted, seq: 100)])
         writer.begin(time: 1000, reserving: 0)
-        writer.add(accepted: message, named: 2, at: 1000)
+        let tokens = (0..<2).map { DeviceToken(words: ($0, 1, 2, 3)) }
+        writer.add(accepted: PushRequest(message, to: .tokens(tokens)), at: 1000)
         writer.add(
             record(message, .rejected(Refusal(status: 410, reason: ProviderReason(rawValue: "Gone")))), at: 999)
         writer.add(EventDraft(.connectionUp, app: nil), at: 1064)

@@ -30,7 +30,9 @@ struct LogSamples {
         now += Int64.random(in: -3...9, using: &random)
         switch Int.random(in: 0..<10, using: &random) {
         case 0:
-            writer.add(accepted: message(), named: Bool.random(using: &random) ? 7 : nil, at: now)
+            let tokens = (0..<7).map { DeviceToken(words: ($0, 1, 2, 3)) }
+            let audience: Audience = Bool.random(using: &random) ? .tokens(tokens) : .everyone
+            writer.add(accepted: PushRequest(message(), to: audience), at: now)
         case 1:
             var counts = OutcomeCounts()
             counts.sent = .random(in: 0...9, using: &random)

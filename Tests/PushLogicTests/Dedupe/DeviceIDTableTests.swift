@@ -2,7 +2,7 @@ import PushModel
 import TestSupport
 import Testing
 
-@testable import PushStore
+@testable import PushLogic
 
 @Suite struct DeviceIDTableTests {
     /// With few different bits, so that runs of slots grow together, wrap around and are torn apart.
@@ -39,40 +39,14 @@ import Testing
         #expect(!(0..<100_000).contains { table.contains(DeviceID(high: UInt64($0), low: 1)) })
     }
 
-    @Test func `A million that are gone take less than 40 MB`() {
-        var random = SeededRandom(seed: 7)
-        let gone = GoneDevices()
-        #expect(gone.isEmpty)
-        for _ in 0..<1_000_000 { gone.insert(DeviceID(high: random.next(), low: random.next())) }
-        #expect(gone.count == 1_000_000 && !gone.isEmpty)
-        #expect(gone.byteCount < 40_000_000)
-        random = SeededRandom(seed: 7)
-        for number in 0..<1_000_000 {
-            let id = DeviceID(high: random.next(), low: random.next())
-            if number < 1000 { #expect(gone.contains(id) && !gone.contains(DeviceID(high: id.low, low: id.high))) }
-            gone.remove(id)
-        }
-        #expect(gone.isEmpty)
-    }
-
-    @Test func `What is not in the file is remembered, in bounds, until it is written`() {
-        let unknown = UnknownDevices(limit: 100)
-        func id(_ number: Int) -> DeviceID { DeviceID(high: UInt64(number), low: UInt64(number)) }
-        for number in 0..<1000 {
-            unknown.add([id(number)], readAfter: unknown.writes)
-            #expect(unknown.count <= 100)
-        }
-        #expect(unknown.contains(id(999)) && unknown.contains(id(951)) && !unknown.contains(id(0)))
-        unknown.written([id(999)])
-        #expect(!unknown.contains(id(999)) && unknown.contains(id(998)))
-    }
-
-    @Test func `Who read before another wrote remembers nothing`() {
-        let unknown = UnknownDevices(limit: 100)
-        let one = DeviceID(high: 1, low: 1)
-        let before = unknown.writes
-        unknown.written([one])
-        unknown.add([one], readAfter: before)
-        #expect(!unknown.contains(one))
+    @Test(arguments: [0, 1, 12, 13, 14, 1000, 100_000]) func `One with room for so many does not grow until then`(
+        count: Int
+    ) {
+        var table = DeviceIDTable(reserving: count)
+        let size = table.byteCount
+        for number in 0..<count { table.insert(DeviceID(high: UInt64(number), low: 1)) }
+        #expect(table.count == count && table.byteCount == size)
+        #expect(size <= max(256, 40 * count))
+        #expect(!table.insert(DeviceID(high: 0, low: 1)) || count == 0)
     }
 }

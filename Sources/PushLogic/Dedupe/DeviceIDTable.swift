@@ -1,10 +1,10 @@
-import PushModel
+package import PushModel
 
 /// A set of device ids in 16 bytes a slot: open addressing, and no tombstones.
 ///
 /// Ids that the registry gave are keyed hashes, but ids that producers name are what they like: where one goes is
 /// reckoned with a seed that nobody outside knows.
-struct DeviceIDTable: Sendable {
+package struct DeviceIDTable: Sendable {
     private static let seed = UInt64.random(in: 0 ... .max)
     /// The id of zeros marks a slot that is free; that one id has a place of its own.
     private static let free = DeviceID(high: 0, low: 0)
@@ -12,18 +12,27 @@ struct DeviceIDTable: Sendable {
 
     private var slots: [DeviceID] = []
     private var hasFree = false
-    private(set) var count = 0
+    package private(set) var count = 0
 
-    var byteCount: Int { slots.count * MemoryLayout<DeviceID>.stride }
+    package init() {}
 
-    func contains(_ id: DeviceID) -> Bool {
+    /// With room for so many: until then it does not grow.
+    package init(reserving count: Int) {
+        var size = Self.smallest
+        while size / 5 * 4 < count { size *= 2 }
+        slots = Array(repeating: Self.free, count: size)
+    }
+
+    package var byteCount: Int { slots.count * MemoryLayout<DeviceID>.stride }
+
+    package func contains(_ id: DeviceID) -> Bool {
         if slots.isEmpty || id == Self.free { return id == Self.free && hasFree }
         return slots[place(of: id)] == id
     }
 
     /// Whether it was not there.
     @discardableResult
-    mutating func insert(_ id: DeviceID) -> Bool {
+    package mutating func insert(_ id: DeviceID) -> Bool {
         if id == Self.free {
             if hasFree { return false }
             hasFree = true
@@ -41,7 +50,7 @@ struct DeviceIDTable: Sendable {
 
     /// Whether it was there.
     @discardableResult
-    mutating func remove(_ id: DeviceID) -> Bool {
+    package mutating func remove(_ id: DeviceID) -> Bool {
         if id == Self.free {
             defer { hasFree = false }
             if hasFree { count -= 1 }

@@ -1,0 +1,163 @@
+import PushLogic
+import PushModel
+import PushTime
+import Testing
+
+/// Looks at what waits on disk, for what has expired: how much they read, how often, and what they leave as it was.
+@Suite struct RouterLookTests {
+    private typealias F = RouterFixtures
+
+    private func desk(credit: Int = 0, _ change: (inout RouterPolicy) -> Void) -> RouterDesk {
+        var policy = RouterPolicy()
+        change(&policy)
+        return RouterDesk(policy, credit: credit)
+    }
+
+    private func answer(_ desk: RouterDesk, _ messages: [AcceptedMessage], atMost limit: Int = .max) {
+        let load = desk.loads.removeLast()
+        let asked = messages.filter { load.seqs.contains($0.seq) }.prefix(limit)
+        desk.machine.loaded(.success(Array(asked)), lane: load.lane, seqs: load.seqs)
+    }
+
+    // MARK: How much
+
+    @Test func `A look reads fewer messages where they are large`() {
+        let desk = desk { $0.loadedBytes = 4 << 20 }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...500 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(0..<1000)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(5))
+        #expect(desk.loads.map(\.seqs.count) == [128])
+        answer(desk, messages)
+        desk.pass(.seconds(5))
+        // An eighth of what may be held.
+        #expect(desk.loads.map(\.seqs.count) == [10])
+    }
+
+    @Test func `What an answer of the ledger leaves out at its end is looked at next`() {
+        let desk = desk { _ in }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...10 as ClosedRange<UInt64>).map {
+            F.accepted($0, to: F.tokens(1..<2), expiresAt: F.second + ($0 > 3 ? 60 : 600))
+        }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(100))
+        #expect(desk.loads.map(\.seqs) == [Array(1...10)])
+        answer(desk, messages, atMost: 3)
+        desk.pass(.seconds(5))
+        #expect(desk.machine.unfinished == 10)
+        #expect(desk.loads.map(\.seqs) == [Array(4...10)])
+        answer(desk, messages)
+        desk.run()
+        #expect(desk.completed.map(\.seq) == Array(4...10))
+    }
+
+    @Test func `What an answer of the ledger leaves out at its end is read back next, and the rest is done`() {
+        let desk = desk(credit: 1000) { _ in }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...6 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(Int($0)..<Int($0) + 1)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        _ = desk.machine.gateChanged(F.shop, isThere: true)
+        desk.report([])
+        #expect(desk.loads.map(\.seqs) == [Array(1...6)])
+        // The second is done by now.
+        answer(desk, messages.filter { $0.seq != 2 }, atMost: 2)
+        desk.run()
+        #expect(desk.out.map(\.message.id.text) == ["m-1", "m-3"])
+        #expect(desk.machine.unfinished == 5)
+        #expect(desk.loads.map(\.seqs) == [Array(4...6)])
+        answer(desk, [])
+        desk.run()
+        #expect(desk.machine.unfinished == 2)
+        #expect(desk.loads.isEmpty)
+    }
+
+    // MARK: How often
+
+    @Test func `Nothing more is read while devices of what has expired are still to be named`() {
+        let desk = desk { $0.look = 4 }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...20 as ClosedRange<UInt64>).map {
+            F.accepted($0, to: F.tokens(0..<3000), expiresAt: F.second + 60)
+        }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(100))
+        answer(desk, messages)
+        var records = 0
+        for _ in 0..<20 where desk.loads.isEmpty {
+            desk.machine.tick(now: desk.now, wall: desk.wall)
+            let (actions, _) = desk.machine.run()
+            desk.loads += actions.loads
+            if actions.loads.isEmpty { records += actions.records.count }
+        }
+        #expect(desk.loads.map(\.seqs) == [Array(5...8)])
+        #expect(records == 12_000)
+    }
+
+    @Test func `One that has expired among many that have not is no reason to look on at once`() {
+        let desk = desk { $0.look = 4 }
+        _ = desk.machine.gateChanged(F.shop, isThere: false)
+        let messages = (1...40 as ClosedRange<UInt64>).map {
+            F.accepted($0, to: F.tokens(1..<2), expiresAt: $0 % 4 == 0 ? F.second + 60 : nil)
+        }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(100))
+        answer(desk, messages)
+        desk.run()
+        #expect(desk.completed.map(\.seq) == [4])
+        #expect(desk.loads.isEmpty)
+        #expect(desk.machine.nextDeadline == desk.now + .seconds(5))
+        desk.pass(.seconds(5))
+        #expect(desk.loads.map(\.seqs) == [Array(5...8)])
+    }
+
+    // MARK: Lanes
+
+    @Test func `A look at a stalled lane does not make it seem to move`() {
+        let desk = desk {
+            $0.load = 4
+            $0.look = 4
+        }
+        let messages = (1...10 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(1..<2)) }
+        desk.machine.accepted(messages)
+        desk.run()
+        desk.pass(.seconds(6))
+        #expect(desk.machine.status().loaded == 4)
+        #expect(desk.loads.count == 1)
+        answer(desk, messages)
+        desk.machine.accepted([F.accepted(11, to: F.tokens(1..<2))])
+        desk.report([], credit: 0)
+        #expect(desk.machine.status().loaded == 4)
+        #expect(desk.loads.isEmpty)
+    }
+
+    @Test func `A lane that others leave no room is looked through too`() {
+        let desk = desk { $0.loadedMessages = 4 }
+        let bank = AppID("bank")!
+        _ = desk.machine.gateChanged(bank, isThere: true)
+        desk.machine.accepted((1...4 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(1..<2)) })
+        let message = F.accepted(5, app: bank, to: F.tokens(1..<2), expiresAt: F.second + 60)
+        desk.accept(message)
+        #expect(desk.machine.status().loaded == 4)
+        desk.pass(.seconds(70))
+        #expect(desk.loads.map(\.seqs) == [[5]])
+        answer(desk, [message])
+        desk.run()
+        #expect(desk.completed.map(\.seq) == [5])
+    }
+
+    @Test(arguments: [.min, -1, 0, .max] as [Int64]) func `No time for which something is scheduled is too far away`(
+        time: Int64
+    ) {
+        let desk = RouterDesk()
+        desk.machine.backlog(LedgerBacklog(nextDue: time))
+        #expect(desk.machine.nextDeadline != nil)
+        desk.run()
+        #expect(desk.due.count == (time == .max ? 0 : 1))
+    }
+}
