@@ -22,15 +22,12 @@ extension EventBus {
     /// publishing socket, which is bound again: libzmq asks who a subscriber is when it connects and never again, and
     /// cannot end one connection. Other subscribers connect again by themselves, and see by `prev` what they missed.
     ///
-    /// Returns when the socket is bound again, or when that has been tried for about a second.
+    /// Returns when the socket is bound again, or when that has been tried for about a second, now or before.
     package func replaceObservers(_ observers: EventBusSettings.Observers) async {
         let old = settings.observers
         settings.observers = observers
         guard !isStopped, !observers.includeAll(of: old) else { return }
-        for replay in replays.values where !observers.include(replay.userID) {
-            replay.isRevoked = true
-            replay.waiter.take()?.resume()
-        }
+        if settings.replaySecurity.isServer { revokeReplays() }
         guard publishEndpoint != nil, settings.publishSecurity.isServer else { return }
         publisher?.close()
         publisher = nil
@@ -41,7 +38,16 @@ extension EventBus {
             rebinding = Rebinding()
             bindPublisherAgain()
         }
-        if rebinding != nil { await withCheckedContinuation { rebinding?.waiters.append($0) } }
+        if let rebinding, rebinding.attempts < Rebinding.attemptsBeforeReport {
+            await withCheckedContinuation { self.rebinding?.waiters.append($0) }
+        }
+    }
+
+    private func revokeReplays() {
+        for replay in replays.values where !settings.observers.include(replay.userID) {
+            replay.isRevoked = true
+            replay.waiter.take()?.resume()
+        }
     }
 
     private func bindPublisherAgain() {

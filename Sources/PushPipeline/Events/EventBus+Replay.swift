@@ -56,7 +56,7 @@ extension EventBus {
 
     func take(_ question: ReplayQuestion) {
         counts.replayRequests += 1
-        guard settings.observers.include(question.userID) else {
+        guard !settings.replaySecurity.isServer || settings.observers.include(question.userID) else {
             return refuse(question.peer, question.hasDelimiter, error: "forbidden")
         }
         do throws(Rejection) {

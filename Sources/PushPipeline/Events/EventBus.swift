@@ -40,6 +40,8 @@ package actor EventBus {
     var topics: TopicTable
     var prefixes: SubscribedPrefixes
     var prefixesChanged = false
+    /// At the last heartbeat nobody was connected to the publishing socket, and nobody has subscribed since.
+    var isDeserted = false
     /// Until the first heartbeat can be told of them.
     private var firstHeads: [LogWriter.Head]
     /// The next one is at the end.
@@ -185,14 +187,6 @@ package actor EventBus {
         heartbeat = loop.scheduleRepeating(every: EventBusSettings.heartbeatInterval) { [unowned self] in beat() }
     }
 
-    func takeSubscriptions(of publisher: ZMQSocket) {
-        publisher.onMessage = { [unowned self] message in
-            guard let change = message.subscription else { return }
-            prefixes.take(change)
-            prefixesChanged = true
-        }
-    }
-
     /// Ends both sockets and the answers under way; returns when nothing of it is on the loop any more. What is handed
     /// in afterwards is not published.
     package func stop() async {
@@ -284,6 +278,7 @@ package actor EventBus {
 
     /// `{"seq": last, "topics": {topic: last seq, …}}`: who missed the end of something sees it here.
     private func beat() {
+        forgetSubscribersThatAreGone()
         let topic = Array("heartbeat".utf8)
         guard prefixes.wants(topic) else { return }
         var line = Array("{\"seq\":".utf8)

@@ -3,7 +3,8 @@ package import PushTransport
 
 /// Where and how events are published and replayed.
 package struct EventBusSettings: Sendable {
-    /// Who may see events. `withKeys`: clients by the user id of their connections, which is their public key.
+    /// The clients that may see events, by the user id of their connections, which is their public key. It holds on
+    /// the sockets whose security asks for keys, and on no other.
     package enum Observers: Sendable, Equatable {
         case everybody
         case withKeys(Set<String>)

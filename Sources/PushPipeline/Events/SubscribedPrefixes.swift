@@ -8,15 +8,19 @@ struct SubscribedPrefixes {
     private let limit: Int
     private(set) var all: Set<[UInt8]> = []
     /// Those that a peer cancelled; it may cancel what it never asked for, though others still want it. So they are
-    /// rendered as before, and libzmq decides who gets it.
+    /// rendered as before, and libzmq decides who gets it. Where nobody does, libzmq never says so: they count until
+    /// nobody is connected any more.
     private var cancelled: Set<[UInt8]> = []
     /// By length, how many there are of both.
     private var lengths = [Int](repeating: 0, count: longestTopic + 1)
     /// How many were asked for and not remembered for want of room. libzmq tells of each of them once, and once more when
-    /// the last connection that asked for it has ended; those that were cancelled before count on.
+    /// the last connection that asked for it has ended; those that were cancelled before count on, as above.
     private var forgotten = 0
     /// While some are forgotten, nothing can be said to be unwanted.
     var isOverfull: Bool { forgotten > 0 }
+
+    /// There are some, and of each of them it may be that nobody asks for it any more.
+    var holdsOnlyDoubtful: Bool { all.isEmpty && (!cancelled.isEmpty || isOverfull) }
 
     init(limit: Int) {
         self.limit = limit

@@ -217,9 +217,9 @@ package actor Feedback: FeedbackSink {
         let written = wallClock().milliseconds
         let devices = dead.map(\.device)
         // Whoever reads the event may count on it that nothing more is sent there.
-        registry.hold(devices)
+        let held = registry.hold(devices)
         guard await ledger.note(dead.map(\.event)) != nil else {
-            await registry.release(devices)
+            await registry.release(held)
             throw FeedbackError.ledgerRefused
         }
         counts.deactivated += UInt64(dead.count)

@@ -41,10 +41,7 @@ extension Intake {
             }
         }
         tally.attribute(since: run.since, to: group.client(run.caller))
-        let later = wallClock().seconds
-        for (request, acceptance) in zip(group.requests, acceptances) {
-            quotas.answered(request.message, isNew: acceptance.isNew, at: later)
-        }
+        quotas.answered(group.requests, acceptances, at: wallClock().seconds)
         // What is held is handed in again without being judged again.
         for request in held[heldBefore...] { quotas.hold(request.message) }
         unanswered -= group.requests.count - (held.count - heldBefore)
@@ -101,7 +98,7 @@ extension Intake {
     private func sayFailure(_ text: String) {
         guard fault == nil, failureSaidAt.map({ loop.now - $0 >= .seconds(10) }) ?? true else { return }
         failureSaidAt = loop.now
-        settings.log?.warning("new messages are answered busy: \(text)")
+        settings.log?.warning("the ledger takes no new messages: \(text)")
     }
 
     private static func conflict(_ seq: UInt64) -> Rejection {
@@ -146,12 +143,5 @@ extension Intake {
             outbox.add(kind)
             outbox.add(text)
         }
-    }
-}
-
-extension Acceptance {
-    /// Whether the ledger remembers something new.
-    fileprivate var isNew: Bool {
-        if case .accepted = self { true } else { false }
     }
 }

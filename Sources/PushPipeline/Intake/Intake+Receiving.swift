@@ -6,11 +6,13 @@ import PushWire
 
 /// From the frames of a message to requests in the group, and to answers that need no ledger.
 extension Intake {
-    func receive(_ frames: RequestFrames, at door: Door) {
+    func receive(_ received: RequestFrames, at door: Door) {
+        var frames = received
+        frames.caller = caller(of: received)
         beginRun()
         tally.messages += 1
         let before = tally.totals
-        defer { tally.attribute(since: before, to: client(of: frames)) }
+        defer { tally.attribute(since: before, to: frames.caller.name) }
         switch (door, frames.kind) {
         case (.router, .single(let envelope, let payload)): unsafe ask(envelope, payload, in: frames)
         case (.router, .batch(let lines)): unsafe askBatch(lines, in: frames)
@@ -21,7 +23,7 @@ extension Intake {
         case (.pull, .batch(let lines)): unsafe takeBatch(lines, from: frames)
         case (.pull, .bad(let rejection, let envelope)):
             let id = unsafe envelope.flatMap { unsafe EnvelopeSkim.id($0)?.text }
-            tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: client(of: frames))
+            tell(EnvelopeFault(id: id, rejection: rejection, app: nil), of: frames.caller.name)
         }
     }
 
@@ -40,8 +42,8 @@ extension Intake {
             return
         }
         do throws(EnvelopeFault) {
-            let request = unsafe try read(envelope, payload, from: caller(of: frames))
-            if let quota = admit(request.message) {
+            let request = unsafe try read(envelope, payload, from: frames.caller)
+            if let quota = admit(request.message, canWait: true) {
                 sayBusy(request.message.id, quota.retryAfter, to: &answer)
                 unsafe say("ack/1", to: frames.identity, frames.hasDelimiter)
                 return
@@ -56,11 +58,11 @@ extension Intake {
     private func askBatch(_ text: UnsafeRawBufferPointer, in frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
         if isFull {
-            unsafe refuseLines(text, of: client(of: frames))
+            unsafe refuseLines(text, of: frames.caller.name)
             unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
             return
         }
-        let caller = caller(of: frames)
+        let caller = frames.caller
         let wait = retryAfter
         var lines = BatchLines()
         do throws(Rejection) {
@@ -69,7 +71,7 @@ extension Intake {
                 case .success(let request):
                     if isFull {
                         lines.say { sayBusy(request.message.id, wait, to: &$0) }
-                    } else if let quota = admit(request.message) {
+                    } else if let quota = admit(request.message, canWait: true) {
                         lines.say { sayBusy(request.message.id, quota.retryAfter, to: &$0) }
                     } else {
                         group.addLine(request)
@@ -78,7 +80,7 @@ extension Intake {
                     }
                 case .failure(let fault):
                     lines.say { AckText.rejected(id: fault.id, fault.rejection, to: &$0) }
-                    tell(fault, of: client(of: frames))
+                    tell(fault, of: frames.caller.name)
                 }
             }
         } catch {
@@ -91,7 +93,7 @@ extension Intake {
             unsafe say("ack-batch/1", to: frames.identity, frames.hasDelimiter)
         } else {
             unsafe group.add(
-                lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: client(of: frames))
+                lines, from: frames.identity, hasDelimiter: frames.hasDelimiter, client: frames.caller.name)
             weigh(0, text.count)
         }
     }
@@ -99,7 +101,7 @@ extension Intake {
     private func refuse(_ fault: EnvelopeFault, _ kind: StaticString, _ frames: RequestFrames) {
         AckText.rejected(id: fault.id, fault.rejection, to: &answer)
         unsafe say(kind, to: frames.identity, frames.hasDelimiter)
-        tell(fault, of: client(of: frames))
+        tell(fault, of: frames.caller.name)
     }
 
     /// All lines of a batch that there is no room for, by their ids; as one, if it is none that would ever be taken.
@@ -135,28 +137,28 @@ extension Intake {
         let size = unsafe envelope.count + (payload?.count ?? 0)
         tally.bytes += UInt64(size)
         do throws(EnvelopeFault) {
-            let request = unsafe try read(envelope, payload, from: caller(of: frames))
-            if let quota = admit(request.message) {
+            let request = unsafe try read(envelope, payload, from: frames.caller)
+            if let quota = admit(request.message, canWait: false) {
                 tell(overQuota(request, quota), of: request.client)
             } else {
                 group.add(request)
                 weigh(1, size)
             }
         } catch {
-            tell(error, of: client(of: frames))
+            tell(error, of: frames.caller.name)
         }
         if isFull { feelPressure() }
     }
 
     private func takeBatch(_ text: UnsafeRawBufferPointer, from frames: RequestFrames) {
         tally.bytes += UInt64(text.count)
-        let caller = caller(of: frames)
+        let caller = frames.caller
         let before = unanswered
         do throws(Rejection) {
             unsafe try reader.readBatch(text, now: now) { result in
                 switch allow(result, caller) {
                 case .success(let request):
-                    if let quota = admit(request.message) {
+                    if let quota = admit(request.message, canWait: false) {
                         tell(overQuota(request, quota), of: request.client)
                     } else {
                         group.add(request)
@@ -168,7 +170,7 @@ extension Intake {
             // Where nothing was taken no reply comes that would take the weight away again.
             if unanswered > before { weigh(0, text.count) }
         } catch {
-            tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: client(of: frames))
+            tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: frames.caller.name)
         }
         if isFull { feelPressure() }
     }
@@ -179,37 +181,40 @@ extension Intake {
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
     ) throws(EnvelopeFault) -> PushRequest {
         var request = unsafe try reader.read(envelope, payload: payload, now: now)
-        if case .anyone = caller { return request }
-        request.client = caller.name
         if let refusal = caller.refusal(for: request.message.app) {
             throw EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app)
         }
+        request.client = caller.name
         return request
     }
 
     private func allow(
         _ result: Result<PushRequest, EnvelopeFault>, _ caller: Caller
     ) -> Result<PushRequest, EnvelopeFault> {
-        guard case .success(var request) = result, let name = caller.name else { return result }
-        request.client = name
-        guard let refusal = caller.refusal(for: request.message.app) else { return .success(request) }
-        return .failure(EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app))
+        guard case .success(var request) = result else { return result }
+        if let refusal = caller.refusal(for: request.message.app) {
+            return .failure(EnvelopeFault(id: request.message.id.text, rejection: refusal, app: request.message.app))
+        }
+        request.client = caller.name
+        return .success(request)
     }
 
-    /// What the configuration calls the key of the sender; nil where no key is asked for.
-    private func client(of frames: RequestFrames) -> String? { caller(of: frames).name }
-
+    /// Messages of one client arrive in runs: the name of its key is made out once for each run.
     private func caller(of frames: RequestFrames) -> Caller {
-        guard let userID = frames.sender else { return .anyone }
-        if let lastCaller, lastCaller.userID == userID { return lastCaller.caller }
+        guard let sender = unsafe frames.sender else { return .anyone }
+        if let lastCaller, frames.isSent(by: lastCaller.userID) { return lastCaller.caller }
+        let userID = unsafe String(decoding: sender, as: UTF8.self)
         let caller = rights.client(withUserID: userID).map { Caller.client($0) } ?? .stranger(userID: userID)
-        lastCaller = (userID, caller)
+        lastCaller = unsafe ([UInt8](sender), caller)
         return caller
     }
 
     /// Nil if the message's app has room for it, which is taken with this; or the limit that it has reached.
-    private func admit(_ message: Message) -> AppQuota? {
-        let isCrowded = backlogNow + unanswered >= limits.backlog
+    ///
+    /// - Parameter canWait: the producer asks again when it is told to. What cannot would be lost while the pipeline is
+    ///   crowded; it is let in, and held back when the pipeline is full.
+    private func admit(_ message: Message, canWait: Bool) -> AppQuota? {
+        let isCrowded = canWait && backlogNow + unanswered >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
         let quota = quotas.admit(message, at: now, run: runNumber, share: share, load: load)
         guard let quota else { return nil }
@@ -240,10 +245,10 @@ extension Intake {
 
     /// Counts a rejection, and records it as an event and a log line within the rate limit.
     ///
-    /// - Parameter client: what its key is called; nil where no key is asked for.
+    /// - Parameter client: what its key is called; nil where no key is asked for, and for a key that has been removed.
     func tell(_ fault: EnvelopeFault, of client: String?) {
         tally.count(fault.rejection)
-        let (skipped, isAllowed) = budget.take(now: loop.now)
+        let (skipped, isAllowed) = budgets.take(client: client, app: fault.app, now: loop.now)
         guard isAllowed else {
             tally.skippedEvents += 1
             return

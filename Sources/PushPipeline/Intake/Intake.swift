@@ -41,7 +41,7 @@ package actor Intake {
     var rights: Rights
     var quotas: AppQuotas
     /// The sender of the last message.
-    var lastCaller: (userID: String, caller: Caller)?
+    var lastCaller: (userID: [UInt8], caller: Caller)?
 
     var group = RequestGroup()
     var tally = IntakeCounts()
@@ -55,7 +55,7 @@ package actor Intake {
     var waiting: WaitingAcks
     /// The text of the answer that goes out now.
     var answer: [UInt8] = []
-    var budget = RejectionBudget()
+    var budgets = RejectionBudgets()
     /// When the log last said that the ledger takes no messages although it can write.
     var failureSaidAt: MonotonicTime?
     var notes: [EventDraft] = []
@@ -121,6 +121,8 @@ package actor Intake {
             $0.reader = EnvelopeReader(apps: apps)
             $0.rights = rights
             $0.lastCaller = nil
+            // Clients and apps that are gone leave nothing behind.
+            $0.budgets = RejectionBudgets()
         }
     }
 

@@ -10,10 +10,8 @@ package struct IntakeSettings: Sendable {
     package var router: String?
     /// For requests without an answer; nil: none. Restart.
     package var pull: String?
-    /// For what is bound to TCP. Restart.
+    /// For what is bound to TCP; the permissions of its file guard an `ipc://` endpoint. Restart.
     package var security = ZMQSecurity.none
-    /// Whether `security` holds for `ipc://` as well, which the rights on its directory guard otherwise. Restart.
-    package var securesIPC = false
     /// Permissions of the files of `ipc://` endpoints. Restart.
     package var ipcMode: mode_t = 0o600
     /// Live.
@@ -41,12 +39,11 @@ package struct IntakeSettings: Sendable {
 
     /// What a socket that is bound there asks of its clients, in the socket's own ZAP domain.
     func security(of endpoint: String, for socket: PipelineSocket) -> ZMQSecurity {
-        let isSecured = endpoint.hasPrefix("tcp://") || (securesIPC && endpoint.hasPrefix("ipc://"))
-        return isSecured ? security.inDomain(of: socket) : .none
+        endpoint.hasPrefix("tcp://") ? security.inDomain(of: socket) : .none
     }
 
     /// An envelope of the largest size that is read, and some more. A batch is ten thousand envelopes of everyday size.
-    /// Who sends a longer frame is disconnected.
+    /// A client that sends a longer frame is disconnected.
     static let maxFrameSize = 40 << 20
 }
 

@@ -1,6 +1,6 @@
 import PushTime
 
-/// How many events a flood of garbage may cause: a bucket of tokens.
+/// How many events the rejected requests of one source may cause: a bucket of tokens.
 struct RejectionBudget {
     static let perSecond: Int64 = 100
 

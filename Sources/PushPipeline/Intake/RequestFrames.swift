@@ -22,8 +22,10 @@ struct RequestFrames {
     /// Where an answer goes; empty where there is none.
     let identity: UnsafeRawBufferPointer
     let hasDelimiter: Bool
-    /// The user id of its connection, which is the client's key, where keys are asked for.
-    let sender: String?
+    /// The user id of its connection, which is the client's key; nil where no keys are asked for.
+    let sender: UnsafeRawBufferPointer?
+    /// What intake knows of the sender.
+    var caller = Caller.anyone
 
     /// - Parameter total: the frames that it had, which may be more than are at hand.
     init(_ message: borrowing ZMQMessage, total: Int, at door: Intake.Door) {
@@ -34,10 +36,18 @@ struct RequestFrames {
             place = 1
         case .pull: unsafe identity = UnsafeRawBufferPointer(start: nil, count: 0)
         }
-        sender = door.isSecured ? message.userID ?? "" : nil
+        unsafe sender = door.isSecured ? message.lentUserID() : nil
         hasDelimiter = place < message.count && message.byteCount(ofFrame: place) == 0
         if hasDelimiter { place += 1 }
         kind = Self.kind(of: message, from: place, count: total - place)
+    }
+
+    func isSent(by userID: [UInt8]) -> Bool {
+        guard let sender = unsafe sender, sender.count == userID.count else { return false }
+        return unsafe userID.withUnsafeBytes { userID in
+            guard let known = userID.baseAddress, let new = sender.baseAddress else { return true }
+            return unsafe memcmp(known, new, userID.count) == 0
+        }
     }
 
     private static func kind(of message: borrowing ZMQMessage, from place: Int, count: Int) -> Kind {
@@ -88,4 +98,7 @@ extension ZMQMessage {
     borrowing func lent(_ index: Int) -> UnsafeRawBufferPointer {
         unsafe withBytes(ofFrame: index) { unsafe $0 }
     }
+
+    /// The bytes of the name that the ZAP handler gave to the sender's key, for as long; empty where there is none.
+    borrowing func lentUserID() -> UnsafeRawBufferPointer { unsafe withUserID { unsafe $0 } }
 }

@@ -42,12 +42,11 @@ enum Caller {
     /// Authenticated with a key that has been removed or replaced since.
     case stranger(userID: String)
 
-    /// The configured name of the client; nil without CURVE.
+    /// The configured name of the client; nil without CURVE, and for a stranger.
     var name: String? {
         switch self {
-        case .anyone: nil
+        case .anyone, .stranger: nil
         case .client(let client): client.name
-        case .stranger(let name): name
         }
     }
 

@@ -40,7 +40,7 @@ package actor Router {
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
-    private var troubles = RouterTroubles()
+    package private(set) var troubles = RouterTroubles()
     /// Pages that the registry was asked for.
     package internal(set) var pagesAwaited = 0
     private nonisolated let unfinishedCount = Atomic<Int>(0)

@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushModel
 import PushPipeline
@@ -59,6 +60,72 @@ import Testing
             #expect(await keeps.got.wait(count: 2).count == 2)
             #expect(loses.got.events.count == 1)
             #expect(await scene.bus.status.prefixes == ["delivery/kept"])
+        }
+    }
+
+    /// Of the two sockets one may ask for keys and the other be a file, or not be there.
+    @Test(arguments: [false, true])
+    func `a right that is taken ends a subscription, and no replay of a socket without keys`(
+        hasReplay: Bool
+    ) async throws {
+        let keys = try Keys()
+        let orders = keys.orders.publicKey
+        let directory = try TemporaryDirectory()
+        let handler = Locked<ZAPHandler?>(nil)
+        try await BusScene.run { settings, context in
+            let made = try ZAPHandler(in: context, users: [orders: orders.z85])
+            handler.withLock { $0 = made }
+            settings.publishSecurity = keys.serving
+            settings.replay = hasReplay ? "ipc://\(directory.path)/replay" : nil
+            settings.observers = .withKeys([orders.z85])
+        } _: { scene in
+            _ = try await scene.subscriber("delivery/", security: keys.security(of: keys.orders))
+            await scene.until(["delivery/"])
+            if hasReplay {
+                scene.log.hold()
+                let requester = try await scene.requester()
+                try await requester.ask("replay/1", #"{"since":0,"prefix":""}"#)
+                await scene.until { $0.replaysRunning == 1 }
+                try await change(scene)
+                scene.log.letGo()
+                #expect(await requester.got.wait(count: 1).map(\.topic) == ["replay-end/1"])
+            } else {
+                try await change(scene)
+            }
+            let status = await scene.bus.status
+            #expect(status.rebinds == 1 && status.prefixes.isEmpty)
+        }
+
+        func change(_ scene: BusScene) async throws {
+            try handler.withLock { $0 }?.replaceUsers([:])
+            await scene.bus.replaceObservers(.withKeys([]))
+        }
+    }
+
+    /// Something stands where the socket was, and nothing of it is free to be bound again.
+    @Test func `while the socket cannot be bound again, the next change waits for nothing`() async throws {
+        let keys = try Keys()
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/publish"
+        let reports = EventRecorder<String>()
+        try await BusScene.run(clock: .manual()) { settings, _ in
+            settings.publish = "ipc://\(path)"
+            settings.publishSecurity = keys.serving
+            settings.observers = .withKeys(["first", "second", "third"])
+            settings.rebound = { reports.record($0 == nil ? "bound" : "failed") }
+        } _: { scene in
+            #expect(unlink(path) == 0 && mkdir(path, 0o700) == 0)
+            async let first: Void = scene.bus.replaceObservers(.withKeys(["second", "third"]))
+            await scene.until { $0.rebinds == 1 }
+            await scene.loop.advance(by: .seconds(1))
+            await first
+            #expect(reports.events == ["failed"])
+            await scene.bus.replaceObservers(.withKeys(["third"]))
+            #expect(reports.events == ["failed"])
+            #expect(await scene.bus.status.rebinds == 2)
+            #expect(rmdir(path) == 0)
+            await scene.loop.advance(by: .seconds(1))
+            #expect(reports.events == ["failed", "bound"])
         }
     }
 

@@ -100,6 +100,39 @@ import Testing
         }
     }
 
+    /// What is subscribed to and cancelled counts until its subscriber has gone: the table is not full for good.
+    @Test func whatWasCancelledIsForgottenWhenNobodyIsLeft() async throws {
+        try await BusScene.run(clock: .manual()) { settings, _ in
+            settings.prefixLimit = 4
+        } _: { scene in
+            let fickle = try await scene.subscriber()
+            try await fickle.with { socket in
+                for number in 0..<6 { try socket.subscribe("delivery/app-\(number)/") }
+            }
+            await scene.until { $0.rendersAll && $0.prefixCount == 4 }
+            try await fickle.with { socket in
+                for number in 0..<6 { try socket.unsubscribe("delivery/app-\(number)/") }
+            }
+            await scene.until { $0.prefixCount == 0 }
+            await scene.loop.advance(by: .seconds(5))
+            #expect(await scene.bus.status.rendersAll, "it may still be others who want it")
+            await fickle.close()
+            await scene.until { $0.connections == 0 }
+            await scene.loop.advance(by: .seconds(5))
+            #expect(await !scene.bus.status.rendersAll)
+            // And there is room for what somebody asks for.
+            let late = try await scene.subscriber("delivery/late/")
+            await scene.until(["delivery/late/"])
+            var writer = LogWriter(next: 1)
+            scene.commit(&writer) {
+                note(.deliverySent, "late", into: &$0)
+                note(.deliverySent, "app-1", into: &$0)
+            }
+            #expect(await late.got.wait(count: 1).map(\.topic) == ["delivery/late/sent"])
+            #expect(await scene.bus.status.published == 1)
+        }
+    }
+
     /// The language that monitoring scripts are written in, where it is there.
     @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/zmq")))
     func aPythonSubscriber() async throws {

@@ -56,6 +56,20 @@ import Testing
         #expect(later == 100)
     }
 
+    @Test func `each client has a budget of its own, and without clients each app`() {
+        var budgets = RejectionBudgets()
+        let now = MonotonicTime(nanoseconds: 5_000_000_000)
+        func allowed(_ client: String?, _ app: AppID?) -> Int {
+            (0..<150).count { _ in budgets.take(client: client, app: app, now: now).isAllowed }
+        }
+        #expect(allowed("orders", IntakeScene.shop) == 100)
+        // However many apps a client names, it is one.
+        #expect(allowed("orders", IntakeScene.news) == 0 && allowed("orders", nil) == 0)
+        #expect(allowed("tenant", nil) == 100)
+        #expect(allowed(nil, IntakeScene.shop) == 100 && allowed(nil, IntakeScene.news) == 100)
+        #expect(allowed(nil, nil) == 100 && allowed(nil, nil) == 0)
+    }
+
     @Test func `what waits for a producer is bounded for it and for all`() {
         var limits = WaitingAcks.Limits()
         limits.acks = 8

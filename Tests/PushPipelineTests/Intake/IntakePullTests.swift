@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushModel
 import PushTransport
@@ -116,6 +117,24 @@ import Testing
         }
     }
 
+    /// Nobody would send again what is refused here, so it is held back as a whole, and by the second mark alone.
+    @Test func `an app with more than its share of a full pipeline loses nothing`() async throws {
+        try await Scene.run(load: AppLoad(waiting: 100)) { settings in
+            settings.limits.backlog = 10
+        } _: { scene in
+            scene.backlog.withLock { $0 = 10 }
+            let silent = try await scene.peer(.push)
+            await silent.send("push/1", Scene.envelope("a"))
+            await silent.send("push-batch/1", Scene.envelope("b"))
+            await scene.ledger.wait { $0.ids == ["a", "b"] }
+            let asking = try await scene.peer()
+            await asking.send("push/1", Scene.envelope("c"))
+            #expect(try await asking.status() == IntakeStatus(id: "c", status: "busy", retry: 1000))
+            let counts = await scene.intake.counts
+            #expect(counts.overQuota == [.share: 1] && counts.rejections == 0 && !counts.isPullPaused)
+        }
+    }
+
     @Test func `while the backlog is over its mark, and while the ledger cannot write`() async throws {
         try await Scene.run { settings in
             settings.limits.backlog = 10
@@ -157,6 +176,44 @@ import Testing
             // Only then the next one is read.
             await scene.ledger.wait { $0.ids == ["a", "a", "a", "b"] }
             _ = await scene.until { $0.accepted == 2 && $0.unanswered == 0 && !$0.isPullPaused }
+        }
+    }
+
+    @Test func `what the log says of a ledger that takes nothing is true of each way in`() async throws {
+        let directory = try TemporaryDirectory()
+        let path = "\(directory.path)/log"
+        let file = open(path, O_WRONLY | O_CREAT | O_EXCL, 0o600)
+        try #require(file >= 0)
+        defer { close(file) }
+        try await Scene.run(clock: .manual()) {
+            $0.log = Logger("intake", to: LogOutput(descriptor: file, format: .text(colours: false)))
+        } _: { scene in
+            scene.ledger.fail("ids are used up")
+            let producer = try await scene.peer(.push)
+            await producer.send("push/1", Scene.envelope("a"))
+            _ = await scene.until { $0.failed == 1 }
+        }
+        let log = String(decoding: try BoundedFile.read(path, limit: 1 << 20), as: UTF8.self)
+        #expect(log.contains("the ledger takes no new messages: ids are used up") && !log.contains("busy"))
+    }
+
+    @Test func `a flood for one app hides nothing of another, and of what has no app`() async throws {
+        try await Scene.run(clock: .manual()) { scene in
+            func bad(_ app: String) -> String { #"{"id":"a","app":"\#(app)","to":{"tokens":["nothex"]},"alert":"x"}"# }
+            let producer = try await scene.peer(.push)
+            await producer.sendAll((0..<300).map { _ in ["push/1", bad("shop")] })
+            await producer.send("push/1", bad("news"))
+            await producer.send("push/1", "garbage")
+            _ = await scene.until { $0.rejections == 302 }
+            await scene.ledger.wait { $0.notes == 102 }
+            let others = scene.ledger.notes.suffix(2)
+            #expect(others.map(\.app) == [Scene.news, nil])
+            #expect(others.allSatisfy { $0.details.map(\.name) == ["detail"] })
+            // With another configuration what was counted for the old one is forgotten.
+            scene.intake.update(apps: Scene.apps, rights: Rights())
+            await scene.settle()
+            await producer.send("push/1", bad("shop"))
+            await scene.ledger.wait { $0.notes == 103 }
         }
     }
 

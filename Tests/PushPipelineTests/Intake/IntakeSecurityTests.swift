@@ -158,20 +158,67 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false])
-    func `ipc asks for keys only when it is told to`(secures: Bool) async throws {
+    @Test func `a key that was removed has no client's name, over either socket`() async throws {
+        let keys = try Keys()
+        try await Scene.run(users: keys.directory.users) {
+            keys.secure(&$0)
+        } _: { scene in
+            let asking = try await scene.peer { $0.security = keys.client(keys.orders) }
+            let silent = try await scene.peer(.push) { $0.security = keys.client(keys.orders) }
+            await asking.send("push/1", Scene.envelope("a"))
+            #expect(try await asking.status().status == "accepted")
+            await silent.send("push/1", Scene.envelope("b"))
+            await scene.ledger.wait { $0.ids == ["a", "b"] }
+            let before = await scene.until { $0.accepted == 2 }
+            scene.intake.update(apps: Scene.apps, rights: Rights())
+            await scene.settle()
+            let lines = "\(Scene.envelope("c"))\n\(Scene.envelope("d"))"
+            for (frame, text) in [("push/1", Scene.envelope("c")), ("push-batch/1", lines)] {
+                await asking.send(frame, text)
+                #expect(try await asking.statuses().allSatisfy { $0.reason == "forbidden" })
+                await silent.send(frame, text)
+            }
+            let after = await scene.until { $0.rejected == [.forbidden: 6] }
+            #expect(after.clients == before.clients && Array(after.clients.keys) == ["orders"])
+            #expect(scene.ledger.facts.ids == ["a", "b"])
+            await scene.ledger.wait { $0.notes == 6 }
+            #expect(scene.ledger.notes.allSatisfy { !$0.details.map(\.name).contains("client") })
+        }
+    }
+
+    @Test func `a flood of one client hides nothing of another`() async throws {
+        let keys = try Keys()
+        var clients = keys.directory.clients
+        clients[keys.stranger.publicKey] = .init(name: "tenant", push: [Scene.news])
+        let directory = ClientDirectory(clients)
+        try await Scene.run(clock: .manual(), users: directory.users) {
+            keys.secure(&$0)
+            $0.rights = directory.rights
+        } _: { scene in
+            let orders = try await scene.peer(.push) { $0.security = keys.client(keys.orders) }
+            await orders.sendAll((0..<300).map { ["push/1", Scene.envelope("m\($0)", app: "news")] })
+            _ = await scene.until { $0.rejections == 300 }
+            let tenant = try await scene.peer(.push) { $0.security = keys.client(keys.stranger) }
+            await tenant.send("push/1", Scene.envelope("mine", app: "shop"))
+            await scene.ledger.wait { $0.notes == 101 }
+            let last = try #require(scene.ledger.notes.last)
+            #expect(last.messageID?.text == "mine" && last.details.last == .init("client", .text("tenant")))
+            #expect(await scene.intake.counts.skippedEvents == 200)
+        }
+    }
+
+    @Test func `ipc asks for no keys`() async throws {
         let keys = try Keys()
         let directory = try TemporaryDirectory()
         try await Scene.run(users: keys.directory.users) {
             keys.secure(&$0)
-            $0.securesIPC = secures
             $0.router = "ipc://\(directory.path)/intake"
             $0.pull = nil
         } _: { scene in
             #expect(scene.endpoints == IntakeEndpoints(router: "ipc://\(directory.path)/intake", pull: nil))
-            let peer = try await scene.peer { if secures { $0.security = keys.client(keys.orders) } }
+            let peer = try await scene.peer()
             await peer.send("push/1", Scene.envelope("a", app: "news"))
-            #expect(try await peer.status().reason == (secures ? "forbidden" : nil))
+            #expect(try await peer.status().status == "accepted")
         }
     }
 
