@@ -41,11 +41,7 @@ enum Carillon {
     }
 
     private static func unknown(_ name: String) -> ExitCode {
-        let nearest = Spelling.nearest(to: name, in: verbs.map(\.name))
-        Terminal.error.write(
-            "carillon: there is no verb '\(PlainText.line(name, limit: 60))'"
-                + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon help' lists them") + "\n")
-        return .usage
+        Verb.unknown(name, among: verbs.map(\.name), below: "carillon", listedBy: "carillon help")
     }
 
     /// `help`, `help VERB` and `help VERB VERB`.
@@ -66,7 +62,9 @@ enum Carillon {
 
     static var help: String {
         let width = verbs.map(\.name.count).max() ?? 0
-        let list = verbs.map { "  \(Terminal.padded($0.name, to: width))  \($0.summary)" }
+        let list = verbs.map {
+            "  \(Terminal.padded($0.name, to: width))  \(Terminal.output.hanging($0.summary, indent: width + 4))"
+        }
         return """
             carillon: a push notification gateway
 

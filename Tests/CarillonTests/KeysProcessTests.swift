@@ -177,6 +177,17 @@ import Testing
         #expect(authority.output.contains("holds the certificate of an authority (PEM)"), "\(authority.output)")
         #expect(authority.output.contains("trust: \"ca.pem\"") && !authority.output.contains("private key is missing"))
         #expect(!authority.output.contains("not a push certificate"))
+        let described = try await keys(["show", "ca.pem", "--json"]).output
+        #expect(described.contains(#""holds":"authority""#), "\(described)")
+        #expect(!described.contains(#""environments""#) && !described.contains(#""topics""#), "\(described)")
+        // Other tools write them otherwise.
+        _ = try directory.write("other.curve", "curve\r\n\tpublic-key=\(publicKey)\r\n secret-key\t= \(secret) \r\n")
+        let other = try await keys(["show", "other.curve", "--json"])
+        #expect(other.output.contains("\"holds\":\"curve_key_pair\""), "\(other.output)\(other.errors)")
+        let stranger = try CurveKeyPair.generate().publicKey.z85
+        _ = try directory.write("mixed.curve", "public-key = \(stranger)\nsecret-key = \(secret)\n")
+        let mixed = try await keys(["show", "mixed.curve"])
+        #expect(mixed.status == 65 && mixed.errors.contains("its public key is not that of its secret key"))
     }
 
     @Test(

@@ -57,6 +57,8 @@ package actor Gateway {
     private var sweepAt: MonotonicTime?
     private var takesDeliveries = true
     private var isClosed = false
+    /// Deliveries of unknown outcome when the time of a drain was over; nil while no drain ran out of it.
+    private var unknownAtDeadline: UInt64?
     private var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// Begins at once: opens the minimum of connections, and reports credit to its client.
@@ -141,12 +143,15 @@ package actor Gateway {
     /// closed. When the time is over the connections are closed, and what waits is returned to its owner.
     ///
     /// - Parameter whenCutOff: it also ends as soon as nothing is on the wire and nothing can be sent.
-    package func drain(within: Duration, whenCutOff: Bool = false) async {
-        if isClosed { return }
+    /// - Returns: the number of deliveries that were unanswered when the time was over: their outcome is unknown.
+    @discardableResult
+    package func drain(within: Duration, whenCutOff: Bool = false) async -> Int {
+        if isClosed { return abandoned }
         takesDeliveries = false
         run(machine.finish(waiting: queue.count, whenCutOff: whenCutOff, now: loop.now))
         let deadline = loop.schedule(after: within) { [weak self] in
             self?.assumeIsolated {
+                if $0.unknownAtDeadline == nil { $0.unknownAtDeadline = $0.counts.unknown }
                 $0.run($0.machine.abandon(now: $0.loop.now))
                 $0.askForFlush()
             }
@@ -154,7 +159,10 @@ package actor Gateway {
         askForFlush()
         await withCheckedContinuation { closeWaiters.append($0) }
         loop.cancel(deadline)
+        return abandoned
     }
+
+    private var abandoned: Int { unknownAtDeadline.map { Int(clamping: counts.unknown - $0) } ?? 0 }
 
     private func begin() {
         subscribe()

@@ -2,8 +2,8 @@ import PushLoop
 package import PushTransport
 
 /// Looks the host of many gateways up once where many ask at the same time: thousands of apps have the same push
-/// service, and the threads that look names up are few. Nothing is remembered: who asks when none is under way begins
-/// another.
+/// service, and the threads that look names up are few. Nothing is remembered: a question that comes when none is
+/// under way begins another.
 package final class SharedLookUps: Sendable {
     private typealias Completion = @Sendable (Result<[String], any Error>) -> Void
 

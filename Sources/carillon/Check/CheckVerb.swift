@@ -49,9 +49,11 @@ enum CheckVerb {
         var checks = apps.map { AppCheck($0, timeout: timeout, now: .current()) }
         if arguments.has("connect") { checks = await connect(checks, timeout: timeout) }
         // A check of one app examines that app only.
-        let faults = arguments.wordIfGiven("APP") == nil ? StartCheck.faults(of: parsed.configuration) : []
+        let isWhole = arguments.wordIfGiven("APP") == nil
+        let cautions = isWhole ? StartCheck(parsed.configuration).cautions : []
         let report = CheckReport(
-            file: file, warnings: parsed.warnings.map(\.description), faults: faults, checks: checks)
+            file: file, warnings: parsed.warnings.map(\.description) + cautions,
+            faults: isWhole ? StartCheck.faults(of: parsed.configuration) : [], checks: checks)
         Terminal.output.write(
             arguments.has("json")
                 ? report.json : report.text(on: Terminal.output, isConnected: arguments.has("connect")))

@@ -21,9 +21,20 @@ struct StartCheck: Sendable {
 
     /// For `check`, which may look at the configuration of a Carillon that runs.
     static func faults(of configuration: Configuration) -> [Failure] {
-        let control = "\(configuration.data)/\(ControlServer.fileName)"
-        let check = StartCheck(configuration, isRunning: UnixSocket.answers(control))
+        let check = StartCheck(configuration, isRunning: UnixSocket.answers(controlPath(of: configuration)))
         return [check.directoryFault].compactMap { $0 } + check.faults
+    }
+
+    private static func controlPath(of configuration: Configuration) -> String {
+        "\(configuration.data)/\(ControlServer.fileName)"
+    }
+
+    /// A sentence about each file with a secret that more users may read or change than should.
+    var cautions: [String] {
+        let tls = configuration.http.tls.map { tls in
+            [tls.key ?? tls.certificate] + (tls.passwordFile.map { [$0] } ?? [])
+        }
+        return SecretFile.cautions((configuration.security.curve.map { [$0.secretKeyFile] } ?? []) + (tls ?? []))
     }
 
     /// All in one, with the exit code of the gravest.
@@ -46,7 +57,7 @@ struct StartCheck: Sendable {
                             + "data in the configuration or --data")
                 }
                 guard access(path, W_OK | X_OK) == 0 else { return cannotUse(name, at: path) }
-                return nil
+                return path == configuration.data ? DataLock.fault(of: path) : nil
             }
             guard errno == ENOENT || errno == ENOTDIR, let parent = Self.parent(of: path), parent != path else {
                 return cannotUse(name, at: path)
@@ -72,6 +83,14 @@ struct StartCheck: Sendable {
     /// Everything else.
     var faults: [Failure] {
         var faults: [Failure] = []
+        let control = Self.controlPath(of: configuration)
+        if control.utf8.count > UnixSocket.longestPath {
+            faults.append(
+                Failure(
+                    .failed,
+                    "cannot open the control socket \(control): a path to a socket has at most \(UnixSocket.longestPath) "
+                        + "bytes; choose a data directory with a shorter path"))
+        }
         do {
             _ = try PipelineSecurity(configuration.security)
         } catch {
@@ -118,16 +137,25 @@ struct StartCheck: Sendable {
         return Failure(.unavailable, "cannot open \(name) \(place): \(error)\(advice)")
     }
 
-    /// Names in the abstract namespace need no directory.
     private func fault(_ name: String, ipc path: String) -> Failure? {
-        guard !path.hasPrefix("@"), let directory = Self.parent(of: path) else { return nil }
-        guard access(directory, W_OK | X_OK) == 0 else {
-            return Failure(
-                .unavailable,
-                "cannot open \(name) ipc://\(path): \(SystemError.current) at \(directory); make that directory, "
-                    + "writable for this user")
+        if let error = IPCListener.fault(at: path, mayBeInUse: isRunning) {
+            return Failure(.unavailable, "cannot open \(name): \(error)")
         }
-        return nil
+        guard let directory = Self.parent(of: path), access(directory, W_OK | X_OK) != 0 else { return nil }
+        let error = SystemError.current
+        // The data directory is made before the sockets are.
+        if error.number == ENOENT, Self.isSame(directory, configuration.data) { return nil }
+        return Failure(
+            .unavailable,
+            "cannot open \(name) ipc://\(path): \(error) at \(directory); make that directory, writable for this user")
+    }
+
+    private static func isSame(_ first: String, _ second: String) -> Bool {
+        func parts(_ path: String) -> [Substring] {
+            let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+            return whole.split(separator: "/").filter { $0 != "." }
+        }
+        return parts(first) == parts(second)
     }
 }
 
@@ -145,50 +173,27 @@ private enum PortProbe {
     /// Nil if it can.
     static func error(_ place: HostPort) -> SystemError? {
         let host = place.host == "localhost" ? "127.0.0.1" : place.host == "*" ? "0.0.0.0" : place.host
-        return host.contains(":") ? inet6(host, place.port) : inet4(host, place.port)
-    }
-
-    private static func inet4(_ host: String, _ port: UInt16) -> SystemError? {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        guard inet_pton(AF_INET, host, &address.sin_addr) == 1 else { return SystemError(number: EINVAL) }
-        return bound(AF_INET, address)
-    }
-
-    private static func inet6(_ host: String, _ port: UInt16) -> SystemError? {
-        var address = sockaddr_in6()
-        address.sin6_family = sa_family_t(AF_INET6)
-        address.sin6_port = port.bigEndian
-        let parts = host.split(separator: "%", maxSplits: 1)
-        if parts.count == 2 { address.sin6_scope_id = if_nametoindex(String(parts[1])) }
-        guard let plain = parts.first, inet_pton(AF_INET6, String(plain), &address.sin6_addr) == 1 else {
-            return SystemError(number: EINVAL)
-        }
-        return bound(AF_INET6, address)
-    }
-
-    private static func bound<Address>(_ family: CInt, _ address: Address) -> SystemError? {
-        let descriptor = socket(family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard let address = SocketAddress(ip: host, port: place.port) else { return SystemError(number: EINVAL) }
+        let descriptor = socket(address.family, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return .current }
         defer { close(descriptor) }
         var one: CInt = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<CInt>.size))
-        let result = withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
-            }
+        if address.family == AF_INET6 {
+            setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &one, socklen_t(MemoryLayout<CInt>.size))
         }
-        return result == 0 ? nil : .current
+        return address.withSockaddr { bind(descriptor, $0, $1) } == 0 ? nil : .current
     }
 }
 
 private enum UnixSocket {
+    static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+
     /// Whether somebody listens there.
     static func answers(_ path: String) -> Bool {
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        guard path.utf8.count < MemoryLayout.size(ofValue: address.sun_path), !path.utf8.contains(0) else {
+        guard path.utf8.count <= longestPath, !path.utf8.contains(0) else {
             return false
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

@@ -13,6 +13,12 @@ enum PlainText {
         return String(String.UnicodeScalarView(scalars)) + (text.unicodeScalars.count > limit ? "…" : "")
     }
 
+    /// Several lines of any length, without control characters: what a person typed, and what came of it.
+    static func lines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0), limit: .max) }
+            .joined(separator: "\n")
+    }
+
     /// `0.8ms`, `250ms`, `12s`.
     static func milliseconds(_ value: Double) -> String {
         if value >= 10_000 { return "\(Int64(min(value / 1000, 1e15)))s" }

@@ -60,12 +60,10 @@ struct Verb: Sendable {
         }
         do {
             return try await run(try Arguments(words, of: self))
-        } catch let failure as Failure {
-            Terminal.error.write("carillon \(name): \(failure)\n")
-            return failure.code
         } catch {
-            Terminal.error.write("carillon \(name): \(error)\n")
-            return .failed
+            // Words of the command line are in it as they were given.
+            Terminal.error.write("carillon \(name): \(PlainText.lines("\(error)"))\n")
+            return (error as? Failure)?.code ?? .failed
         }
     }
 
@@ -76,14 +74,30 @@ struct Verb: Sendable {
 
     /// Says that there is no such verb below this one.
     func unknown(_ word: String) -> ExitCode {
-        let nearest = Spelling.nearest(to: word, in: verbs.map { String($0.name.dropFirst(name.count + 1)) })
+        Self.unknown(
+            word, among: verbs.map { String($0.name.dropFirst(name.count + 1)) }, below: "carillon \(name)",
+            listedBy: "carillon \(name) --help")
+    }
+
+    /// Says that there is no such verb.
+    ///
+    /// - Parameters:
+    ///   - names: the verbs that there are.
+    ///   - command: the command that leads to them.
+    ///   - help: the command that lists them.
+    static func unknown(
+        _ word: String, among names: [String], below command: String, listedBy help: String
+    ) -> ExitCode {
+        let nearest = Spelling.nearest(to: word, in: names)
         Terminal.error.write(
-            "carillon \(name): there is no verb '\(word)'"
-                + (nearest.map { "; did you mean '\($0)'?" } ?? "; 'carillon \(name) --help' lists them") + "\n")
+            "\(command): there is no verb '\(PlainText.line(word, limit: 60))'"
+                + (nearest.map { "; did you mean '\($0)'?" } ?? "; '\(help)' lists them") + "\n")
         return .usage
     }
 
+    /// As wide as the terminal, but for commands.
     var help: String {
+        let terminal = Terminal.output
         let usage =
             verbs.isEmpty
             ? words.map { " \($0.usage)" }.joined() + (options.isEmpty ? "" : " [OPTION ...]") : " VERB [OPTION ...]"
@@ -94,12 +108,13 @@ struct Verb: Sendable {
         let width = rows.map(\.0.count).max() ?? 0
         let list = rows.map { name, about in
             let lines = about.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { terminal.hanging(String($0), indent: width + 4) }
             let indent = String(repeating: " ", count: width + 4)
             return "  \(Terminal.padded(name, to: width))  \(lines.joined(separator: "\n" + indent))"
         }
-        let samples = examples.map { "  \($0.command)\n      \($0.about)" }
+        let samples = examples.map { "  \($0.command)\n      \(terminal.hanging($0.about, indent: 6))" }
         return """
-            carillon \(name): \(summary)
+            \(terminal.hanging("carillon \(name): \(summary)", indent: 2))
 
             usage: carillon \(name)\(usage)
 

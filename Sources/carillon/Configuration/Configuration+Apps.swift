@@ -18,7 +18,7 @@ extension Configuration {
         var endpoint: Endpoint
         var broadcast: Broadcast
         /// What the app may hold before intake is busy for it: messages that wait, default 1,000,000; messages that are
-        /// scheduled, default 1,000,000; message ids that are remembered, default 100,000,000. Live.
+        /// scheduled, default 1,000,000; message ids that are remembered, default 20,000,000. Live.
         var limits = AppLimits()
     }
 

@@ -27,6 +27,7 @@ extension Configuration {
         configuration.data = root.path("data") ?? FilePlace.resolve(configuration.data, besideFile: file)
         configuration.readSockets(root)
         configuration.readHTTP(root.section("http"))
+        configuration.refuseSharedPlaces(root)
         let dedupe = root.section("dedupe")
         configuration.dedupe.window =
             dedupe.duration("window", in: .seconds(60)...days(366)) ?? configuration.dedupe.window
@@ -68,21 +69,25 @@ extension Configuration {
         self.events.retention.size = size ?? self.events.retention.size
         let age = retention.duration("age", in: .seconds(60)...Self.days(3660))
         self.events.retention.age = age ?? self.events.retention.age
-        refuseSharedPlaces([
-            (intake, "router", self.intake.router), (intake, "pull", self.intake.pull),
-            (events, "publish", self.events.publish), (events, "replay", self.events.replay),
-        ])
     }
 
-    private func refuseSharedPlaces(_ binds: [(section: ConfigurationSection, key: String, bind: Bind)]) {
+    private func refuseSharedPlaces(_ root: ConfigurationSection) {
+        let (intake, events, http) = (root.section("intake"), root.section("events"), root.section("http"))
+        let binds: [(section: ConfigurationSection, key: String, bind: Bind)] = [
+            (intake, "router", self.intake.router), (intake, "pull", self.intake.pull),
+            (events, "publish", self.events.publish), (events, "replay", self.events.replay),
+            (http, "listen", self.http.listen.map { .tcp($0) } ?? .off),
+        ]
         for (index, this) in binds.enumerated() {
-            if case .off = this.bind { continue }
-            if case .tcp(let place) = this.bind, place.port == 0 { continue }
-            guard let other = binds[..<index].first(where: { $0.bind == this.bind }) else { continue }
+            guard let other = binds[..<index].first(where: { $0.bind.excludes(this.bind) }) else { continue }
             // The one that was set is the one to change.
             let (wrong, right) = this.section.has(this.key) ? (this, other) : (other, this)
+            let place = right.section.dotted(right.key)
             wrong.section.fault(
-                wrong.key, "\(wrong.bind) is also the place of \(right.section.dotted(right.key)); each needs its own")
+                wrong.key,
+                wrong.bind == right.bind
+                    ? "\(wrong.bind) is also the place of \(place); each needs its own"
+                    : "\(wrong.bind) and the place of \(place), \(right.bind), exclude each other; each needs its own")
         }
     }
 

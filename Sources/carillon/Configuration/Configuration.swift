@@ -102,6 +102,27 @@ enum Bind: Sendable, Equatable, CustomStringConvertible {
         }
     }
 
+    /// Whether not both can be bound: they are the same place, or one is all addresses of the other's family.
+    func excludes(_ other: Bind) -> Bool {
+        switch (self, other) {
+        case (.ipc(let one), .ipc(let two)): return one == two
+        case (.tcp(let one), .tcp(let two)):
+            guard one.port == two.port, one.port != 0 else { return false }
+            let hosts = [one, two].map { Self.numeric($0.host) }
+            let families = hosts.map { $0.contains(":") }
+            return hosts[0] == hosts[1] || families[0] == families[1] && hosts.contains { Self.everywhere.contains($0) }
+        case (.tcp, _), (.ipc, _), (.off, _): return false
+        }
+    }
+
+    private static let everywhere = ["0.0.0.0", "::"]
+
+    private static func numeric(_ host: String) -> String {
+        let host = host == "*" ? "0.0.0.0" : host == "localhost" ? "127.0.0.1" : host
+        // One address has several spellings.
+        return SocketAddress(ip: host, port: 0)?.ip ?? host
+    }
+
     var description: String {
         switch self {
         case .tcp(let place): "tcp://\(place)"

@@ -23,19 +23,17 @@ final class DataLock: Sendable {
         } catch {
             throw Failure(.notPermitted, "cannot make the data directory \(directory): \(error)")
         }
-        try Self.checkMode(of: directory)
-        let path = "\(directory)/\(Self.fileName)"
+        if let fault = Self.modeFault(of: directory) { throw fault }
+        let path = Self.path(in: directory)
         // It is emptied below: a symbolic link there, or another name of a file elsewhere, would empty that file.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
         guard descriptor >= 0 else {
             let error = SystemError.current
             if error.number == ELOOP { throw Self.notOurs(path, "it is a symbolic link") }
-            throw Failure(
-                error.number == EACCES ? .notPermitted : .failed,
-                "cannot use the data directory \(directory): \(error) at \(path)")
+            throw Self.cannotUse(directory, error, at: path)
         }
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
+        if fstat(descriptor, &status) != 0 || !Self.isOurs(status) {
             close(descriptor)
             throw Self.notOurs(path, "it is not a regular file with one name")
         }
@@ -59,11 +57,34 @@ final class DataLock: Sendable {
         close(descriptor)
     }
 
-    private static func checkMode(of directory: String) throws(Failure) {
+    private static func path(in directory: String) -> String { "\(directory)/\(fileName)" }
+
+    /// The reason why a directory that is there cannot be locked, but for somebody who holds it; or nil. Changes nothing.
+    static func fault(of directory: String) -> Failure? { modeFault(of: directory) ?? fileFault(in: directory) }
+
+    private static func fileFault(in directory: String) -> Failure? {
+        let path = path(in: directory)
+        var status = stat()
+        // What is not there is made.
+        guard lstat(path, &status) == 0 else { return nil }
+        if status.st_mode & S_IFMT == S_IFLNK { return notOurs(path, "it is a symbolic link") }
+        guard isOurs(status) else { return notOurs(path, "it is not a regular file with one name") }
+        return access(path, R_OK | W_OK) == 0 ? nil : cannotUse(directory, .current, at: path)
+    }
+
+    private static func isOurs(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFREG && status.st_nlink == 1 }
+
+    private static func cannotUse(_ directory: String, _ error: SystemError, at path: String) -> Failure {
+        Failure(
+            error.number == EACCES ? .notPermitted : .failed,
+            "cannot use the data directory \(directory): \(error) at \(path)")
+    }
+
+    private static func modeFault(of directory: String) -> Failure? {
         var status = stat()
         // What else may be wrong with it shows when it is used.
-        guard stat(directory, &status) == 0, status.st_mode & 0o002 != 0 else { return }
-        throw Failure(
+        guard stat(directory, &status) == 0, status.st_mode & 0o002 != 0 else { return nil }
+        return Failure(
             .notPermitted,
             "every user may write to the data directory \(directory) (mode 0\(String(status.st_mode & 0o7777, radix: 8))): "
                 + "chmod 700 it, or choose another with data in the configuration or --data")

@@ -115,7 +115,7 @@ struct DeviceRoutes: Sendable {
             reason = document.string(member.value)
         }
         guard let reason, (1...Self.longestReason).contains(reason.utf8.count),
-            reason.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f })
+            !ControlCharacters.occur(in: reason.utf8)
         else { throw .badRequest(rule) }
         return reason
     }

@@ -15,10 +15,9 @@ struct EventRoutes: Sendable {
     private let waiting: any EventWaiting
     private let longestWait: UInt64
     private let waiters = Locked(0)
-
-    /// - Parameter longestWait: in seconds.
     private let devices: (any DeviceBook)?
 
+    /// - Parameter longestWait: in seconds.
     init(
         events: any EventLog, waiting: any EventWaiting, longestWait: UInt64 = EventRoutes.longestWait,
         devices: (any DeviceBook)? = nil
@@ -51,7 +50,7 @@ struct EventRoutes: Sendable {
         let untilAt = try query.number("until_at", in: 0...Int64.max)
         if let last = try query.number("last", in: 0...Self.mostEvents) {
             guard since == nil, sinceAt == nil, untilAt == nil, wait == 0, query.text("limit") == nil else {
-                throw ControlFault.badRequest("last goes without since, limit and wait")
+                throw ControlFault.badRequest("last goes without since, since_at, until_at, limit and wait")
             }
             return Self.answer(try await reader.last(last, prefix: prefix))
         }
@@ -106,14 +105,20 @@ struct EventRoutes: Sendable {
 
     // MARK: Trace
 
-    /// `{"events":[…],"complete":…}`, in order. `complete` is false where there is more than fits.
+    /// `{"events":[…],"complete":…}`, in order. `complete` is false where there is more than fits; then `left_out` names
+    /// what there is more of: `events`, `devices`, or both.
     private func trace(_ query: ControlQuery) async throws -> [UInt8] {
-        let search = TraceSearch(log: reader.log)
-        var found = try await found(query, search)
         let since = try query.number("since", in: 0...Int64.max) ?? .min
         let until = try query.number("until", in: 0...Int64.max) ?? .max
-        found.keep(since...max(since, until))
-        return Self.events(found.lines) + Array(",\"complete\":\(found.isComplete)}\n".utf8)
+        guard since <= until else { return Self.traced(TraceSearch.Found()) }
+        return Self.traced(try await found(query, TraceSearch(log: reader.log, span: since...until)))
+    }
+
+    private static func traced(_ found: TraceSearch.Found) -> [UInt8] {
+        let leftOut = [found.isComplete ? nil : "\"events\"", found.hasMoreDevices ? "\"devices\"" : nil]
+            .compactMap { $0 }.joined(separator: ",")
+        return events(found.lines) + Array(",\"complete\":\(leftOut.isEmpty)".utf8)
+            + Array((leftOut.isEmpty ? "}\n" : ",\"left_out\":[\(leftOut)]}\n").utf8)
     }
 
     /// Exactly one of the subjects is named.
@@ -155,6 +160,8 @@ struct EventRoutes: Sendable {
         guard let page = try await devices?.list(filter, after: nil, limit: TraceSearch.mostDevices) else {
             throw ControlFault(404, "not_found", "there is no registry here")
         }
-        return try await search.devices(page.devices.map(\.id), isComplete: page.next == nil)
+        var found = try await search.devices(page.devices.map(\.id))
+        found.hasMoreDevices = page.next != nil
+        return found
     }
 }

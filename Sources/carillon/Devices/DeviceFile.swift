@@ -161,9 +161,9 @@ struct DeviceFileReader {
 
     static func token(_ text: String, _ name: String) throws(DeviceFault) -> String {
         do {
-            return try PastedToken.read(text).hex
+            return try PastedToken.read(text, option: name).hex
         } catch {
-            throw DeviceFault(error.description.replacing("'--token'", with: name))
+            throw DeviceFault(error.description)
         }
     }
 }

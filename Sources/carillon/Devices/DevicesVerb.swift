@@ -13,21 +13,27 @@ enum DevicesVerb {
         name: "devices add", summary: "register a device, or say anew what is known of it",
         words: [
             Word("APP", "an app of the configuration"),
-            Word("TOKEN", "the device's token: hexadecimal, as the app or a log shows it, or base64"),
+            Word(
+                "TOKEN", "the device's token: hexadecimal, as the app or a log shows it, or base64", mayBeLeftOut: true),
         ],
         options: [
+            TokenOptions.fileOption,
             Option("user", "NAME", "whose it is"), Option("tag", "TAG", "a tag; may be given again", mayRepeat: true),
             Option("locale", "NAME", "as in de-CH"), Option("platform", "NAME", "as in ios"),
             Option("app-version", "TEXT", "as in 4.2.1"),
             Option("replaces", "TOKEN", "the token that this one takes the place of: user and tags go with it"),
+            Option("replaces-file", "FILE", "the same from a file, or from - for standard input"),
         ] + options,
         examples: [
             ("carillon devices add shop 1f2e… --user ada --tag beta", "whose it is, and a tag"),
+            ("carillon devices add shop --token-file token.txt", "no other user of this machine sees the token"),
             ("carillon devices add shop 1f2e… --replaces 77aa…", "the app has a new token on the same device"),
         ]
     ) { arguments in
         var input = DeviceInput()
         input.app = arguments.word("APP")
+        let (token, replaced) = try tokens(arguments)
+        (input.token, input.replaces) = (token.hex, replaced?.hex)
         input.user = arguments.text("user")
         input.tags = arguments.has("tag") ? arguments.texts("tag") : nil
         input.locale = arguments.text("locale")
@@ -35,8 +41,6 @@ enum DevicesVerb {
         input.appVersion = arguments.text("app-version")
         let device: DeviceRegistration
         do {
-            input.token = try DeviceFileReader.token(arguments.word("TOKEN"), "TOKEN")
-            input.replaces = try arguments.text("replaces").map { try DeviceFileReader.token($0, "--replaces") }
             device = try input.checked()
         } catch {
             throw Failure(.badInput, "\(error)")
@@ -58,26 +62,57 @@ enum DevicesVerb {
         return .done
     }
 
+    /// The token of a device to add, and the one that it replaces.
+    private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: DeviceToken, replaced: DeviceToken?) {
+        let (word, replaces) = (arguments.wordIfGiven("TOKEN"), arguments.text("replaces"))
+        caution(arguments, token: word, replaces: replaces)
+        if arguments.text("token-file") == "-", arguments.text("replaces-file") == "-" {
+            throw Failure(.usage, "'--token-file -' goes without '--replaces-file -': standard input is read once")
+        }
+        guard let token = try TokenOptions.one(arguments, word: "TOKEN", text: word) else {
+            throw Failure(
+                .usage, "it wants TOKEN, or --token-file FILE; 'carillon devices add --help' has examples")
+        }
+        return (
+            token,
+            try TokenOptions.one(arguments, word: "--replaces", text: replaces, option: "replaces-file")
+        )
+    }
+
+    /// Whoever reads JSON is a program that was told once.
+    private static func caution(_ arguments: Arguments, token: String?, replaces: String? = nil) {
+        if arguments.has("json") { return }
+        if token != nil {
+            Terminal.error.write("carillon: \(TokenOptions.caution(about: "TOKEN", option: "token-file"))\n")
+        }
+        if replaces != nil {
+            Terminal.error.write(
+                "carillon: \(TokenOptions.caution(about: "the value of --replaces", option: "replaces-file"))\n")
+        }
+    }
+
     private static let show = Verb(
         name: "devices show", summary: "say what is known of a device (never its token)",
         words: [
             Word("DEVICE", "a device id: 32 hexadecimal digits; or the app, if its token follows"),
             Word("TOKEN", "the device's token", mayBeLeftOut: true),
-        ], options: options,
+        ], options: [TokenOptions.fileOption] + options,
         examples: [
             ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as events and logs name it"),
-            ("carillon devices show shop 1f2e…", "by app and token: what is its id?"),
+            ("carillon devices show shop --token-file -", "by app and token: what is its id?"),
         ]
     ) { arguments in
         let first = arguments.word("DEVICE")
+        caution(arguments, token: arguments.wordIfGiven("TOKEN"))
+        let token = try TokenOptions.one(arguments, word: "TOKEN", text: arguments.wordIfGiven("TOKEN"))
         let client = try ControlOptions.client(arguments)
         let device: DeviceAnswer
-        if let token = arguments.wordIfGiven("TOKEN") {
+        if let token {
             var input = DeviceInput()
             input.app = first
+            input.token = token.hex
             let body: [UInt8]
             do {
-                input.token = try DeviceFileReader.token(token, "TOKEN")
                 body = try input.checked().json.bytes
             } catch {
                 throw Failure(.badInput, "\(error)")

@@ -1,3 +1,4 @@
+import PushModel
 import PushWire
 
 /// An event as a line tells it, for people's eyes.
@@ -6,9 +7,15 @@ struct EventRecord: Sendable {
     let line: [UInt8]
     private let document: JSONDocument
 
+    /// Levels of the deepest event: the tags of an acceptance, each level of which is an object with a list in it, and a
+    /// page of events around it.
+    static let depthLimit = 2 * TagExpression.maximumDepth + 8
+
     /// Nil unless it is an object.
     init?(_ line: [UInt8]) {
-        guard let document = try? JSONDocument(line, depthLimit: 16), document.kind(document.root) == .object else {
+        guard let document = try? JSONDocument(line, depthLimit: Self.depthLimit),
+            document.kind(document.root) == .object
+        else {
             return nil
         }
         self.line = line
@@ -67,11 +74,12 @@ struct EventPage {
     let oldest: UInt64
     let newest: UInt64
     let hasMore: Bool
-    let isComplete: Bool
+    /// What there is more of than these events, and than the devices that were looked at.
+    let leavesOut: (events: Bool, devices: Bool)
     private(set) var damaged: [UInt64] = []
 
     init(_ body: [UInt8]) throws(Failure) {
-        guard let document = try? JSONDocument(body, depthLimit: 32),
+        guard let document = try? JSONDocument(body, depthLimit: EventRecord.depthLimit),
             let events = document.value("events", in: document.root), document.kind(events) == .array
         else { throw Failure(.failed, "the answer is not to be understood; is it the same version of Carillon?") }
         func number(_ name: StaticString) -> UInt64 {
@@ -82,7 +90,11 @@ struct EventPage {
         oldest = number("oldest")
         newest = number("newest")
         hasMore = document.value("more", in: document.root).flatMap { document.bool($0) } ?? false
-        isComplete = document.value("complete", in: document.root).flatMap { document.bool($0) } ?? true
+        let isComplete = document.value("complete", in: document.root).flatMap { document.bool($0) } ?? true
+        let named = document.value("left_out", in: document.root).map { list in
+            document.elements(list).compactMap { document.string($0) }
+        }
+        leavesOut = (named?.contains("events") ?? !isComplete, named?.contains("devices") ?? false)
         if let list = document.value("damaged", in: document.root) {
             for place in document.elements(list) { damaged.append(UInt64(max(0, document.integer(place) ?? 0))) }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import PushLoop
 import PushTransport
 
@@ -19,28 +20,13 @@ enum CurveKeyFile {
 
     /// Throws what is wrong with the file, in words. Never a part of it.
     static func read(_ path: String) throws(Failure) -> CurveKeyPair {
-        var bytes: [UInt8]
-        do {
-            bytes = try BoundedFile.read(path, limit: 64 * 1024)
-        } catch {
-            throw Failure(.badInput, "cannot read the CURVE keys in \(path): \(error)")
-        }
-        let text = String(decoding: bytes, as: UTF8.self)
-        wipe(&bytes)
-        guard let secret = value(of: "secret-key", in: text) else {
+        guard let pair = try content(of: path).pair else {
             throw Failure(
                 .badInput,
                 "\(path) holds no CURVE secret key: a line such as secret-key = \"40 characters of Z85\"; "
                     + "'carillon keys curve' makes such a file")
         }
-        do {
-            let keys = try CurveKeyPair(secretKey: try CurveSecretKey(z85: secret))
-            guard let said = value(of: "public-key", in: text), said != keys.publicKey.z85 else { return keys }
-        } catch {
-            throw Failure(.badInput, "\(path): \(error)")
-        }
-        throw Failure(
-            .badInput, "\(path): its public key is not that of its secret key; make a new pair, or leave it out")
+        return pair
     }
 
     /// The facts that `keys show` prints about a file with CURVE keys.
@@ -52,37 +38,59 @@ enum CurveKeyFile {
 
     /// Nil for a file of another kind. Throws what is wrong with one of this kind.
     static func facts(_ path: String) throws(Failure) -> Facts? {
-        guard let bytes = try? BoundedFile.read(path, limit: 64 * 1024) else { return nil }
-        let text = String(decoding: bytes, as: UTF8.self)
-        if value(of: "secret-key", in: text) != nil {
-            return Facts(publicKey: try read(path).publicKey.z85, hasSecretKey: true)
-        }
-        guard let key = value(of: "public-key", in: text) else { return nil }
+        guard access(path, R_OK) == 0 else { return nil }
+        let content = try content(of: path)
+        if let pair = content.pair { return Facts(publicKey: pair.publicKey.z85, hasSecretKey: true) }
+        return content.publicKey.map { Facts(publicKey: $0.z85, hasSecretKey: false) }
+    }
+
+    /// The keys of a file: a pair, a public key alone, or neither.
+    private struct Content {
+        var pair: CurveKeyPair?
+        var publicKey: CurvePublicKey?
+    }
+
+    private static func content(of path: String) throws(Failure) -> Content {
+        var bytes: [UInt8]
         do {
-            return Facts(publicKey: try CurvePublicKey(z85: key).z85, hasSecretKey: false)
+            bytes = try BoundedFile.read(path, limit: 64 * 1024)
+        } catch {
+            throw Failure(.badInput, "cannot read the CURVE keys in \(path): \(error)")
+        }
+        defer { wipe(&bytes) }
+        var content = Content()
+        do {
+            content.publicKey = try value(of: "public-key", in: bytes).map { (text) throws(ZMQError) in
+                try CurvePublicKey(z85: String(decoding: text, as: UTF8.self))
+            }
+            if var secret = value(of: "secret-key", in: bytes) {
+                defer { wipe(&secret) }
+                content.pair = try CurveKeyPair(secretKey: try CurveSecretKey(z85: secret))
+            }
         } catch {
             throw Failure(.badInput, "\(path): \(error)")
         }
+        if let said = content.publicKey, let pair = content.pair, said != pair.publicKey {
+            throw Failure(
+                .badInput, "\(path): its public key is not that of its secret key; make a new pair, or leave it out")
+        }
+        return content
     }
 
-    private static func value(of key: String, in text: String) -> String? {
-        for line in text.split(whereSeparator: \.isNewline) {
-            let parts = line.split(separator: "=", maxSplits: 1)
-            guard parts.count == 2, parts[0].filter({ !$0.isWhitespace }) == key else { continue }
-            return parts[1].drop { $0.isWhitespace }.trimmingSuffix { $0.isWhitespace }.unquoted
+    /// What stands behind the equals sign of the first line with that key. The characters are the caller's to wipe.
+    private static func value(of key: StaticString, in bytes: [UInt8]) -> [UInt8]? {
+        for line in bytes.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            guard let equals = line.firstIndex(of: UInt8(ascii: "=")),
+                line[..<equals].filter({ !isBlank($0) }).elementsEqual(key.description.utf8)
+            else { continue }
+            var text = line[(equals + 1)...].drop(while: isBlank)
+            while let last = text.last, isBlank(last) { text.removeLast() }
+            let quote = UInt8(ascii: "\"")
+            if text.count >= 2, text.first == quote, text.last == quote { text = text.dropFirst().dropLast() }
+            return Array(text)
         }
         return nil
     }
-}
 
-extension Substring {
-    fileprivate func trimmingSuffix(while isOff: (Character) -> Bool) -> Substring {
-        var text = self
-        while let last = text.last, isOff(last) { text.removeLast() }
-        return text
-    }
-
-    fileprivate var unquoted: String {
-        count >= 2 && first == "\"" && last == "\"" ? String(dropFirst().dropLast()) : String(self)
-    }
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 }

@@ -38,7 +38,11 @@ struct KeysShowVerb {
             facts.keyID = keyID
             return facts
         case .certificate(let credential, _): return CredentialFacts(credential)
-        case .certificateAlone(let certificate, _): return CredentialFacts(certificate)
+        case .certificateAlone(let certificate, _):
+            var facts = CredentialFacts(certificate)
+            // An authority is trusted, and pushes nothing.
+            if isAuthority { (facts.topics, facts.environments) = (nil, nil) }
+            return facts
         case .keyAlone: return nil
         }
     }
@@ -103,10 +107,10 @@ struct KeysShowVerb {
         if let facts {
             if let subject = facts.subject { rows.append(("subject", subject)) }
             if let issuer = facts.issuer, issuer != facts.subject { rows.append(("issuer", issuer)) }
-            if let topics = facts.topics, !isAuthority {
+            if let topics = facts.topics {
                 rows.append(("topics", topics.isEmpty ? "none: not a push certificate" : Self.list(topics)))
             }
-            if let environments = facts.environments, !isAuthority {
+            if let environments = facts.environments {
                 rows.append(("environments", environments.map(\.rawValue).joined(separator: ", ")))
             }
             if let notBefore = facts.notBefore, notBefore > now {

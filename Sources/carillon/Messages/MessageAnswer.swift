@@ -1,3 +1,5 @@
+import PushWire
+
 /// A message as the kept events tell of it. Times are milliseconds since 1970; what is not known is left out.
 struct MessageAnswer: Codable, Sendable, Equatable {
     enum State: String, Codable, Sendable, CaseIterable {
@@ -71,8 +73,8 @@ extension MessageAnswer {
         /// The first of them, and how many there are.
         var users: [String]?
         var userCount: Int64?
-        /// The expression, as JSON.
-        var tags: String?
+        /// The expression, as producers write it.
+        var tags: JSONValue?
         var pushType: String?
         var priority: Int64?
         var expiresAt: Int64?
@@ -91,8 +93,6 @@ extension MessageAnswer {
             case collapseID = "collapse_id"
             case onUnknown = "on_unknown"
         }
-
-        var isEmpty: Bool { self == Request() }
     }
 
     /// The members of `request` stand beside the others.

@@ -87,7 +87,7 @@ struct EventDetails {
     init?(_ event: LoggedEvent, _ bytes: UnsafeRawBufferPointer) {
         guard let range = event.details,
             let document = try? JSONDocument(
-                [UInt8(ascii: "{")] + Array(bytes[range]) + [UInt8(ascii: "}")], depthLimit: 64)
+                [UInt8(ascii: "{")] + Array(bytes[range]) + [UInt8(ascii: "}")], depthLimit: EventRecord.depthLimit)
         else { return nil }
         self.document = document
     }
@@ -112,9 +112,7 @@ struct EventDetails {
             document.elements(list).compactMap { document.string($0) }
         }
         request.userCount = number("user_count")
-        request.tags = document.value("tags", in: document.root).map {
-            String(decoding: document.text($0), as: UTF8.self)
-        }
+        request.tags = document.value("tags", in: document.root).map { document.value(at: $0) }
         request.pushType = text("push_type")
         request.priority = number("priority")
         request.expiresAt = number("expires_at")

@@ -12,7 +12,9 @@ enum MessagesVerb {
                 "state", "STATE",
                 "only those that are \(MessageAnswer.State.allCases.map(\.rawValue).joined(separator: ", ")); several with commas"
             ),
-            Option("user", "NAME", "only those whose audience names this user, as far as they name users"),
+            Option(
+                "user", "NAME", "only those whose audience names this user; of a message's users the first 10 are known"
+            ),
             Option("since", "TIME", "only those accepted since then: \(Moment.about)"),
             Option("until", "TIME", "only those accepted until then"),
             Option("limit", "N", "how many at most (50)"),
@@ -73,11 +75,16 @@ enum MessagesVerb {
             if cursor != nil {
                 Terminal.error.write("carillon messages: there may be more; --limit shows more than \(limit)\n")
             }
-        } else if messages.isEmpty {
-            Terminal.output.write("There are no such messages in the kept events.\n")
         } else {
-            Terminal.output.write(MessageTable(Terminal.output).list(messages))
+            Terminal.output.write(
+                messages.isEmpty
+                    ? "There are no such messages in the kept events.\n" : MessageTable(Terminal.output).list(messages))
             if cursor != nil { Terminal.output.write("There may be more; --limit shows more than \(limit).\n") }
+            if arguments.has("user") {
+                Terminal.output.write(
+                    "Messages that name the user after ten others are not found: events keep a message's first 10 users.\n"
+                )
+            }
         }
         return .done
     }

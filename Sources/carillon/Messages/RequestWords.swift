@@ -1,4 +1,5 @@
 import PushLoop
+import PushWire
 
 /// Describes the audience and the options of a message in words.
 struct RequestWords {
@@ -8,7 +9,7 @@ struct RequestWords {
         self.request = request
     }
 
-    /// - Parameter devices: how many were named; nil where the registry says who it is.
+    /// - Parameter devices: how many were named; nil where the registry chooses them.
     func audience(devices: Int64?) -> String {
         switch request.audience {
         case "users":
@@ -17,10 +18,11 @@ struct RequestWords {
             let list = names.joined(separator: ", ") + (more > 0 ? " and \(more) more" : "")
             return names.count == 1 && more <= 0 ? "the user \(list)" : "the users \(list)"
         case "tags":
-            return request.tags.map { "the devices with the tags \(PlainText.line($0, limit: 300))" }
+            let tags = request.tags.map { String(decoding: $0.bytes, as: UTF8.self) }
+            return tags.map { "the devices with the tags \(PlainText.line($0, limit: 300))" }
                 ?? "the devices with certain tags"
         case "all": return "all devices of the app"
-        default: return devices.map { EventWords.count($0, "device") } ?? "those whom the registry says"
+        default: return devices.map { EventWords.count($0, "device") } ?? "devices that the registry chooses"
         }
     }
 

@@ -17,10 +17,12 @@ struct GatewayTable {
                 gateway.scale.min == gateway.scale.max
                 ? "\(gateway.scale.min)" : "\(gateway.scale.min) to \(gateway.scale.max)"
             let allowed = wereScaled ? "\(scale) connections from now on" : "\(scale) connections"
-            let first =
-                "\(terminal.coloured(Self.plain(gateway.app), .bold)) (\(Self.plain(gateway.environment))): "
-                + "\(Self.plain(gateway.state, upTo: 400)), \(allowed), \(gateway.queue) queued, room for \(gateway.credit)\n"
-            let fault = gateway.fault.map { "  \(Self.plain($0.message, upTo: 400)) (\(Self.plain($0.code)))\n" } ?? ""
+            let head =
+                "\(terminal.coloured(PlainText.line(gateway.app, limit: 80), .bold)) "
+                + "(\(PlainText.line(gateway.environment, limit: 80))): \(PlainText.line(gateway.state, limit: 400)), "
+                + "\(allowed), \(gateway.queue) queued, room for \(gateway.credit)"
+            let first = terminal.hanging(head, indent: 2) + "\n"
+            let fault = gateway.fault.map { Self.sentence($0) }.map { "  \(terminal.hanging($0, indent: 2))\n" } ?? ""
             if gateway.connections.isEmpty { return first + "  no connections\n" + fault }
             return first + fault
                 + terminal.table(Self.heading, gateway.connections.map(Self.row)) { column, cell in
@@ -29,21 +31,19 @@ struct GatewayTable {
         }.joined(separator: "\n")
     }
 
+    private static func sentence(_ fault: GatewayAnswer.Fault) -> String {
+        "\(PlainText.line(fault.message, limit: 400)) (\(PlainText.line(fault.code, limit: 80)))"
+    }
+
     private static func row(_ connection: GatewayAnswer.Connection) -> [String] {
         [
-            "\(connection.id)", plain(connection.state), plain(connection.address ?? "-"),
+            "\(connection.id)", PlainText.line(connection.state, limit: 80),
+            PlainText.line(connection.address ?? "-", limit: 80),
             age(connection.ageMilliseconds / 1000), connection.streamLimit.map { "\($0)" } ?? "-",
             "\(connection.inFlight)",
             "\(connection.waiting)", "\(connection.answered)", milliseconds(connection.oldestUnansweredMilliseconds),
-            milliseconds(connection.lastPingMilliseconds), plain(connection.lastGoAway ?? "-"),
+            milliseconds(connection.lastPingMilliseconds), PlainText.line(connection.lastGoAway ?? "-", limit: 80),
         ]
-    }
-
-    /// What a push service said may hold anything; a terminal must not obey it.
-    private static func plain(_ text: String, upTo length: Int = 80) -> String {
-        String(
-            String.UnicodeScalarView(
-                text.unicodeScalars.prefix(length).map { $0.properties.generalCategory == .control ? "?" : $0 }))
     }
 
     /// The two largest units: `2d 3h`, `4m 10s`.

@@ -15,28 +15,30 @@ struct AudienceHints: Sendable {
 
     init(_ arguments: Arguments, app: AppID, dataDirectory: String) {
         self.app = app
-        client = ControlClient(dataDirectory: dataDirectory, deadline: .seconds(5))
+        client = ControlClient(dataDirectory: dataDirectory, deadline: .seconds(1))
         users = arguments.texts("user")
         tags = arguments.texts("tag")
         devices = arguments.texts("device")
         isForAll = arguments.has("all")
     }
 
-    /// The hints; empty if the registry cannot be asked.
+    /// The hints; those up to the first question that is not answered, since the message has been accepted already.
     func notes() async -> [String] {
         var notes: [String] = []
-        for user in users.prefix(Self.mostLookUps) where await isNobody([("user", user)]) {
-            notes.append(Self.note("the user \(PlainText.line(user, limit: 60))", app))
-        }
-        for tag in tags.prefix(Self.mostLookUps) where await isNobody([("tag", tag)]) {
-            notes.append(Self.note("the tag \(PlainText.line(tag, limit: 60))", app))
-        }
-        if isForAll, await isNobody([]) { notes.append("\(app) has no active device: nothing is sent") }
-        for device in devices.prefix(Self.mostLookUps) {
-            guard let answer = try? await client.send("GET", "/v1/devices/\(device)"), answer.status == 404 else {
-                continue
+        do {
+            for user in users.prefix(Self.mostLookUps) where try await isNobody([("user", user)]) {
+                notes.append(Self.note("the user \(PlainText.line(user, limit: 60))", app))
             }
-            notes.append("there is no device \(PlainText.line(device, limit: 40)): nothing is sent to it")
+            for tag in tags.prefix(Self.mostLookUps) where try await isNobody([("tag", tag)]) {
+                notes.append(Self.note("the tag \(PlainText.line(tag, limit: 60))", app))
+            }
+            if isForAll, try await isNobody([]) { notes.append("\(app) has no active device: nothing is sent") }
+            for device in devices.prefix(Self.mostLookUps)
+            where try await client.send("GET", "/v1/devices/\(device)").status == 404 {
+                notes.append("there is no device \(PlainText.line(device, limit: 40)): nothing is sent to it")
+            }
+        } catch {
+            // Nobody who can answer: the others would only be waited for.
         }
         return notes
     }
@@ -46,9 +48,8 @@ struct AudienceHints: Sendable {
             + "'carillon devices list' shows who is there"
     }
 
-    private func isNobody(_ filter: [(name: String, value: String?)]) async -> Bool {
+    private func isNobody(_ filter: [(name: String, value: String?)]) async throws -> Bool {
         let query = ControlQuery.encoded([("app", app.name), ("active", "true"), ("limit", "1")] + filter)
-        let page = try? await client.ask("GET", "/v1/devices" + query, for: DeviceListAnswer.self)
-        return page?.devices.isEmpty ?? false
+        return try await client.ask("GET", "/v1/devices" + query, for: DeviceListAnswer.self).devices.isEmpty
     }
 }

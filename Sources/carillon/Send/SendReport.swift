@@ -141,8 +141,3 @@ struct SendPreview {
         ])
     }
 }
-
-extension DeviceToken {
-    /// What may be shown of it: none of its digits, which are the right to send to the device.
-    fileprivate var size: String { "\(hexLength / 2) bytes, not shown" }
-}

@@ -29,15 +29,24 @@ struct SendTarget {
         directory = configuration.data
         var serverKey: String?
         if let curve = configuration.security.curve, case .tcp = configuration.intake.router {
-            serverKey = try CurveKeyFile.read(curve.secretKeyFile).publicKey.z85
             guard arguments.has("key-file") else {
                 throw Failure(
                     .usage,
                     "the Carillon of the configuration asks for keys: --key-file FILE, whose public key is in "
                         + "security.clients")
             }
+            if !arguments.has("server-key") { serverKey = try Self.publicKey(of: curve) }
         }
         security = try Self.security(arguments, serverKey: serverKey)
+    }
+
+    private static func publicKey(of curve: Configuration.Security.Curve) throws(Failure) -> String {
+        do {
+            return try CurveKeyFile.read(curve.secretKeyFile).publicKey.z85
+        } catch {
+            throw Failure(
+                error.code, "\(error.description); or give --server-key, the public key of that Carillon")
+        }
     }
 
     private static func endpoint(of configuration: Configuration) throws(Failure) -> String {

@@ -64,7 +64,7 @@ struct SendVia {
     private let id: MessageID
     private let app: AppID
     private let envelope: [UInt8]
-    /// The same with tokens shortened, to be shown.
+    /// The same without the digits of tokens, to be shown.
     private let shownEnvelope: [UInt8]
     private let payload: [UInt8]
     private let security: ZMQSecurity
@@ -87,7 +87,9 @@ struct SendVia {
         guard let app = arguments.text("app").flatMap({ AppID($0) }) else {
             throw Failure(.usage, "to which app? --app with its name in the configuration of that Carillon")
         }
-        let to = try Self.audience(arguments)
+        let kind = try Self.audienceKind(arguments)
+        let tokens = kind == "token" || kind == "token-file" ? try TokenOptions.read(arguments) : []
+        let to = tokens.isEmpty ? try Self.audience(kind, arguments) : ["tokens": .texts(tokens.map(\.hex))]
         let target = try SendTarget(arguments)
         endpoint = target.endpoint
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
@@ -110,7 +112,7 @@ struct SendVia {
         members["collapse_id"] = .text(arguments.text("collapse-id"))
         if arguments.has("again") { members["again"] = true }
         envelope = JSONValue.object(members).bytes
-        members["to"] = Self.shown(to)
+        if !tokens.isEmpty { members["to"] = ["tokens": .texts(tokens.map(\.size))] }
         shownEnvelope = JSONValue.object(members).bytes
     }
 
@@ -149,20 +151,6 @@ struct SendVia {
         return report.code
     }
 
-    /// The audience with tokens as they describe themselves.
-    private static func shown(_ audience: JSONValue) -> JSONValue {
-        guard case .object(let members) = audience, case .array(let tokens)? = members["tokens"] else {
-            return audience
-        }
-        return [
-            "tokens": .array(
-                tokens.map { token in
-                    guard case .string(let hex) = token else { return token }
-                    return .string(DeviceToken(hex: hex).map { "\($0)" } ?? "")
-                })
-        ]
-    }
-
     private func preview() -> ExitCode {
         let (shown, body) = (String(decoding: shownEnvelope, as: UTF8.self), String(decoding: payload, as: UTF8.self))
         Terminal.output.write(
@@ -175,7 +163,7 @@ struct SendVia {
 
     // MARK: Whom it is for
 
-    private static func audience(_ arguments: Arguments) throws(Failure) -> JSONValue {
+    private static func audienceKind(_ arguments: Arguments) throws(Failure) -> String {
         let kinds = ["token", "token-file", "device", "user", "tag", "tags", "all"].filter { arguments.has($0) }
         guard kinds.count == 1 else {
             throw Failure(
@@ -184,9 +172,12 @@ struct SendVia {
                     ? "to whom? --token-file FILE, --token HEX, --device ID, --user ID, --tag TAG, --tags JSON or --all"
                     : "'--\(kinds[0])' goes without '--\(kinds[1])': a message has one kind of audience")
         }
-        switch kinds[0] {
-        case "token", "token-file":
-            return ["tokens": .array(try TokenOptions.read(arguments).map { .string($0.hex) })]
+        return kinds[0]
+    }
+
+    /// An audience that is not named by tokens.
+    private static func audience(_ kind: String, _ arguments: Arguments) throws(Failure) -> JSONValue {
+        switch kind {
         case "device":
             for text in arguments.texts("device") where DeviceID(text) == nil {
                 throw Failure(

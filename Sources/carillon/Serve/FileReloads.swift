@@ -7,6 +7,8 @@ final class FileReloads: Sendable {
     private struct State {
         var next: (configuration: Configuration, changes: Int)?
         var isRunning = false
+        var isStopped = false
+        var waiters: [CheckedContinuation<Bool, Never>] = []
     }
 
     private let state = Locked(State())
@@ -16,17 +18,42 @@ final class FileReloads: Sendable {
         self.apply = apply
     }
 
-    /// Returns at once.
+    /// Returns at once. After `stop` it does nothing.
     func add(_ configuration: Configuration, changes: Int) {
         let isFirst = state.withLock { state in
+            if state.isStopped { return false }
             state.next = (configuration, (state.next?.changes ?? 0) + changes)
             return !exchange(&state.isRunning, with: true)
         }
         if isFirst { Task { await run() } }
     }
 
+    /// Drops what has not begun, and returns when nothing runs any more, or when the time is over.
+    ///
+    /// - Returns: whether nothing runs any more. If not, the loops must live on: what runs comes back to them.
+    func stop(within limit: Duration) async -> Bool {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                state.isStopped = true
+                state.next = nil
+                if state.isRunning { state.waiters.append(continuation) }
+                return !state.isRunning
+            }
+            if isIdle { return continuation.resume(returning: true) }
+            Task {
+                try? await Task.sleep(for: limit)
+                answerWaiters(false)
+            }
+        }
+    }
+
+    private func answerWaiters(_ isIdle: Bool) {
+        for waiter in state.withLock({ exchange(&$0.waiters, with: []) }) { waiter.resume(returning: isIdle) }
+    }
+
     private func run() async {
         while let (configuration, changes) = takeNext() { await apply(configuration, changes) }
+        answerWaiters(true)
     }
 
     private func takeNext() -> (configuration: Configuration, changes: Int)? {

@@ -66,7 +66,6 @@ final class Pipeline: Sendable {
         // Side by side: what comes in, and what goes out.
         let (front, back) = (ground.loops.loops[0], ground.loops.loops[ground.loops.loops.count - 1])
         let security = try PipelineSecurity(configuration.security)
-        for warning in security.warnings { log.warning("\(warning)") }
         var settings = SQLiteLedger.Settings(directory: ground.directory)
         settings.retention = configuration.ledgerRetention
         let contexts = try ZMQContexts()
@@ -295,12 +294,12 @@ final class Pipeline: Sendable {
     /// Applies other rights, apps and retention. Returns when they hold: for what comes in next, over connections that
     /// stand as over new ones, and for what goes out next.
     func reload(_ configuration: Configuration) async throws {
-        ledger.keep(configuration.ledgerRetention)
-        router.expire(after: configuration.intake.expireAfter)
         let directory = configuration.security.directory
         // First of all, so that a connection that is ended below does not come back.
         try intakeKeys?.admit(directory.users)
         try eventKeys?.admit(directory.users)
+        ledger.keep(configuration.ledgerRetention)
+        router.expire(after: configuration.intake.expireAfter)
         refusedHandshakes.directory = directory
         intake.update(apps: configuration.appTable, rights: directory.rights)
         intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)

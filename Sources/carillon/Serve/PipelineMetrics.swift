@@ -54,14 +54,12 @@ final class PipelineMetrics: Sendable {
                 "Requests that were not taken because their app had reached a limit.", ["reason": quota.rawValue]
             ) { $0.intake.overQuota[quota] ?? 0 }
         }
-        for socket in PipelineSocket.allCases {
-            for cause in ZAPRefusalCause.allCases {
-                counter(
-                    registry, "carillon_refused_connections_total",
-                    "Connections that were refused at the handshake, by socket and reason.",
-                    ["kind": socket.rawValue, "reason": cause.rawValue]
-                ) { $0.refused[RefusedHandshakes.Key(socket: socket, cause: cause)] ?? 0 }
-            }
+        for key in Self.refusals {
+            counter(
+                registry, "carillon_refused_connections_total",
+                "Connections that were refused at the handshake, by socket and reason.",
+                ["kind": key.socket?.rawValue ?? "unknown", "reason": key.cause.rawValue]
+            ) { $0.refused[key] ?? 0 }
         }
         gauge(registry, "carillon_intake_unanswered", "Requests that wait for the disk.") {
             Double($0.intake.unanswered)
@@ -113,6 +111,14 @@ final class PipelineMetrics: Sendable {
         }
         gauge(registry, "carillon_ready", "1 if a push would go out now, for every app.") { $0.isReady ? 1 : 0 }
     }
+
+    /// A malformed question names no socket that is known.
+    private static let refusals =
+        PipelineSocket.allCases.flatMap { socket in
+            ZAPRefusalCause.allCases.filter { $0 != .malformed }.map {
+                RefusedHandshakes.Key(socket: socket, cause: $0)
+            }
+        } + [RefusedHandshakes.Key(socket: nil, cause: .malformed)]
 
     func refresh(_ pipeline: Pipeline, isReady: Bool) async {
         var now = Current()

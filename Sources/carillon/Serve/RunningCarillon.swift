@@ -23,6 +23,8 @@ final class RunningCarillon: Sendable {
     private let lookUps: BlockingPool
     private let signals: ServeSignals
     private let signalSource: LoopBound<SignalSource>
+    /// Ends what is on its way at once, for whoever insists.
+    private let insistence: Locked<Task<Void, Never>?>
     private let expiry: CredentialExpiry
     private let pipeline: Pipeline
     private let gateways: ServedGateways
@@ -51,10 +53,7 @@ final class RunningCarillon: Sendable {
         mark = RunMark(directory: lock.directory)
         remains = mark.remains()
         for warning in parsed.warnings { log.warning("\(warning.description)") }
-        if let tls = configuration.http.tls {
-            let secrets = [tls.key ?? tls.certificate] + (tls.passwordFile.map { [$0] } ?? [])
-            for caution in SecretFile.cautions(secrets) { log.warning("\(caution)") }
-        }
+        for caution in start.cautions { log.warning("\(caution)") }
 
         let loops = LoopGroup()
         let home = loops.loops[0]
@@ -100,9 +99,11 @@ final class RunningCarillon: Sendable {
                 log: log))
         (self.expiry, self.gateways) = (expiry, gateways)
 
+        let insistence = Locked<Task<Void, Never>?>(nil)
+        self.insistence = insistence
         let signals = ServeSignals {
             log.notice("stopping at once: what is on its way is given up")
-            Task { await gateways.drain(within: .zero) }
+            insistence.withLock { $0 = Task { await gateways.drain(within: .zero) } }
             // Whatever else may hold it up.
             home.executeUnlessStopped { home.schedule(after: .seconds(3)) { _exit(ExitCode.failed.rawValue) } }
         }
@@ -181,23 +182,18 @@ final class RunningCarillon: Sendable {
                 .replay: served.replay ?? "off", .http: served.http ?? "off",
             ])
         let (waiting, scheduled) = (pipeline.recovered.waiting, pipeline.recovered.scheduled)
-        guard let remains else {
-            if waiting + scheduled > 0 {
-                log.notice(
-                    "\(waiting) messages waited for this start",
-                    [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
-            }
+        guard let sentence = ResumeWords(waiting: waiting, scheduled: scheduled, remains: remains).sentence else {
             return
         }
-        let twice = min(waiting, remains.mostInFlight ?? waiting)
-        log.warning(
-            "recovered \(waiting) messages after a crash, up to \(twice) may arrive twice",
-            [
-                .event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled, .maximum: twice,
-            ])
+        guard let remains else {
+            return log.notice("\(sentence)", [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
+        }
+        var fields: LogFields = [.event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled]
+        if let most = remains.mostInFlight { fields.append(.maximum, most) }
+        log.warning("\(sentence)", fields)
     }
 
-    /// Until it is told to stop; 0 if what was on its way could be sent.
+    /// Until it is told to stop; 0 unless it was told to stop at once.
     func run(drainingWithin deadline: Duration) async -> ExitCode {
         let marking = Task { await keepMark() }
         let freeing = Task { await giveBackMemory() }
@@ -209,17 +205,21 @@ final class RunningCarillon: Sendable {
         await freeing.value
         await marking.value
         let begun = MonotonicTime.current()
-        let hasInsisted = await end(within: deadline)
-        if !hasInsisted { mark.remove() }
+        let ending = await end(within: deadline)
+        if ending.unanswered == 0 {
+            mark.remove()
+        } else {
+            mark.write(mostInFlight: ending.unanswered, wasStopped: true)
+        }
         log.notice(
-            hasInsisted ? "stopped before it was drained" : "drained",
+            "\(ending.sentence)",
             [
                 .event: "carillon.drained", .duration: MonotonicTime.current() - begun,
-                .waiting: pipeline.left.waiting, .scheduled: pipeline.left.scheduled,
+                .waiting: pipeline.left.waiting, .scheduled: pipeline.left.scheduled, .unanswered: ending.unanswered,
             ])
         log.notice("stopped", [.event: "carillon.stopped"])
         output.flushSuppressed()
-        return hasInsisted ? .failed : .done
+        return ending.hasInsisted ? .failed : .done
     }
 
     /// Twice a minute, as long as it runs.
@@ -231,48 +231,72 @@ final class RunningCarillon: Sendable {
         }
     }
 
-    /// Once a second, as long as it runs: how much could be with the push services.
+    /// Every few seconds, as long as it runs: how much could be with the push services.
     private func keepMark() async {
-        var lately: [Int] = []
+        var last = 0
         var written: Int?
         repeat {
             let limit = await gateways.statuses().reduce(0) { sum, served in
-                sum
-                    + (served.gateway?.connections ?? []).reduce(0) {
-                        $0 + ($1.state == .closed ? 0 : $1.streamLimit ?? Self.usualStreams)
-                    }
+                (served.gateway?.connections ?? []).reduce(sum) { $0 + Self.mostUnanswered($1) }
             }
             // A connection that was there a moment ago counts: what it had may be unanswered still.
-            lately = lately.suffix(4) + [limit]
-            let most = lately.max() ?? 0
-            if most != written {
+            let most = max(last, limit)
+            last = limit
+            if most != written, (try? await files.run { [mark] in mark.write(mostInFlight: most) }) != nil {
                 written = most
-                mark.write(mostInFlight: most)
             }
-            try? await Task.sleep(for: .seconds(1))
+            try? await Task.sleep(for: Self.lookInterval)
         } while !Task.isCancelled
     }
 
     /// The assumed stream limit of a connection that has not announced one.
     private static let usualStreams = 1000
 
-    /// First nothing more comes in, then nothing more goes out, then what there is to say is said. Whether somebody did
-    /// not want to wait for it.
+    /// The streams that a connection has, or may have by the time of the next look: the first limit is low, and soon
+    /// followed by another.
+    private static func mostUnanswered(_ connection: ConnectionStatus) -> Int {
+        if connection.state == .closed { return 0 }
+        let limit = connection.streamLimit ?? usualStreams
+        return connection.age < lookInterval * 2 ? max(limit, usualStreams) : limit
+    }
+
+    private static let lookInterval: Duration = .seconds(5)
+
+    private struct Ending {
+        /// Somebody did not want to wait.
+        let hasInsisted: Bool
+        /// Deliveries that were on the wire when the time was over.
+        let unanswered: Int
+
+        var sentence: String {
+            let left = "\(ResumeWords.deliveries(unanswered)) \(unanswered == 1 ? "is" : "are") unanswered"
+            if hasInsisted { return "stopped before it was drained" + (unanswered == 0 ? "" : ": \(left)") }
+            return unanswered == 0 ? "drained" : "the time was over: \(left)"
+        }
+    }
+
+    /// How long a reload may take to end that reads files.
+    private static let reloadEndsWithin: Duration = .seconds(2)
+
+    /// First nothing more comes in, then nothing more goes out, then what there is to say is said.
     @discardableResult
-    private func end(within deadline: Duration) async -> Bool {
+    private func end(within deadline: Duration) async -> Ending {
         await pipeline.stopTakingIn(within: min(deadline, .seconds(5)))
-        await gateways.drain(within: deadline)
+        let unanswered = await gateways.drain(within: deadline)
+        let isReloading = !(await fileReloads.stop(within: Self.reloadEndsWithin))
         await expiry.stop()
         // Who still asks something is answered before that of which he asks is closed.
         await http?.stop()
         await control.stop()
         await pipeline.close()
-        let hasInsisted = signals.hasInsisted
         await home.run { [signalSource] in signalSource.wrapped.cancel() }
-        await loops.shutDown()
-        // A file or a look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
+        await insistence.withLock { $0 }?.value
+        // Loops outlive whoever comes back to them. A reload that waits for a file that hangs does so in its own time:
+        // then the loops end with the process.
+        if !isReloading { await loops.shutDown() }
+        // A file or a look-up that hangs is not waited for: whoever asked for it has ended, or has a loop to come back to.
         for pool in [files, configurationFile, lookUps] where pool.load == (0, 0) { await pool.shutDown() }
-        return hasInsisted
+        return Ending(hasInsisted: signals.hasInsisted, unanswered: unanswered)
     }
 
     // MARK: Reload
@@ -301,8 +325,9 @@ final class RunningCarillon: Sendable {
             try await pipeline.reload(new)
         } catch {
             log.error(
-                "the clients of security.clients cannot be used; the old ones stay in force",
+                "the clients of security.clients cannot be used: the configuration was not reloaded, the old one stays",
                 [.event: "configuration.refused", .error: "\(error)"])
+            return
         }
         configuration.withLock { $0 = new }
         for output in [output, reloadOutput] {

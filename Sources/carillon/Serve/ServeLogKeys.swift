@@ -24,6 +24,7 @@ extension LogKey {
     static let publish = LogKey("publish")
     static let replay = LogKey("replay")
     static let http = LogKey("http")
+    static let unanswered = LogKey("unanswered")
     static let waiting = LogKey("waiting")
     static let scheduled = LogKey("scheduled")
     static let windowDays = LogKey("window_days")

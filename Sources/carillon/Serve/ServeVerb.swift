@@ -35,13 +35,16 @@ enum ServeVerb {
     /// For whoever writes a unit file or a script around it.
     static let exitCodes = """
         Exit codes:
-          0   it was stopped, and drained; what was not sent goes out with the next start
-          1   a second SIGTERM, or it could not go on: the disk is full, or a file of the ledger is damaged
+          0   it was told to stop; the next start sends what is left
+          1   a second SIGTERM; or it could not go on: the disk is full, or a file of
+              the ledger is damaged; or the path of the control socket is too long
           64  the command line is wrong
-          69  a place to bind is taken, or not of this machine
+          69  a place to bind is taken, or not of this machine; or the directory of an
+              ipc path is missing or not writable
           75  another Carillon runs on the data directory
           77  the data directory cannot be used by this user
-          78  the configuration, or a file that it names, is wrong; 'carillon check' lists everything
+          78  the configuration, or a file that it names, is wrong; 'carillon check'
+              lists everything
         """
 
     static func drainTime(_ text: String?) throws(Failure) -> Duration {

@@ -30,7 +30,7 @@ actor ServedGateways {
     private let metrics: GatewayMetrics
     private let lookUps: SharedLookUps
     private var apps: [AppID: ServedApp] = [:]
-    private var leaving: [ObjectIdentifier: Gateway] = [:]
+    private var leaving: [ObjectIdentifier: (gateway: Gateway, task: Task<Void, Never>)] = [:]
     /// Pollers that end, by app: one uses a spool at a time.
     private var retiring: [AppID: (number: UInt64, task: Task<Void, Never>)] = [:]
     private var retirements: UInt64 = 0
@@ -69,6 +69,8 @@ actor ServedGateways {
         var results: [(Configuration.App, Result<LoadedApp, LoadFault>)] = []
         let contexts = TLSContexts()
         for start in stride(from: 0, to: wanted.count, by: Self.loadsAtOnce) {
+            // A file that hangs, or hundreds of them, must not outlast the loops.
+            if isEnding { break }
             let slice = wanted[start..<min(start + Self.loadsAtOnce, wanted.count)]
             let files = ground.files
             let tasks = slice.map { app in
@@ -105,6 +107,8 @@ actor ServedGateways {
         }
         // Who calls for another try of a credential that was refused has mended something elsewhere.
         let isHalted = if case .halted = await gateway.status().state { true } else { false }
+        // Who asked may have waited until the end had begun.
+        if isEnding { return }
         if isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(resolver: ground.resolver), tokens: tokens(loaded, served.journal),
@@ -234,27 +238,33 @@ actor ServedGateways {
         ground.pipeline.appHas(nil, id)
         if let poller = served.poller { retire(poller, of: id) }
         guard let gateway = served.gateway else { return }
-        leaving[ObjectIdentifier(gateway)] = gateway
-        Task {
+        let task = Task {
             await gateway.drain(within: Self.leaveWithin)
             leaving[ObjectIdentifier(gateway)] = nil
         }
+        leaving[ObjectIdentifier(gateway)] = (gateway, task)
     }
 
     // MARK: The end
 
     /// Returns when nothing is left to send, when nothing is on the wire and nothing can be sent, or when the time is
     /// over: what has not been sent is in the ledger. Called again it may only make it shorter.
-    func drain(within: Duration) async {
+    ///
+    /// - Returns: the number of deliveries that were unanswered when the time was over.
+    @discardableResult
+    func drain(within: Duration) async -> Int {
         isEnding = true
         for (app, served) in apps {
             if let poller = served.poller { retire(poller, of: app) }
             apps[app]?.poller = nil
         }
-        let gateways = apps.values.compactMap(\.gateway) + leaving.values
+        let left = leaving.values.map(\.task)
+        let gateways = apps.values.compactMap(\.gateway) + leaving.values.map(\.gateway)
         let tasks = gateways.map { gateway in Task { await gateway.drain(within: within, whenCutOff: true) } }
-        for task in tasks { await task.value }
-        for (_, task) in retiring.values { await task.value }
+        var abandoned = 0
+        for task in tasks { abandoned += await task.value }
+        for task in left + retiring.values.map(\.task) { await task.value }
+        return abandoned
     }
 
     // MARK: What there is

@@ -1,7 +1,7 @@
 import PushModel
 import PushWire
 
-/// Finds the events that tell of one message or one device.
+/// Finds the events that tell of one message or of devices, within a span of time.
 struct TraceSearch: Sendable {
     /// What the log is asked for at most: segments, or events in them, whichever it counts.
     static let mostAsked = 500_000
@@ -10,23 +10,24 @@ struct TraceSearch: Sendable {
     static let mostDevices = 16
 
     let log: any EventLog
+    /// Milliseconds since 1970: what happened at another time is left out, and is not counted as left out.
+    var span: ClosedRange<Int64> = .min ... .max
 
     /// Events that are looked at for one apns-id, from the newest on.
     static let mostScanned = 2_000_000
 
     struct Found: Sendable {
         fileprivate var all: [Line] = []
+        /// Whether these are all events of that time.
         var isComplete = true
+        /// Whether there are devices that were not looked at.
+        var hasMoreDevices = false
 
         var lines: [[UInt8]] { all.map(\.text) }
-
-        /// Only what happened in that time, milliseconds since 1970.
-        mutating func keep(_ span: ClosedRange<Int64>) { all.removeAll { !span.contains($0.time) } }
     }
 
     fileprivate struct Line: Sendable {
         let seq: UInt64
-        let time: Int64
         let text: [UInt8]
     }
 
@@ -78,15 +79,16 @@ struct TraceSearch: Sendable {
         return Found(all: lines, isComplete: isComplete)
     }
 
-    /// The events of several devices, in order.
-    func devices(_ ids: [DeviceID], isComplete: Bool) async throws -> Found {
-        var found = Found(isComplete: isComplete)
+    /// The events of several devices, in order; the oldest `mostEvents` of them all.
+    func devices(_ ids: [DeviceID]) async throws -> Found {
+        var found = Found()
         for id in ids {
             let one = try await device(id)
             found.all += one.all
-            found.isComplete = found.isComplete && one.isComplete
+            found.all.sort { $0.seq < $1.seq }
+            found.isComplete = found.isComplete && one.isComplete && found.all.count <= Self.mostEvents
+            found.all.removeLast(max(0, found.all.count - Self.mostEvents))
         }
-        found.all.sort { $0.seq < $1.seq }
         return found
     }
 
@@ -124,25 +126,27 @@ struct TraceSearch: Sendable {
         let segments = try await log.trace(subject, limit: Self.mostAsked)
         var lines: [Line] = []
         var text = EventText()
-        var isComplete = Self.isComplete(segments)
-        for segment in segments where lines.count < Self.mostEvents {
+        var (isFull, isPast, isDamaged) = (false, false, false)
+        for segment in segments where !isFull {
             do {
                 try segment.walk { event, apps, bytes in
-                    guard takes(event, apps, bytes) else { return true }
+                    // The log gives the oldest first: whatever it did not give is later still.
+                    if event.time > span.upperBound { isPast = true }
+                    guard takes(event, apps, bytes), span.contains(event.time) else { return true }
                     guard lines.count < Self.mostEvents else {
-                        isComplete = false
+                        isFull = true
                         return false
                     }
                     var line: [UInt8] = []
                     text.append(event, apps, bytes, to: &line)
-                    lines.append(Line(seq: event.seq, time: event.time, text: line))
+                    lines.append(Line(seq: event.seq, text: line))
                     return true
                 }
             } catch {
                 // What of it could be read is told; the rest is gone.
-                isComplete = false
+                isDamaged = true
             }
         }
-        return (lines, isComplete)
+        return (lines, !isFull && !isDamaged && (isPast || Self.isComplete(segments)))
     }
 }

@@ -37,20 +37,20 @@ enum TraceVerb {
                 .badInput,
                 "nothing of \(subject.name) is in the kept events"
                     + (since == nil && until == nil ? "" : " of that time")
-                    + (page.isComplete ? "" : ", as far as they could be looked through") + subject.hint)
+                    + (page.leavesOut.events ? ", as far as they could be looked through" : "")
+                    + (page.leavesOut.devices ? "; \(TraceTarget.moreDevices)" : subject.hint))
         }
         if arguments.has("json") {
             Terminal.output.write(page.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
-            if !page.isComplete {
-                // Not among the lines, which a program reads.
+            // Not among the lines, which a program reads.
+            if page.leavesOut.events {
                 Terminal.error.write(
                     "carillon trace: there is more of it, which is not shown; ask for a part with --since and --until\n"
                 )
             }
+            if page.leavesOut.devices { Terminal.error.write("carillon trace: \(TraceTarget.moreDevices)\n") }
         } else {
-            let events = page.lines.compactMap { EventRecord($0) }
-            Terminal.output.write(
-                TraceStory(Terminal.output, of: subject).text(events, isComplete: page.isComplete))
+            Terminal.output.write(TraceStory(Terminal.output, of: subject).text(page))
         }
         return .done
     }
@@ -111,6 +111,11 @@ struct TraceTarget: Sendable {
         }
     }
 
+    /// The advice where a user has more devices than are looked at.
+    static let moreDevices =
+        "the user has more than \(TraceSearch.mostDevices) devices, of which the first \(TraceSearch.mostDevices) were looked "
+        + "at; 'carillon devices list --user' shows all, and 'carillon trace' with a device's id tells of that one"
+
     /// The likely cause when nothing is found.
     var hint: String {
         switch kind {
@@ -157,7 +162,8 @@ struct TraceStory {
         self.target = target
     }
 
-    func text(_ events: [EventRecord], isComplete: Bool) -> String {
+    func text(_ page: EventPage) -> String {
+        let events = page.lines.compactMap { EventRecord($0) }
         let apps = Set(events.compactMap(\.app)).sorted()
         let words = EventWords(target.kind == .device ? .device : target.kind == .message ? .message : .none)
         let start = events.first?.time ?? 0
@@ -175,11 +181,11 @@ struct TraceStory {
             }
             return "  \(terminal.coloured(time, .dim))  \(Terminal.padded(elapsed, to: width))  \(painted)\n"
         }
-        return head + summary(events, isComplete) + lines.joined() + end(events, isComplete) + advice(events)
+        return head + summary(events, page) + lines.joined() + end(events, page) + advice(events)
     }
 
     /// The audience and the outcomes of a message for many devices.
-    private func summary(_ events: [EventRecord], _ isComplete: Bool) -> String {
+    private func summary(_ events: [EventRecord], _ page: EventPage) -> String {
         let deliveries = events.filter { $0.family == "delivery" }
         guard target.kind == .message, deliveries.count > Self.mostWithoutSummary else { return "" }
         var rows: [(name: String, text: String)] = []
@@ -205,7 +211,7 @@ struct TraceStory {
         rows.append(
             (
                 completed == nil ? "so far" : "outcome",
-                EventWords.counts(completed ?? counts) + (isComplete ? "" : ", …")
+                EventWords.counts(completed ?? counts) + (page.leavesOut.events ? ", …" : "")
             ))
         let list = reasons.sorted { $0.value != $1.value ? $0.value > $1.value : $0.key < $1.key }.prefix(5)
         if !list.isEmpty {
@@ -218,8 +224,12 @@ struct TraceStory {
         return PlainText.rows(rows, on: terminal) + "\n"
     }
 
-    private func end(_ events: [EventRecord], _ isComplete: Bool) -> String {
-        if !isComplete { return "There is more of it, which is not shown; --since and --until show a part.\n" }
+    private func end(_ events: [EventRecord], _ page: EventPage) -> String {
+        let more = [
+            page.leavesOut.events ? "There is more of it, which is not shown; --since and --until show a part." : nil,
+            page.leavesOut.devices ? "Note: \(TraceTarget.moreDevices)." : nil,
+        ].compactMap { $0 }
+        if !more.isEmpty { return more.map { $0 + "\n" }.joined() }
         let accepted = events.count { $0.family == "message" && $0.kind == "accepted" }
         let completed = events.count { $0.family == "message" && $0.kind == "completed" }
         return target.kind == .message && accepted > completed

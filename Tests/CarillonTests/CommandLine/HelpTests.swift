@@ -16,6 +16,17 @@ import Testing
         #expect(ended.errors.contains(words), "\(ended.errors)")
     }
 
+    @Test(
+        arguments: [
+            ["send", "--\u{1b}[31mx"], ["\u{1b}[31mx"], ["devices", "\u{1b}[31mx"], ["version", "\u{1b}[31mx"],
+            ["scale", "\u{1b}[31mx", "--connections", "1"], ["messages", "--limit", "\u{1b}[31mx"],
+        ]) func `a terminal does not obey what was typed`(_ arguments: [String]) async throws
+    {
+        let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
+        #expect(ended.status == 64 && ended.errors.contains("?[31mx"), "\(ended.errors)")
+        #expect(!(ended.output + ended.errors).contains("\u{1b}"))
+    }
+
     @Test func `serve says what its exit codes mean`() async throws {
         let help = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--help"]).output
         for code in ["  0   ", "  1   ", "  64  ", "  69  ", "  75  ", "  77  ", "  78  "] {

@@ -1,3 +1,4 @@
+import PushTransport
 import Testing
 
 @testable import carillon
@@ -86,6 +87,18 @@ import Testing
         Case(
             "{ \(minimalApp),\n events: { publish: 'ipc:///a',\n replay: 'ipc:///a' } }", 4, "events.replay",
             "is also the place of events.publish"),
+        Case(
+            "{ \(minimalApp),\n events: { publish: 'tcp://127.0.0.1:7000' },\n http: { listen: 'localhost:7000' } }", 4,
+            "http.listen", "exclude each other"),
+        Case(
+            "{ \(minimalApp),\n http: { listen: '127.0.0.1:5560' } }", 3, "http.listen",
+            "tcp://127.0.0.1:5560 is also the place of intake.router"),
+        Case(
+            "{ \(minimalApp),\n intake: { router: 'tcp://0.0.0.0:5561' } }", 3, "intake.router",
+            "tcp://0.0.0.0:5561 and the place of intake.pull, tcp://127.0.0.1:5561, exclude each other"),
+        Case(
+            "{ \(minimalApp),\n events: { publish: 'tcp://[::]:7000',\n replay: 'tcp://[::1]:7000' } }", 4,
+            "events.replay", "exclude each other"),
         Case(
             "{ \(minimalApp),\n events: { publish: 'tcp://0.0.0.0:5570' } }", 3, "events.publish",
             "other machines can reach tcp://0.0.0.0:5570, and nothing says who may: set security.curve.secret_key_file"),
@@ -266,5 +279,25 @@ import Testing
         let warnings = try parseConfiguration(text).warnings
         #expect(warnings.count == 1)
         #expect(warnings.contains { $0.path == path && $0.problem.contains(problem) }, "\(warnings)")
+    }
+
+    @Test(
+        arguments: [
+            ("tcp://127.0.0.1:1", "tcp://127.0.0.2:1", false), ("tcp://*:1", "tcp://127.0.0.1:1", true),
+            ("tcp://*:1", "tcp://0.0.0.0:1", true), ("tcp://*:1", "tcp://*:2", false),
+            ("tcp://*:0", "tcp://*:0", false),
+            ("tcp://[::]:1", "tcp://127.0.0.1:1", false), ("tcp://[::]:1", "tcp://[::1]:1", true),
+            ("tcp://[0:0::1]:1", "tcp://[::1]:1", true), ("tcp://localhost:1", "tcp://127.0.0.1:1", true),
+            ("ipc://a", "ipc://a", true), ("ipc://a", "ipc://b", false), ("off", "off", false),
+            ("off", "ipc://a", false),
+        ] as [(String, String, Bool)])
+    func `places that exclude each other`(_ one: String, _ two: String, _ exclude: Bool) throws {
+        func bind(_ text: String) throws -> Bind {
+            if text == "off" { return .off }
+            if text.hasPrefix("ipc://") { return .ipc(String(text.dropFirst(6))) }
+            return .tcp(try #require(HostPort(String(text.dropFirst(6)))))
+        }
+        #expect(try bind(one).excludes(try bind(two)) == exclude)
+        #expect(try bind(two).excludes(try bind(one)) == exclude)
     }
 }

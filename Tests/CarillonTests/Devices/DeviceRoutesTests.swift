@@ -134,6 +134,7 @@ import Testing
         ("POST", "/v1/devices/\(id)/deactivate", "{}", 400, "bad_request", "send {\"reason\""),
         ("POST", "/v1/devices/\(id)/deactivate", #"{"why":"x"}"#, 400, "bad_request", "there is no key \"why\""),
         ("POST", "/v1/devices/\(id)/deactivate", #"{"reason":"a\nb"}"#, 400, "bad_request", "send {\"reason\""),
+        ("POST", "/v1/devices/\(id)/deactivate", #"{"reason":"a\u009bb"}"#, 400, "bad_request", "send {\"reason\""),
         ("POST", "/v1/devices/\(id)/deactivate", #"{"reason":"x"}"#, 404, "unknown_device", "there is no device"),
     ]
 

@@ -33,7 +33,9 @@ import Testing
                           last seen    2026-01-01T00:00:00.000Z
 
                         """)
-                #expect(shown.status == 0 && shown.errors == "")
+                // Other users of the machine see the words of a command.
+                let caution = TokenOptions.caution(about: "TOKEN", option: "token-file")
+                #expect(shown.status == 0 && shown.errors == (words.count == 1 ? "" : "carillon: \(caution)\n"))
             }
             let ended = try await scene.run("devices", "deactivate", Self.id, Self.id, "--reason", "Unregistered")
             #expect(ended.output == "\(Self.id) is inactive now\n\(Self.id) was inactive already\n")
@@ -52,6 +54,35 @@ import Testing
             let again = try await scene.run(add + ["--json"])
             #expect(again.output == "{\"change\":\"reactivated\",\"device\":\"\(Self.id)\"}\n")
             for output in [added.output, list.output, again.output] { #expect(!output.contains(Self.token)) }
+        }
+    }
+
+    @Test func `tokens may come from files and from standard input`() async throws {
+        try await withPipeline { scene in
+            let directory = try TemporaryDirectory()
+            let file = try directory.write("token.txt", "\n<\(Self.token)>\n")
+            let old = try directory.write("old.txt", PipelineScene.token(2).hex)
+            let added = try await scene.run(
+                "devices", "add", "shop", "--token-file", file, "--replaces-file", old)
+            #expect(added.status == 0 && added.errors == "", "\(added.errors)")
+            #expect(added.output == "The device \(Self.id) of shop is new.\n")
+            let shown = try await ChildProcess.run(
+                "sh",
+                [
+                    "-c", "\"$0\" devices show shop --token-file - --data \"$1\" < \"$2\"", ChildProcess.carillon,
+                    scene.control.data, file,
+                ])
+            #expect(shown.output.contains(Self.id) && shown.errors == "", "\(shown)")
+            let wrong: [([String], Int32, String)] = [
+                (["add", "shop", Self.token, "--token-file", file], 64, "TOKEN goes without '--token-file'"),
+                (["add", "shop", "--token-file", "-", "--replaces-file", "-"], 64, "standard input is read once"),
+                (["add", "shop", "--token-file", directory.path + "/absent"], 65, "cannot read '--token-file'"),
+                (["show", "shop", "--token-file", "/dev/null"], 65, "has 0 lines in it, and wants one token"),
+            ]
+            for (words, status, text) in wrong {
+                let ended = try await scene.run(["devices"] + words)
+                #expect(ended.status == status && ended.errors.contains(text), "\(words): \(ended.errors)")
+            }
         }
     }
 

@@ -163,7 +163,7 @@ import Testing
         (.message, #""family":"message","kind":"accepted","devices":1"#, "accepted from a producer for 1 device"),
         (
             .message, #""family":"message","kind":"accepted""#,
-            "accepted from a producer for those whom the registry says"
+            "accepted from a producer for devices that the registry chooses"
         ),
         (
             .none, #""family":"message","kind":"duplicate","message_id":"m""#,

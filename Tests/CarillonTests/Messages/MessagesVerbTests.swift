@@ -71,6 +71,8 @@ import Testing
                     """), "\(open.output)")
             let news = try await scene.run("messages", "--app", "news", "--json")
             #expect(news.output.split(separator: "\n").count == 1 && news.output.contains("\"retries\":2"))
+            let user = try await scene.run("messages", "--user", "ada")
+            #expect(user.output.contains("events keep a message's first 10 users"), "\(user.output)")
         }
     }
 

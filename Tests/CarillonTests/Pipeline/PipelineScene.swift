@@ -219,6 +219,12 @@ extension LogWriter {
             at: now)
     }
 
+    /// A message for so many devices, or for as many as there are.
+    mutating func add(accepted message: Message, named: Int?, at now: Int64) {
+        let tokens = named.map { (0..<$0).map { DeviceToken(words: (UInt64($0), 1, 2, 3)) } }
+        add(accepted: PushRequest(message, to: tokens.map { .tokens($0) } ?? .everyone), at: now)
+    }
+
     mutating func complete(_ message: Message, _ counts: OutcomeCounts, isExpired: Bool = false, at now: Int64) {
         add(CompletedMessage(seq: 1, message: message, counts: counts, isExpired: isExpired), at: now)
     }

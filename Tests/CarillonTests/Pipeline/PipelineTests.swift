@@ -46,6 +46,10 @@ import Testing
         try await PythonScene.run("securing", "revoked")
     }
 
+    @Test func `a reload ends a live subscription wherever the replay socket is`() async throws {
+        try await PythonScene.run("securing", "revoked_without_replay")
+    }
+
     @Test func `the memory of a process with keys is not dumped`() async throws {
         try await PythonScene.run("securing", "private_memory")
     }
@@ -90,6 +94,10 @@ import Testing
 
     @Test func `a second SIGTERM ends it at once`() async throws {
         try await PythonScene.run("stopping", "insisted")
+    }
+
+    @Test func `a drain whose time is over says what is unanswered, and the next start says it too`() async throws {
+        try await PythonScene.run("stopping", "overdue")
     }
 
     @Test func `messages of an app without a credential wait until it is mended`() async throws {
@@ -184,6 +192,10 @@ import Testing
 
     @Test func `a message without an end costs its sender the connection`() async throws {
         try await PythonScene.run("guarding", "endless")
+    }
+
+    @Test func `messages without an end in many connections are bounded together`() async throws {
+        try await PythonScene.run("guarding", "many_endless")
     }
 
     @Test func `a connection that is reset while nothing is read from it hurts nobody`() async throws {

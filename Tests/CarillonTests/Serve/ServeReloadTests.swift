@@ -89,6 +89,18 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
+    @Test func `a stop while the files of hundreds of apps are read again ends in order`() async throws {
+        let scene = try await ServeScene()
+        let apps = (0..<300).map { scene.app("app\($0)", port: "1") }.joined(separator: "\n")
+        let serve = try await RunningServe(try scene.configure(apps), ["--drain", "0s"])
+        try scene.configure(apps, more: "dedupe: { window: '1d' },")
+        serve.reload()
+        // What applies at once is said before the files are read.
+        try await serve.line("dedupe.window: 7d → 1d: applies now")
+        let ended = try await serve.stop()
+        #expect(ended.status == 0, "\(ended.output.suffix(2000))")
+    }
+
     @Test func `another endpoint takes new connections, and the old ones end`() async throws {
         let scene = try await ServeScene()
         let other = try await ServeScene()
@@ -121,6 +133,16 @@ import Testing
         let file = try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'"))
         var serve = try await RunningServe(file)
         try await serve.line("ends in 20 days", "app=shop", "credential.expiring", "window_days=30")
+        // Milliseconds since 1970, as in every other event.
+        let event = try await ChildProcess.run(
+            RunningServe.words[0],
+            Array(RunningServe.words.dropFirst()) + [
+                "events", "--config", file, "--follow", "--since", "0", "--limit", "1", "--prefix",
+                "credential/shop/expiring", "--json",
+            ])
+        let record = try #require(EventRecord(Array(event.output.utf8)), "\(event)")
+        let left = (record.number("expires_at") ?? 0) - record.time
+        #expect((19 * 86_400_000...21 * 86_400_000).contains(left), "\(event.output)")
         #expect(try await serve.stop().status == 0)
 
         serve = try await RunningServe(file)

@@ -11,10 +11,11 @@ import Testing
 
     @Test(arguments: [
         ("tcp://127.0.0.1:0", "", false), ("tcp://127.0.0.1:0", "curve: { secret_key_file: 's.curve' }", true),
-        // Keys are asked for on TCP alone, so that whoever comes by the other way has no name.
-        ("ipc://replay.sock", "curve: { secret_key_file: 's.curve' }", false),
+        // Keys are asked for on TCP alone, and `events.publish` is on TCP here.
+        ("ipc://replay.sock", "curve: { secret_key_file: 's.curve' }", true),
+        ("off", "curve: { secret_key_file: 's.curve' }", true),
     ])
-    func `who may ask for events again has a name where there are keys`(
+    func `observers are known by their keys where there are keys, wherever the replay socket is`(
         replay: String, curve: String, isNamed: Bool
     ) throws {
         let key = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
@@ -119,6 +120,46 @@ import Testing
         #expect(await signals.next() == .stop)
     }
 
+    // MARK: What is left
+
+    @Test(
+        arguments: [
+            (0, 0, nil, nil), (1, 0, nil, "1 message waited for this start"),
+            (2, 3, nil, "2 messages waited for this start, 3 messages have a time to come"),
+            (0, 1, nil, "1 message has a time to come"),
+            (
+                311, 1, RunMark.Remains(mostInFlight: 2000),
+                "recovered 312 messages after a crash, up to 2000 deliveries may arrive twice"
+            ),
+            (
+                1, 0, RunMark.Remains(mostInFlight: 1, wasStopped: true),
+                "recovered 1 message after a stop that did not wait for all answers, up to 1 delivery may arrive twice"
+            ),
+            (
+                0, 0, RunMark.Remains(mostInFlight: nil),
+                "recovered 0 messages after a crash, an unknown number of deliveries may arrive twice"
+            ),
+            (3, 0, RunMark.Remains(mostInFlight: 0), "recovered 3 messages after a crash, no delivery arrives twice"),
+        ] as [(Int, Int, RunMark.Remains?, String?)])
+    func `a start says what the run before it left`(
+        waiting: Int, scheduled: Int, remains: RunMark.Remains?, sentence: String?
+    ) {
+        #expect(ResumeWords(waiting: waiting, scheduled: scheduled, remains: remains).sentence == sentence)
+    }
+
+    @Test func `a mark says how much was unanswered, and whether the run was told to stop`() throws {
+        let mark = RunMark(directory: try TemporaryDirectory().path)
+        #expect(mark.remains() == nil)
+        let directory = try TemporaryDirectory()
+        let kept = RunMark(directory: directory.path)
+        kept.write(mostInFlight: 7)
+        #expect(kept.remains() == RunMark.Remains(mostInFlight: 7))
+        kept.write(mostInFlight: 2, wasStopped: true)
+        #expect(kept.remains() == RunMark.Remains(mostInFlight: 2, wasStopped: true))
+        kept.remove()
+        #expect(kept.remains() == nil)
+    }
+
     // MARK: What was said
 
     @Test func `what was said is read again, and what is no record is refused`() throws {
@@ -146,6 +187,16 @@ import Testing
     }
 
     // MARK: Metrics
+
+    @Test func `every refusal that can be counted has its series`() {
+        let registry = MetricsRegistry()
+        let metrics = PipelineMetrics(in: registry)
+        let page = withExtendedLifetime(metrics) { registry.render() }
+        let series = page.split(separator: "\n").filter { $0.hasPrefix("carillon_refused_connections_total{") }
+        #expect(series.filter { $0.contains("malformed") }.count == 1)
+        #expect(series.contains { $0.contains(#"kind="unknown",reason="malformed""#) }, "\(series)")
+        #expect(series.contains { $0.contains(#"kind="intake.router",reason="unknown_key""#) }, "\(series)")
+    }
 
     private static func report(_ outcome: DeliveryOutcome) throws -> DeliveryReport {
         let message = Message(id: try #require(MessageID("m")), app: try #require(AppID("shop")), payload: [])

@@ -201,6 +201,85 @@ import Testing
         }
     }
 
+    @Test func `only what happened in a span counts against the limit`() async throws {
+        try await withPipeline { scene in
+            let message = LogWriter.message("many")
+            scene.events.commit { writer, now in
+                for _ in 0..<10_001 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+            }
+            scene.events.commit(at: 3_600_000) { writer, now in
+                writer.add(.sent(uniqueID: nil), of: message, to: Self.one, attempt: 2, at: now)
+            }
+            for subject in [["many"], [Self.one.description]] {
+                let late = try await scene.run(["trace"] + subject + ["--since", "2026-01-01T00:30:00Z", "--json"])
+                #expect(late.output.split(separator: "\n").count == 1 && late.errors == "", "\(late)")
+                let none = try await scene.run(["trace"] + subject + ["--until", "2025-12-31T00:00:00Z"])
+                #expect(none.status == 65 && none.errors.contains("is in the kept events of that time;"), "\(none)")
+            }
+            // A limit that is met exactly at the end of a part is one all the same.
+            scene.events.forget(1)
+            scene.events.commit(at: 3_700_000) { writer, now in
+                for _ in 0..<9_999 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
+            }
+            #expect(try await scene.run("trace", "many", "--json").errors == "")
+            scene.events.commit(at: 3_800_000) { writer, now in
+                writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now)
+            }
+            #expect(try await scene.run("trace", "many", "--json").errors.contains("there is more of it"))
+        }
+    }
+
+    @Test func `all devices of a user share one limit, and devices that are left out are told as such`() async throws {
+        try await withPipeline { scene in
+            let message = LogWriter.message("m")
+            for number in 1...17 {
+                for (user, first) in [("ada", 0), ("eve", 100)] where user == "eve" || number <= 3 {
+                    let id = PipelineScene.id(UInt8(first + number))
+                    var record = DeviceRecord(id: id, app: PipelineScene.shop, token: nil)
+                    record.user = user
+                    scene.devices.put(record)
+                }
+            }
+            for time in 0..<4 {
+                scene.events.commit(at: Int64(time) * 1000) { writer, now in
+                    for number in 1...3 {
+                        for _ in 0..<1000 {
+                            writer.add(
+                                .sent(uniqueID: nil), of: message, to: PipelineScene.id(UInt8(number)), at: now)
+                        }
+                    }
+                }
+            }
+            let ada = try await scene.run("trace", "--user", "ada", "--json")
+            let lines = ada.output.split(separator: "\n")
+            #expect(lines.count == 10_000 && ada.errors.contains("there is more of it"), "\(ada.errors)")
+            // The oldest of all of them: none of one device is missing before the end.
+            #expect(lines.prefix(9000).filter { $0.contains(Self.one.description) }.count == 3000)
+            #expect(!ada.errors.contains("more than 16 devices"))
+            let eve = try await scene.run("trace", "--user", "eve")
+            #expect(eve.status == 65 && eve.errors.contains("the user has more than 16 devices"), "\(eve.errors)")
+            #expect(!eve.errors.contains("as far as they could be looked through"))
+        }
+    }
+
+    @Test func `the deepest tag expression that is taken is read again`() async throws {
+        try await withPipeline { scene in
+            let message = LogWriter.message("deep")
+            var tags = TagExpression.tag("beta")
+            for _ in 1..<TagExpression.maximumDepth { tags = .all([tags, .not(.tag("x"))]) }
+            let request = PushRequest(message, to: .tags(tags))
+            scene.events.commit { writer, now in writer.add(accepted: request, at: now) }
+            let story = try await scene.run("trace", "deep")
+            #expect(story.output.contains("for the devices with the tags {"), "\(story.output)\(story.errors)")
+            let events = try await scene.run("events", "--since", "0")
+            #expect(events.output.contains("for the devices with the tags {"), "\(events.output)")
+            let shown = try await scene.run("messages", "deep", "--json")
+            // As JSON, and not as text that holds JSON.
+            #expect(shown.output.contains(#""tags":{"all":[{"all":"#), "\(shown.output)")
+            #expect(try await scene.run("messages", "deep").output.contains(#"the devices with the tags {"all":[{"#))
+        }
+    }
+
     @Test func `damaged parts leave the story incomplete`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
