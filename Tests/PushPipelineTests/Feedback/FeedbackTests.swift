@@ -297,7 +297,9 @@ import Testing
         try await Scene.run { scene in
             try await scene.register(0..<3)
             let seen = EventRecorder<Bool>()
-            scene.ledger.onNote { [registry = scene.registry] events in
+            // The registry has the ledger.
+            scene.ledger.onNote { [weak registry = scene.registry] events in
+                guard let registry else { return }
                 for event in events { seen.record(event.device.map { registry.inactive.contains($0) } ?? false) }
             }
             scene.feedback.take([Self.candidate(0)])
