@@ -199,13 +199,10 @@ final class RunningCarillon: Sendable {
         let freeing = Task { await giveBackMemory() }
         while await signals.next() == .reload { await reload() }
         log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])
-        // Its questions need loops that end soon. The number of deliveries in flight only falls from now on.
         freeing.cancel()
         marking.cancel()
-        await freeing.value
-        await marking.value
         let begun = MonotonicTime.current()
-        let ending = await end(within: deadline)
+        let ending = await end(within: deadline, [freeing, marking])
         if ending.unanswered == 0 {
             mark.remove()
         } else {
@@ -279,9 +276,12 @@ final class RunningCarillon: Sendable {
     private static let reloadEndsWithin: Duration = .seconds(2)
 
     /// First nothing more comes in, then nothing more goes out, then what there is to say is said.
+    ///
+    /// - Parameter tasks: they have been cancelled, and need loops until they end.
     @discardableResult
-    private func end(within deadline: Duration) async -> Ending {
+    private func end(within deadline: Duration, _ tasks: [Task<Void, Never>] = []) async -> Ending {
         await pipeline.stopTakingIn(within: min(deadline, .seconds(5)))
+        for task in tasks { await task.value }
         let unanswered = await gateways.drain(within: deadline)
         let isReloading = !(await fileReloads.stop(within: Self.reloadEndsWithin))
         await expiry.stop()

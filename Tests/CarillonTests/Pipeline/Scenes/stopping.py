@@ -5,15 +5,18 @@ from ground import *
 def drained():
     """SIGTERM with work under way: what is on its way is waited for, the rest is carried out by the next one, once."""
     scene = Scene()
-    scene.simulator.faults({"latency": {"fixed": "30ms", "spread": "20ms"}})
+    scene.simulator.faults({"latency": {"fixed": "300ms", "spread": "200ms"}})
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
     serve = scene.serve()
     producer = Producer(serve)
-    statuses = []
-    for number in range(8):
-        statuses += producer.batch([note(f"m{number}-{n}", token(1000 * number + n)) for n in range(500)])
+    statuses, first = [], []
+    # On a busy machine all of them may have arrived by now.
+    while len(statuses) < 4000 or len(first) == len(statuses):
+        start = len(statuses)
+        statuses += producer.batch([note(f"m{n}", token(n)) for n in range(start, start + 500)])
+        if len(statuses) >= 4000:
+            first = set(pick(replay(serve, prefix="message/shop/completed")[0], "message_id"))
     assert set(pick(statuses, "status")) == {"accepted"}
-    first = set(pick(replay(serve, prefix="message/shop/completed")[0], "message_id"))
     serve.signal(signal.SIGTERM)
     serve.line("draining")
     assert serve.end() == 0, serve.lines[-20:]
@@ -21,10 +24,11 @@ def drained():
     serve = scene.serve()
     monitor = Monitor(serve, since=0)
     done = monitor.completed(*pick(statuses, "id"))
-    assert len(first) < 4000 and all(e["sent"] == 1 for e in done.values())
-    assert len(monitor.wait("message/completed", count=4000)) == len(monitor.wait("delivery/sent", count=4000)) == 4000
+    assert all(e["sent"] == 1 for e in done.values())
+    count = len(statuses)
+    assert len(monitor.wait("message/completed", count=count)) == len(monitor.wait("delivery/sent", count=count)) == count
     taken = scene.simulator.accepted()
-    assert len(taken) == len(set(taken)) == 4000, (len(taken), len(set(taken)))
+    assert len(taken) == len(set(taken)) == count, (len(taken), len(set(taken)))
     serve.stop()
 
 
@@ -39,8 +43,7 @@ def insisted():
     until_received(scene, 1)
     serve.signal(signal.SIGTERM)
     serve.line("draining")
-    status, answer = serve.ready()
-    assert status == 503 and answer["reason"] == "intake is closed", (status, answer)
+    assert serve.become_ready("intake is closed")["reason"] == "intake is closed"
     began = time.monotonic()
     serve.signal(signal.SIGTERM)
     assert serve.end() == 1, serve.lines[-20:]
