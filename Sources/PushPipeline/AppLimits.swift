@@ -4,12 +4,12 @@ import PushModel
 package struct AppLimits: Sendable, Equatable {
     /// Messages that were accepted and are not done, without those that count as `scheduled`. Live.
     package var waiting = 1_000_000
-    /// Messages that were accepted before their `not_before` and are not done, each a row of its own on disk. One that is
-    /// due still counts here, and not as `waiting`. Live.
+    /// Messages that were accepted before their `not_before` and are not done, each a row of its own on disk. One that
+    /// is due still counts here, and not as `waiting`. Live.
     package var scheduled = 1_000_000
-    /// Message ids that are remembered for `dedupe.window`: 16 to 24 bytes of memory and 24 on disk each. Counted since
-    /// the process began. Fewer than `LedgerRetention.keyLimit`, of which deliveries need their part too: else one app
-    /// could keep all others from being accepted. Live.
+    /// Message ids that are remembered for `dedupe.window`, and deliveries of messages that name several devices: 8 to
+    /// 24 bytes of memory and 16 to 24 on disk each. Counted since the process began. Fewer than
+    /// `LedgerRetention.keyLimit`: else one app could keep all others from being accepted. Live.
     package var remembered = 20_000_000
 
     package init() {}

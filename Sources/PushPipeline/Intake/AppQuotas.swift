@@ -78,7 +78,7 @@ struct AppQuotas {
         for (index, (request, acceptance)) in zip(requests, acceptances).enumerated() {
             unanswered += 1
             if request.message.notBefore != nil { later += 1 }
-            if case .accepted = acceptance { new += 1 }
+            if case .accepted = acceptance { new += Self.remembered(of: request.audience) }
             let app = request.message.app
             if index + 1 < requests.count, requests[index + 1].message.app == app { continue }
             let place = place(of: app)
@@ -87,6 +87,12 @@ struct AppQuotas {
             if new > 0 { entries[place].remembered.add(new, at: now, window: window) }
             (unanswered, later, new) = (0, 0, 0)
         }
+    }
+
+    /// Its id, and its deliveries if it names several devices. How many devices the registry finds is known only later.
+    private static func remembered(of audience: Audience) -> Int {
+        guard let named = audience.named, named > 1 else { return 1 }
+        return 1 + named
     }
 
     /// Counts an answered message again, which will be handed in again.

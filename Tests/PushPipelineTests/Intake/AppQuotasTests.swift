@@ -18,6 +18,18 @@ import Testing
         return [Self.shop: limits]
     }
 
+    @Test func `deliveries of a message for several devices are remembered too`() throws {
+        var quotas = AppQuotas(limits: limits { $0.remembered = 5 }, window: 100)
+        let tokens = (1...3).map { DeviceToken(words: (UInt64($0), 2, 3, 4)) }
+        for (run, room) in [(UInt64(1), true), (2, true), (3, false)] {
+            let quota = quotas.admit(message(), at: 0, run: run, share: nil) { _ in AppLoad() }
+            #expect(quota == (room ? nil : .remembered))
+            // First its id and three deliveries, then the id of one for one device.
+            let some = run == 1 ? tokens : Array(tokens.prefix(1))
+            quotas.answered([PushRequest(message(), to: .tokens(some))], [.accepted(seq: run)], at: 0)
+        }
+    }
+
     @Test func `a group of several apps is answered by runs`() {
         var quotas = AppQuotas(window: 100)
         let messages = [Self.shop, Self.shop, Self.news, Self.shop].map { message($0) }
