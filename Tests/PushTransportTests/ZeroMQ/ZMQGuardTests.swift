@@ -265,22 +265,28 @@ import Testing
         }
     }
 
+    /// Such a socket that counts its messages, and a door that looks often, and not at the memory: that is of all tests.
+    private func counting(
+        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.News]>, received: Locked<Int>
+    ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
+        var limits = limits
+        (limits.interval, limits.growth) = (.milliseconds(10), .max)
+        let made = try await router(world, limits: limits, news: news)
+        await made.socket.with { socket in
+            socket.onMessage = { _ in received.withLock { $0 += 1 } }
+            // Of more frames than there may be.
+            socket.onMalformed = { _, _ in received.withLock { $0 += 1 } }
+        }
+        return made
+    }
+
     /// Frames of a message that does not end are all kept by libzmq.
     @Test(arguments: [0, 200])
     func messagesWithoutAnEndAreCut(size: Int) async throws {
         try await ZMQWorld.run { world in
-            var limits = ZMQDoorLimits(connections: 100, hoard: 4 << 20)
-            limits.interval = .milliseconds(10)
-            // The process is that of all tests.
-            limits.growth = .max
-            let news = Locked<[ZMQDoor.News]>([])
-            let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
-            let received = Locked(0)
-            await socket.with { socket in
-                socket.onMessage = { _ in received.withLock { $0 += 1 } }
-                // Of more frames than there may be.
-                socket.onMalformed = { _, _ in received.withLock { $0 += 1 } }
-            }
+            let limits = ZMQDoorLimits(connections: 100, hoard: 4 << 20)
+            let (news, received) = (Locked<[ZMQDoor.News]>([]), Locked(0))
+            let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarder = try dealer(to: endpoint, routingID: "hoarder")
             let frame = RawPeer.frame([UInt8](repeating: 0, count: size), more: true)
@@ -313,13 +319,9 @@ import Testing
     /// None of them brings much, and the honest one beside them is served.
     @Test func manySmallHoardersAreCut() async throws {
         try await ZMQWorld.run { world in
-            var limits = ZMQDoorLimits(connections: 100, hoardTogether: 1 << 20)
-            limits.interval = .milliseconds(10)
-            limits.growth = .max
-            let news = Locked<[ZMQDoor.News]>([])
-            let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
-            let received = Locked(0)
-            await socket.with { $0.onMessage = { _ in received.withLock { $0 += 1 } } }
+            let limits = ZMQDoorLimits(connections: 100, hoardTogether: 1 << 20)
+            let (news, received) = (Locked<[ZMQDoor.News]>([]), Locked(0))
+            let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarders = try (1...20).map { try dealer(to: endpoint, routingID: "hoarder \($0)") }
             let frame = RawPeer.frame([], more: true)
