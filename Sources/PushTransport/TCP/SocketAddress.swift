@@ -32,10 +32,10 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The longest path of a Unix socket in bytes: the system's field has room for a zero after it.
-    static let longestUnixPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    package static let longestUnixPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// The address of a Unix socket with a file. Nil when the path is empty, too long, or has a zero byte in it.
-    init?(unixPath path: String) {
+    package init?(unixPath path: String) {
         let utf8 = path.utf8
         guard (1...Self.longestUnixPath).contains(utf8.count), !utf8.contains(0) else { return nil }
         var address = sockaddr_un()

@@ -84,11 +84,11 @@ struct StartCheck: Sendable {
     var faults: [Failure] {
         var faults: [Failure] = []
         let control = Self.controlPath(of: configuration)
-        if control.utf8.count > UnixSocket.longestPath {
+        if control.utf8.count > SocketAddress.longestUnixPath {
             faults.append(
                 Failure(
                     .failed,
-                    "cannot open the control socket \(control): a path to a socket has at most \(UnixSocket.longestPath) "
+                    "cannot open the control socket \(control): a path to a socket has at most \(SocketAddress.longestUnixPath) "
                         + "bytes; choose a data directory with a shorter path"))
         }
         do {
@@ -187,25 +187,14 @@ private enum PortProbe {
 }
 
 private enum UnixSocket {
-    static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
-
     /// Whether somebody listens there.
     static func answers(_ path: String) -> Bool {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        guard path.utf8.count <= longestPath, !path.utf8.contains(0) else {
-            return false
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        guard let address = SocketAddress(unixPath: path) else { return false }
         let descriptor = socket(
             AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let result = address.withSockaddr { connect(descriptor, $0, $1) }
         // A full queue of connections is somebody's too.
         return result == 0 || errno == EAGAIN
     }

@@ -88,7 +88,7 @@ struct SendVia {
             throw Failure(.usage, "to which app? --app with its name in the configuration of that Carillon")
         }
         let kind = try Self.audienceKind(arguments)
-        let tokens = kind == "token" || kind == "token-file" ? try TokenOptions.read(arguments) : []
+        let tokens = TokenOptions.isGiven(arguments) ? try TokenOptions.read(arguments) : []
         let to = tokens.isEmpty ? try Self.audience(kind, arguments) : ["tokens": .texts(tokens.map(\.hex))]
         let target = try SendTarget(arguments)
         endpoint = target.endpoint
