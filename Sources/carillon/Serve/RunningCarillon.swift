@@ -202,7 +202,7 @@ final class RunningCarillon: Sendable {
         freeing.cancel()
         marking.cancel()
         let begun = MonotonicTime.current()
-        let ending = await end(within: deadline, [freeing, marking])
+        let ending = await end(within: deadline, awaiting: [freeing, marking])
         if ending.unanswered == 0 {
             mark.remove()
         } else {
@@ -279,7 +279,9 @@ final class RunningCarillon: Sendable {
     ///
     /// - Parameter tasks: they have been cancelled, and need loops until they end.
     @discardableResult
-    private func end(within deadline: Duration, _ tasks: [Task<Void, Never>] = []) async -> Ending {
+    private func end(
+        within deadline: Duration, awaiting tasks: [Task<Void, Never>] = []
+    ) async -> Ending {
         await pipeline.stopTakingIn(within: min(deadline, .seconds(5)))
         for task in tasks { await task.value }
         let unanswered = await gateways.drain(within: deadline)
