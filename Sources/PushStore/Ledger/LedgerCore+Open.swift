@@ -130,7 +130,7 @@ extension LedgerCore {
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<segment.count {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
-                    // Who needs a claim is told by the body. To keep its end once more than needed does no harm.
+                    // A message for one device needs no claims. Its key says so, which `readKeys` reads.
                     segment.add(index, claims: true)
                     let lane = Lane(app: apps[head.app], priority: head.priority, isBroad: head.isBroad)
                     lanes[lane, default: []].append(first + UInt64(index))
@@ -169,11 +169,14 @@ extension LedgerCore {
         let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
         while try rows.step() {
             let number = rows.word(0)
-            try check(number, count: unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }, "keys")
+            let count = unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }
+            try check(number, count: count, "keys")
+            let hasPending = pending.openRow(from: number, count: count) != nil
             unsafe rows.withBlob(1) { bytes in
-                for index in 0..<(bytes.count / AcceptedKey.size) {
+                for index in 0..<count {
                     let key = unsafe AcceptedKey(bytes, at: index)
                     messages.recall(number + UInt64(index), of: key.fingerprint, for: key.audience)
+                    if hasPending, key.isSingle { pending.setNeedsNoClaim(number + UInt64(index)) }
                 }
             }
             unsafe rows.withBlob(2) { bytes in

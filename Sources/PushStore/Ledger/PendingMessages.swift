@@ -76,6 +76,12 @@ struct PendingMessages {
         return segments[index].claims[place]
     }
 
+    /// Notes that the message is for one device, which its own key claims. Numbers in no row are ignored.
+    mutating func setNeedsNoClaim(_ seq: UInt64) {
+        guard let index = find(seq) else { return }
+        segments[index].claims[Int(seq - segments[index].first)] = false
+    }
+
     enum Completion: Equatable {
         case done
         /// It was the last of its row, which begins with this number.

@@ -32,15 +32,24 @@ import Testing
         }
     }
 
-    /// It was accepted and sent within the window, its id grows old, and its delivery is younger than that.
-    @Test(arguments: [false, true]) func `The window of a device begins when it was sent to`(reopens: Bool) async throws
-    {
+    /// When the ledger is opened anew.
+    enum Reopening: CaseIterable {
+        case never, beforeSending, afterSending, both
+
+        var isBefore: Bool { self == .beforeSending || self == .both }
+        var isAfter: Bool { self == .afterSending || self == .both }
+    }
+
+    /// The messages are accepted and sent within the window; then their ids grow old before their deliveries do.
+    @Test(arguments: Reopening.allCases)
+    func `The window of a device begins when it was sent to`(reopening: Reopening) async throws {
         try await withLedger { scene in
             _ = await scene.accept([push("waits"), push("scheduled", notBefore: scene.now + 60)])
             scene.advance(Self.day * 6)
+            if reopening.isBefore { try await scene.reopen() }
             for message in try await scene.load([1, 2]) { scene.carryOut(message) }
             await scene.settled()
-            if reopens { try await scene.reopen() }
+            if reopening.isAfter { try await scene.reopen() }
             scene.advance(Self.day * 2)
             #expect(await scene.trim().messageKeys == 0)
             for id in ["waits", "scheduled"] {
