@@ -1,4 +1,4 @@
-/// Text that is not JSON5, and where it stops being that.
+/// Why a text is not JSON5, and at which position.
 package struct JSON5Error: Error, Equatable, CustomStringConvertible {
     package let line: Int
     package let column: Int
@@ -7,9 +7,10 @@ package struct JSON5Error: Error, Equatable, CustomStringConvertible {
     package var description: String { "line \(line), column \(column): \(problem)" }
 }
 
-/// Reads JSON5 (json5.org): JSON with comments, trailing commas, bare keys, single quotes, hexadecimal numbers.
+/// A parser of JSON5 (json5.org): JSON with comments, trailing commas, bare keys, single quotes and hexadecimal
+/// numbers.
 ///
-/// Written here instead of using Foundation's decoder because messages about a file must name the line of a key.
+/// It exists because messages about a file must name the line of a key, which Foundation's decoder does not report.
 package struct JSON5Reader {
     private static let deepest = 63
 
@@ -52,7 +53,7 @@ package struct JSON5Reader {
         position += 1
     }
 
-    /// Over white space and comments.
+    /// Skips white space and comments.
     private mutating func skipBlank() throws(JSON5Error) {
         while let byte = current {
             switch byte {
@@ -104,7 +105,7 @@ package struct JSON5Reader {
             case "NaN": return .number(.nan)
             default:
                 position = start
-                throw error("\"\(word)\" is no value; text needs quotes")
+                throw error("\"\(word)\" is not a value; text needs quotes")
             }
         }
     }
@@ -144,7 +145,7 @@ package struct JSON5Reader {
     }
 
     private mutating func enter() throws(JSON5Error) {
-        guard depth < Self.deepest else { throw error("nested deeper than \(Self.deepest)") }
+        guard depth < Self.deepest else { throw error("nested deeper than \(Self.deepest) levels") }
         depth += 1
         advance()
     }
@@ -171,7 +172,7 @@ package struct JSON5Reader {
         return text(from: start)
     }
 
-    /// Up to the current position, with what is not UTF-8 replaced.
+    /// Returns the text up to the current position, with invalid UTF-8 replaced.
     private func text(from start: Int) -> String { String(decoding: bytes[start..<position], as: UTF8.self) }
 
     private func isIdentifier(_ byte: UInt8, first: Bool) -> Bool {
@@ -205,11 +206,11 @@ package struct JSON5Reader {
         let first = text.utf8.first ?? 0
         let zeroes = text.utf8.count > 1 && first == UInt8(ascii: "0") && text.utf8.dropFirst().first! &- 48 < 10
         let hasLetters = text.utf8.contains { $0 | 0x20 >= 0x61 && $0 | 0x20 != UInt8(ascii: "e") }
-        // A point may lead or trail in JSON5; Swift's parser wants a digit on both sides.
+        // JSON5 allows a number to begin or end with its decimal point; Swift's parser requires digits on both sides.
         let padded = (first == UInt8(ascii: ".") ? "0" : "") + text + (text.hasSuffix(".") ? "0" : "")
         guard !zeroes, !hasLetters, text != ".", let value = Double(padded) else {
             position = start
-            throw error("this is no number")
+            throw error("this is not a number")
         }
         return sign * value
     }
@@ -268,8 +269,8 @@ package struct JSON5Reader {
         position += length
     }
 
-    /// The scalar of a `\u` escape, or of two that are a pair of surrogates, and the length of what was written. One
-    /// without its partner is U+FFFD.
+    /// Returns the scalar of a `\u` escape, or of two that form a surrogate pair, and the length of its source text. An
+    /// unpaired surrogate becomes U+FFFD.
     private func escapedScalar() -> (Unicode.Scalar, length: Int)? {
         guard let first = hexadecimal(4, after: 2) else { return nil }
         if let scalar = Unicode.Scalar(first) { return (scalar, 6) }

@@ -1,5 +1,5 @@
-/// A JSON value taken apart, for what is read rarely: configuration, scripts, provider tokens, requests to a port for
-/// control. Each value knows where it stands.
+/// A parsed JSON value, for input that is read rarely: configuration, scripts, provider tokens and control requests.
+/// Each value knows its position.
 package struct JSONTree: Sendable {
     package indirect enum Value: Equatable, Sendable {
         case null
@@ -10,7 +10,7 @@ package struct JSONTree: Sendable {
         case object([Member])
     }
 
-    /// Counted from 1; the column in bytes, as compilers do.
+    /// A position in the text, counted from 1. The column counts bytes, as compilers do.
     package struct Place: Hashable, Sendable {
         package let line: Int
         package let column: Int
@@ -23,7 +23,7 @@ package struct JSONTree: Sendable {
 
     package struct Member: Equatable, Sendable {
         package let key: String
-        /// Where the key stands; the value knows its own place.
+        /// The position of the key; the value has its own.
         package let place: Place
         package let value: JSONTree
 
@@ -42,7 +42,7 @@ package struct JSONTree: Sendable {
         self.place = place
     }
 
-    /// The value of a key; of a repeated key, the last.
+    /// The value of a key; of duplicate keys, the last.
     package subscript(key: String) -> JSONTree? {
         members?.last { $0.key == key }?.value
     }
@@ -67,13 +67,13 @@ package struct JSONTree: Sendable {
         if case .boolean(let flag) = value { flag } else { nil }
     }
 
-    /// A number without a fraction that a Double holds exactly.
+    /// The number, if it has no fraction and a `Double` represents it exactly; otherwise nil.
     package var integer: Int64? {
         guard let number, number.rounded() == number, abs(number) <= 9_007_199_254_740_992 else { return nil }
         return Int64(number)
     }
 
-    /// What it is, for messages: "a string", "an object".
+    /// The kind of the value, for messages: "a string", "an object".
     package var kind: String {
         switch value {
         case .null: "null"
@@ -86,7 +86,7 @@ package struct JSONTree: Sendable {
     }
 }
 
-/// Two trees are equal if they say the same, wherever they say it.
+/// Trees are equal if their values are equal, wherever these are in the text.
 extension JSONTree: Equatable {
     package static func == (left: JSONTree, right: JSONTree) -> Bool { left.value == right.value }
 }

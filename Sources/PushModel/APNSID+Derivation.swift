@@ -1,5 +1,5 @@
 extension APNSID {
-    /// The id of one message for one device, which anyone can compute: UUIDv5 in the URL namespace of
+    /// Returns the id of one message for one device. Anyone can compute it: it is the UUIDv5, in the URL namespace, of
     /// `carillon:/APP/MESSAGE-ID/TOKEN-HEX-LOWERCASE`.
     package static func derived(app: AppID, message: MessageID, token: DeviceToken) -> APNSID {
         var app = app.name
@@ -7,7 +7,7 @@ extension APNSID {
         let (start, slash): (StaticString, UInt8) = ("carillon:/", UInt8(ascii: "/"))
         let length =
             namespace.count + start.utf8CodeUnitCount + app.utf8.count + message.utf8.count + 2 + token.hexLength
-        // A token is written in runs of 64 digits at least; the end of the last block takes 9 bytes and up to 63 more.
+        // A token is written in runs of at least 64 digits; the padding of the last block takes 9 to 72 bytes.
         let room = length + 64 + 72
         let words = unsafe withUnsafeTemporaryAllocation(byteCount: room, alignment: 8) { text in
             var end = 0
@@ -31,19 +31,19 @@ extension APNSID {
         return APNSID(high: high, low: low)
     }
 
-    /// RFC 4122, appendix C: the URL namespace.
+    /// The URL namespace of RFC 4122, appendix C.
     private static let namespace: [UInt8] = [
         0x6b, 0xa7, 0xb8, 0x11, 0x9d, 0xad, 0x11, 0xd1, 0x80, 0xb4, 0x00, 0xc0, 0x4f, 0xd4, 0x30, 0xc8,
     ]
 }
 
-/// SHA-1 (RFC 3174), which UUIDv5 is defined over. It names things here and protects nothing.
+/// SHA-1 (RFC 3174), on which UUIDv5 is defined. It creates names here and protects nothing.
 enum SHA1 {
     typealias State = (UInt32, UInt32, UInt32, UInt32, UInt32)
 
-    /// The hash of the first `count` bytes.
+    /// Returns the hash of the first `count` bytes.
     ///
-    /// - Important: the buffer has room for 72 bytes more, which are overwritten.
+    /// - Important: The buffer must have room for 72 more bytes, which are overwritten.
     static func hash(_ bytes: UnsafeMutableRawBufferPointer, count: Int) -> State {
         let padded = (count + 9 + 63) / 64 * 64
         unsafe bytes[count] = 0x80
@@ -62,7 +62,7 @@ enum SHA1 {
         return state
     }
 
-    /// The 80 words of the schedule take turns in 16 places.
+    /// Hashes one block. The 80 words of the schedule share 16 slots.
     private static func block(_ schedule: UnsafeMutableBufferPointer<UInt32>, _ state: inout State) {
         var (a, b, c, d, e) = state
         func step(_ range: Range<Int>, _ constant: UInt32, _ mix: (UInt32, UInt32, UInt32) -> UInt32) {

@@ -1,4 +1,4 @@
-/// The `apns-id` of a delivery: a UUID, the same on every attempt.
+/// The `apns-id` of a delivery: a UUID that is the same on every attempt.
 package struct APNSID: Hashable, Sendable, CustomStringConvertible {
     package static let textLength = 36
 
@@ -10,7 +10,7 @@ package struct APNSID: Hashable, Sendable, CustomStringConvertible {
         self.low = low
     }
 
-    /// The canonical form, 8-4-4-4-12 digits in either case.
+    /// Creates an id from its canonical form, 8-4-4-4-12 digits in either case; nil for any other text.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == Self.textLength else { return nil }
         var high: UInt64 = 0
@@ -29,7 +29,7 @@ package struct APNSID: Hashable, Sendable, CustomStringConvertible {
 
     /// Writes the 36 characters.
     ///
-    /// - Important: `text` has room for `textLength` bytes.
+    /// - Important: `text` must have room for ``textLength`` bytes.
     package func write(into text: UnsafeMutableRawPointer) {
         let a = HexDigits.of(UInt32(truncatingIfNeeded: high >> 32)).bigEndian
         let b = HexDigits.of(UInt32(truncatingIfNeeded: high)).bigEndian

@@ -2,7 +2,8 @@
 package struct AppID: Hashable, Sendable, CustomStringConvertible {
     package let name: String
 
-    /// Nil unless 1 to 64 of `a-z A-Z 0-9 . _ -`: it stands in event topics, metrics and paths.
+    /// Creates an app id; nil unless `name` has 1 to 64 characters of `a-z A-Z 0-9 . _ -`. It is used in event topics,
+    /// metrics and paths.
     package init?(_ name: String) {
         guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.name = name

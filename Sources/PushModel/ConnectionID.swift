@@ -1,4 +1,4 @@
-/// Names one connection of one gateway, from 1, never again in the life of the process.
+/// The number of one connection of one gateway. Numbers start at 1 and are never reused within the process.
 package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package let number: UInt32
 
@@ -10,16 +10,17 @@ package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvert
     package var description: String { "\(number)" }
 }
 
-/// What a connection tells its gateway, in order. Everything it was given has ended before `closed`.
+/// An event that a connection reports to its gateway, in order. Every delivery that it was given has ended before
+/// ``closed(_:)``.
 package enum ConnectionEvent: Sendable, Equatable {
-    /// TCP, TLS and the peer's first SETTINGS are through: it takes deliveries. `limit`: how many at once.
+    /// TCP, TLS and the peer's first SETTINGS are complete: the connection accepts deliveries, `limit` of them at once.
     case ready(limit: Int)
     case limitChanged(Int)
-    /// The peer takes no more on it. What is in flight may still be answered.
+    /// The peer accepts no more requests on the connection. Requests in flight may still be answered.
     case goAway(reason: String?)
-    /// Its stream ids run out, or its credential was replaced: it takes no more, by its own decision.
+    /// The connection itself accepts no more deliveries, because its stream ids run out or its credential was replaced.
     case retiring
-    /// The peer has answered the PING that its gateway asked for.
+    /// The peer answered the PING that the gateway requested.
     case alive
     case closed(ConnectionEnd)
 }
@@ -27,19 +28,19 @@ package enum ConnectionEvent: Sendable, Equatable {
 /// Why a connection ended.
 package struct ConnectionEnd: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
-        /// No name, no route, refused, or nothing in time.
+        /// The name cannot be resolved, there is no route, the peer refused, or the connection timed out.
         case unreachable
-        /// The peer does not take our certificate: it fails the same way until a person acts.
+        /// The peer rejects this side's certificate. Every further attempt fails the same way until an operator acts.
         case credential
-        /// TLS or HTTP/2 went wrong, the peer's certificate included: another address may fare better.
+        /// TLS or HTTP/2 failed, for instance because of the peer's certificate. Another address may work.
         case broken
-        /// Connected, and then no sign of life.
+        /// The peer was connected and then gave no sign of life.
         case silent
-        /// The peer ended it in good order.
+        /// The peer ended the connection in good order.
         case goAway
-        /// The connection was lost, reset or closed without a word.
+        /// The connection was lost, reset or closed without a notice.
         case lost
-        /// We closed it.
+        /// This side closed the connection.
         case byUs
     }
 
@@ -52,8 +53,8 @@ package struct ConnectionEnd: Sendable, Equatable {
     }
 
     /// - Parameters:
-    ///   - message: what a person needs to know: what happened, where, what to do.
-    ///   - reason: what the peer gave with it (GOAWAY), in its own word.
+    /// - message: What happened, where, and what to do.
+    ///   - reason: The reason that the peer gave in its GOAWAY.
     package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {
         self.init(kind, ConnectionFault(kind.code, message, reason: reason))
     }
@@ -63,7 +64,7 @@ package struct ConnectionEnd: Sendable, Equatable {
 }
 
 extension ConnectionEnd.Kind {
-    /// Where nothing more exact is known.
+    /// The code for ends without a more specific one.
     fileprivate var code: ConnectionFault.Code {
         switch self {
         case .unreachable: .unreachable

@@ -1,4 +1,4 @@
-/// One connection as operators see it.
+/// The state of one connection, for operators.
 package struct ConnectionStatus: Sendable, Equatable {
     package enum State: String, Sendable {
         case connecting, open, draining, closed
@@ -8,17 +8,17 @@ package struct ConnectionStatus: Sendable, Equatable {
     package var state: State
     /// `address:port` of the peer, once it is known.
     package var address: String?
-    /// Since it was begun.
+    /// The time since the attempt to connect began.
     package var age: Duration
     package var streamLimit: Int?
     package var inFlight: Int
-    /// Given to it, not yet on the wire.
+    /// The number of deliveries that the connection was given and has not written yet.
     package var waiting: Int
     package var answered: UInt64
     package var oldestUnanswered: Duration?
-    /// Round trip of the last PING that was answered.
+    /// The round-trip time of the last answered PING.
     package var lastPing: Duration?
-    /// Why the peer said GOAWAY, if it did.
+    /// The reason in the peer's GOAWAY, if there was one.
     package var goAwayReason: String?
 
     package init(id: ConnectionID, state: State, age: Duration) {

@@ -1,5 +1,5 @@
-/// Unicode's control characters in UTF-8 that is valid: C0 (U+0000 to U+001F) and DEL are bytes of their own, C1 (U+0080
-/// to U+009F, of which terminals take some for the begin of a command) is 0xC2 and a byte below 0xA0.
+/// Unicode's control characters in valid UTF-8. C0 (U+0000 to U+001F) and DEL are single bytes. C1 (U+0080 to U+009F,
+/// some of which start commands in terminals) is 0xC2 followed by a byte below 0xA0.
 package enum ControlCharacters {
     package static func occur(in bytes: some Sequence<UInt8>) -> Bool {
         var last: UInt8 = 0

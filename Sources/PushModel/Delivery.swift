@@ -1,16 +1,17 @@
 package import PushTime
 
-/// One message for one device: what is deduped, attempted and answered.
+/// One message for one device: the unit of deduplication, of attempts and of answers.
 package struct Delivery: Sendable {
-    /// What its owner calls it, unlike any other that its gateway holds; comes back with its outcome.
+    /// The owner's name for the delivery, unique within the gateway. It comes back with the outcome.
     package let ticket: UInt64
     package let message: Message
     package let token: DeviceToken
     package let apnsID: APNSID
-    /// 1 for the first. Counts what went onto a wire, also what was then known not to have been processed.
+    /// The number of attempts that were written to a connection, including those that the provider is known not to have
+    /// processed.
     package var attempt: UInt16
-    /// Seconds since 1970: from then on no attempt may begin, although the message's `expiresAt` does not say so; 0 for no
-    /// such bound. Small, so that it takes no more room than the end of the structure has to spare.
+    /// Seconds since 1970: no attempt may begin at or after this time, even if ``Message/expiresAt`` allows it; 0 for
+    /// no such bound. A `UInt32` fits into the padding at the end of the structure.
     package var latestStart: UInt32
 
     package init(
@@ -32,26 +33,26 @@ package struct Delivery: Sendable {
     }
 }
 
-/// How one attempt to deliver ended. Exactly one of these for each delivery that a connection was given.
+/// How one attempt to deliver ended. A connection reports exactly one for each delivery that it was given.
 package enum DeliveryEnding: Sendable, Equatable {
-    /// The provider took it: status 200. `uniqueID` is what the sandbox's delivery log calls it.
+    /// The provider accepted it: status 200. `uniqueID` is its name in the delivery log of the sandbox.
     case accepted(uniqueID: String?)
-    /// The provider answered, and not with 200.
+    /// The provider answered with a status other than 200.
     case refused(Refusal)
-    /// It certainly was not processed: to send it again doubles nothing.
+    /// The provider certainly did not process it: to send it again cannot cause a duplicate.
     case notProcessed
-    /// It was written, and no answer came: it may have been processed.
+    /// It was written and no answer came: the provider may have processed it.
     case unknown(UnknownCause)
 }
 
-/// An answer other than 200.
+/// A provider's answer with a status other than 200.
 package struct Refusal: Sendable, Equatable {
     package let status: Int
-    /// Nil when the answer named none that could be read.
+    /// The reason; nil if the answer contained none, or none that could be parsed.
     package let reason: ProviderReason?
-    /// With 410: milliseconds since 1970, the last moment at which the token was known to be dead.
+    /// With status 410: milliseconds since 1970, the last moment at which the provider knew that the token was dead.
     package let timestamp: Int64?
-    /// In seconds, as `retry-after` said it.
+    /// The value of `retry-after`, in seconds.
     package let retryAfter: Int?
 
     package init(status: Int, reason: ProviderReason?, timestamp: Int64? = nil, retryAfter: Int? = nil) {
@@ -65,19 +66,19 @@ package struct Refusal: Sendable, Equatable {
 }
 
 package enum UnknownCause: String, Sendable {
-    /// No answer within the deadline.
+    /// No answer came within the deadline.
     case timeout
     /// The connection ended between the request and its answer.
     case connectionLost = "connection_lost"
-    /// The provider reset the stream after it had the request.
+    /// The provider reset the stream after it had received the request.
     case reset
 }
 
-/// A delivery that a connection is done with.
+/// A delivery that a connection has finished, with its ending.
 package struct EndedDelivery: Sendable {
     package let delivery: Delivery
     package let ending: DeliveryEnding
-    /// From the request's leaving to its answer; zero for what never left.
+    /// The time from sending the request to its answer; zero if the request was never sent.
     package let latency: Duration
 
     package init(_ delivery: Delivery, _ ending: DeliveryEnding, latency: Duration) {

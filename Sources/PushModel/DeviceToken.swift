@@ -1,12 +1,12 @@
-/// The address of one app on one device, as the push service gave it out: opaque bytes.
+/// The address of one app on one device, as the push service issued it: opaque bytes.
 ///
-/// Tokens of the usual 32 bytes lie in the value itself, so that a batch of deliveries is one run of memory. Longer
-/// ones are as good, Apple asks not to assume a length. Nothing prints a whole token.
+/// Tokens of the usual 32 bytes are stored inline, so that a batch of deliveries is contiguous in memory. Longer tokens
+/// are valid too, since Apple asks clients not to assume a length. No description or log shows a whole token.
 package struct DeviceToken: Hashable, Sendable {
-    /// Apple's old documentation says 100; twice that is no token.
+    /// The largest length in bytes. Apple's documentation of the legacy interface allows 100 bytes.
     package static let maximumLength = 100
 
-    // The first 32 bytes, big-endian, zero where the token is shorter; `rest` holds what is past them.
+    // The first 32 bytes, big-endian, padded with zeros; `rest` holds the remaining bytes.
     private let word0: UInt64
     private let word1: UInt64
     private let word2: UInt64
@@ -14,7 +14,7 @@ package struct DeviceToken: Hashable, Sendable {
     private let length: UInt8
     private let rest: [UInt8]?
 
-    /// Nil when there are none or more than `maximumLength`.
+    /// Creates a token; nil if `bytes` is empty or longer than ``maximumLength``.
     package init?(bytes: some Collection<UInt8>) {
         guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
@@ -32,7 +32,7 @@ package struct DeviceToken: Hashable, Sendable {
         rest = bytes.count > 32 ? Array(bytes.dropFirst(32)) : nil
     }
 
-    /// Hexadecimal in either case. Nil for anything else.
+    /// Creates a token from hexadecimal digits in either case; nil for any other text.
     package init?(hex: some StringProtocol) {
         let digits = hex.utf8
         guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maximumLength else { return nil }
@@ -51,7 +51,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.init(bytes: bytes)
     }
 
-    /// The same from bytes as they came, and quick for the usual 64 digits.
+    /// Creates a token from hexadecimal digits in a buffer, with a fast path for the usual 64 digits.
     package init?(hexBytes digits: UnsafeRawBufferPointer) {
         guard digits.count == 64, let start = digits.baseAddress else {
             guard digits.count <= 2 * Self.maximumLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
@@ -65,7 +65,7 @@ package struct DeviceToken: Hashable, Sendable {
         self.init(words: (word0, word1, word2, word3))
     }
 
-    /// From four words, for tokens that are numbers: load tools and tests.
+    /// Creates a token from four words, for load tools and tests whose tokens are numbers.
     package init(words: (UInt64, UInt64, UInt64, UInt64)) {
         (word0, word1, word2, word3) = words
         length = 32
@@ -82,7 +82,7 @@ package struct DeviceToken: Hashable, Sendable {
         return bytes
     }
 
-    /// Adds the token to what is on its way to a wire or a file.
+    /// Appends the bytes of the token.
     package func append(to bytes: inout [UInt8]) {
         let start = bytes.count
         Self.append(word0, to: &bytes)
@@ -106,7 +106,7 @@ package struct DeviceToken: Hashable, Sendable {
         hash.add(UInt64(length))
     }
 
-    /// For tables that live as long as a request.
+    /// A hash for tables that live as long as one request.
     package func tableHash(seed: UInt64) -> UInt64 {
         var hash = TableHash.of(word0, word1, seed: seed)
         hash ^= TableHash.of(word2 ^ hash, word3, seed: seed)
@@ -116,9 +116,9 @@ package struct DeviceToken: Hashable, Sendable {
         return hash
     }
 
-    /// Writes the token in lower-case digits and returns how many: `hexLength`.
+    /// Writes the token in lower-case digits and returns their number, ``hexLength``.
     ///
-    /// - Important: `text` has room for `hexLength` bytes, and for 64 in any case.
+    /// - Important: `text` must have room for ``hexLength`` bytes and for at least 64.
     package func writeHex(into text: UnsafeMutableRawPointer) -> Int {
         unsafe HexDigits.write(word0, into: text)
         unsafe HexDigits.write(word1, into: text + 16)
@@ -136,7 +136,7 @@ package struct DeviceToken: Hashable, Sendable {
         return hexLength
     }
 
-    /// All of it. For the wire and the registry, never for people.
+    /// The whole token in lower-case digits, for the wire and the registry only. Never show it to people.
     package var hex: String {
         unsafe withUnsafeTemporaryAllocation(byteCount: max(64, hexLength), alignment: 8) { text in
             let count = unsafe writeHex(into: text.baseAddress!)
@@ -146,7 +146,7 @@ package struct DeviceToken: Hashable, Sendable {
 }
 
 extension DeviceToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// Enough to tell two apart in a table, too little to send to.
+    /// The first six digits: enough to tell two tokens apart in a table, too few to send to.
     package var description: String { "\(hex.prefix(6))…" }
     package var debugDescription: String { description }
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .struct) }

@@ -1,7 +1,7 @@
-/// A text as a key, equal to those with the same bytes and to no others.
+/// A text as a key that equals only texts with the same bytes.
 ///
-/// Swift takes the two spellings of é for the same text, and SQLite, hashes and every other language do not: code that
-/// keeps texts from outside in a `Set<String>` loses one of the two users that are named so.
+/// Swift treats the two Unicode spellings of é as equal; SQLite, hash functions and most other languages do not. Code
+/// that keeps texts from outside in a `Set<String>` would lose one of two users whose names differ in that way.
 package struct ExactText: Hashable, Sendable {
     package let text: String
 
@@ -15,13 +15,13 @@ package struct ExactText: Hashable, Sendable {
 }
 
 extension String {
-    /// Whether the bytes are the same.
+    /// Whether both texts have the same bytes.
     package func isExactly(_ other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 
     package func hashExactly(into hasher: inout Hasher) {
         var text = self
         text.withUTF8 { unsafe hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-        // Of two that stand one behind the other it is to be told where the first ends.
+        // A terminator, so that two texts hashed one after the other have an unambiguous boundary.
         hasher.combine(0xff as UInt8)
     }
 }

@@ -1,6 +1,8 @@
-/// What the feedback service says of one device: it was sent to, and the app was not there.
+/// One entry of the feedback service: a token to which a notification was sent although the app was no longer
+/// installed.
 package struct FeedbackTuple: Hashable, Sendable {
-    /// Seconds since 1970 at which the push service was sure of it. A device registered after that is alive.
+    /// Seconds since 1970: when the push service determined that the token is dead. A device that registered later is
+    /// active.
     package let time: UInt32
     package let token: DeviceToken
 
@@ -10,10 +12,10 @@ package struct FeedbackTuple: Hashable, Sendable {
     }
 }
 
-/// Takes what the feedback service said, before anything acts on it.
+/// The receiver of feedback tuples. It stores them before anything acts on them.
 package protocol FeedbackSink: Sendable {
-    /// Returns when the tuples are on disk. What throws is called again later with the same tuples.
+    /// Returns when the tuples are on disk. If this function throws, it is called again later with the same tuples.
     ///
-    /// - Important: After a crash tuples may come that came before: to take one twice must do nothing more.
+    /// - Important: After a crash the same tuples may arrive again. To take a tuple twice must have no further effect.
     func take(_ tuples: [FeedbackTuple], of app: AppID) async throws
 }

@@ -1,59 +1,60 @@
-/// What happened to the connections and the credential of an app, for monitors. Nothing in it is secret.
+/// An event of the connections or the credential of an app, for monitoring. It contains nothing secret.
 package enum GatewayEvent: Sendable, Equatable {
-    /// Why the number of connections that a gateway wants has changed.
+    /// Why the number of connections that a gateway wants changed.
     package enum ScaleCause: String, Sendable {
         case asked, busy, idle
     }
 
-    // MARK: family `connection`
+    // MARK: The family `connection`
 
     case up(ConnectionID, address: String, streamLimit: Int)
-    /// Also for an attempt that never came up, though not for each of those that fail in an outage for the same reason.
-    /// `answered`: deliveries that were answered on it.
+    /// Reported also for an attempt that failed to connect; in an outage not for every attempt that fails for the same
+    /// reason. `answered` is the number of deliveries that were answered on the connection.
     case down(ConnectionID, address: String?, ConnectionEnd, age: Duration, answered: UInt64)
     case goAway(ConnectionID, address: String?, reason: ProviderReason?)
     case scaled(ScaleCause, connections: Int, minimum: Int, maximum: Int)
-    /// Nothing is sent for at least this long: then one delivery tries, or the next attempt to connect does.
+    /// Sending is paused for at least this long. Then one delivery probes the service, or the next attempt to connect
+    /// does.
     case breakerOpened(for: Duration, BreakerCause)
     case breakerClosed
 
-    // MARK: family `credential`
+    // MARK: The family `credential`
 
-    /// An answer of the push service is about the credential. A fresh provider token may mend it; else
-    /// `credentialFailed` follows.
+    /// An answer of the push service concerns the credential. If a fresh provider token does not help,
+    /// ``credentialFailed(_:)`` follows.
     case credentialRefused(ConnectionFault)
-    /// Nothing goes out until a person acts. The queue is kept.
+    /// Sending stopped until an operator acts. The queue is kept.
     case credentialFailed(GatewayHalt)
     case credentialRotated
 }
 
-/// Why a gateway stopped using its push service for a while.
+/// Why a circuit breaker opened and paused sending.
 package enum BreakerCause: Sendable, Equatable {
-    /// So many attempts to connect failed in a row, and no connection is left.
+    /// This many attempts to connect failed in a row, and no connection is left.
     case unreachable(attempts: Int)
-    /// Most of the last answers, and to several devices, said that the service could not.
+    /// Most of the recent answers, for several devices, were failures of the service.
     case failing(answers: Int, of: Int)
-    /// The service named a time.
+    /// The service asked for a pause with `retry-after`.
     case asked
-    /// The delivery that was to try found nothing better.
+    /// The delivery that probed the service failed as well.
     case probeFailed
 }
 
-/// Why nothing can go out with a credential.
+/// Why a gateway cannot send with its credential.
 package struct GatewayHalt: Sendable, Equatable {
     package enum Kind: String, Sendable {
-        /// The provider refused a delivery, or ended a connection, with a reason that no retry mends.
+        /// The provider refused a delivery, or ended a connection, with a reason that no retry can fix.
         case refused
-        /// TLS did not come to pass: one side does not take the other's certificate.
+        /// The TLS handshake failed because one side rejects the certificate of the other.
         case certificate
-        /// There is no provider token to send.
+        /// No provider token is available.
         case providerToken = "provider_token"
     }
 
     package let kind: Kind
     /// What happened, and what to do.
     package let message: String
-    /// The provider's word for it, if there was one.
+    /// The reason that the provider gave, if any.
     package let reason: ProviderReason?
 
     package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {

@@ -1,16 +1,16 @@
-/// What a gateway hands its owner: what one tick of its loop brought.
+/// The report of a gateway to its owner: the results of one tick of its event loop.
 package struct GatewayReport: Sendable {
     package let app: AppID
-    /// Which gateway, of those that the app has had: one that is leaving still reports. Nil where there is only one.
+    /// The gateway of the app that reports: a gateway that is being replaced still reports. Nil if there is only one.
     package let source: ObjectIdentifier?
-    /// In the order in which they ended.
+    /// The outcomes in the order in which the deliveries ended.
     package var deliveries: [DeliveryReport]
-    /// In the order in which they happened; the deliveries of the report came before or between them.
+    /// The events in their order. The deliveries of the report ended before or between them.
     package var events: [GatewayEvent]
-    /// How many more deliveries it wants, on top of the first `taken` that were submitted. What an owner may still
-    /// submit is `credit` less what it has submitted beyond those.
+    /// How many deliveries the gateway wants beyond the first `taken` that were submitted. The owner may submit
+    /// `credit` minus the number that it has submitted since then.
     package var credit: Int
-    /// How many deliveries had arrived in all when `credit` was reckoned.
+    /// How many deliveries had arrived in total when `credit` was computed.
     package var taken: UInt64
 
     package init(

@@ -1,35 +1,35 @@
-/// One app's gateway as operators see it.
+/// The state of one app's gateway, for operators.
 package struct GatewayStatus: Sendable, Equatable {
     package enum State: Sendable, Equatable {
         case running
-        /// Nothing is sent for this much longer. Without a connection: until an attempt to connect succeeds, and this is
-        /// the time to the next.
+        /// Sending is paused for this much longer. Without a connection it is paused until an attempt to connect
+        /// succeeds, and this is the time to the next attempt.
         case paused(for: Duration, BreakerCause)
-        /// One delivery is on its way, or awaited, to see whether the service has recovered.
+        /// One delivery is in flight, or awaited, to probe whether the service has recovered.
         case probing
-        /// Nothing is sent until the credential is changed.
+        /// Sending stopped until the credential changes.
         case halted(GatewayHalt)
-        /// Takes no more, sends what it has.
+        /// The gateway accepts no more deliveries and sends those that it has.
         case draining
         case closed
     }
 
     package let app: AppID
     package var state: State
-    /// Deliveries that wait here.
+    /// The number of deliveries in the queue of the gateway.
     package var queue: Int
-    /// Deliveries that were given to connections and have not come back.
+    /// The number of deliveries that connections were given and have not returned.
     package var outstanding: Int
-    /// How many more it asks for.
+    /// The number of further deliveries that the gateway asks for.
     package var credit: Int
     package var minimum: Int
     package var maximum: Int
-    /// How many connections it wants at the moment.
+    /// The number of connections that the gateway wants at the moment.
     package var wanted: Int
     package var failedConnectsInARow: Int
-    /// Why there is no connection; nil where one is open or where the last one ended as it should.
+    /// Why there is no connection; nil if one is open or the last one ended normally.
     package var fault: ConnectionFault?
-    /// A connection was open before, whether or not one is now.
+    /// Whether a connection has ever been open.
     package var hasBeenUp = false
     package var counts: GatewayCounts
     package var connections: [ConnectionStatus]
@@ -52,7 +52,7 @@ package struct GatewayStatus: Sendable, Equatable {
     }
 }
 
-/// What a gateway has done since it began.
+/// What a gateway has done since it started.
 package struct GatewayCounts: Sendable, Equatable {
     package var taken: UInt64 = 0
     package var accepted: UInt64 = 0
@@ -61,7 +61,7 @@ package struct GatewayCounts: Sendable, Equatable {
     package var unknown: UInt64 = 0
     package var expired: UInt64 = 0
     package var returned: UInt64 = 0
-    /// Put back into the queue: what was not processed, or goes out again at once.
+    /// Deliveries that returned to the queue because they were not processed or are sent again at once.
     package var requeued: UInt64 = 0
     package var connects: UInt64 = 0
 

@@ -1,21 +1,22 @@
 package import PushTime
 
-/// What a producer asks to be sent, without whom it is for. Shared by all its deliveries, so it is made once and never
-/// changes.
+/// A notification as the producer requested it, without its audience. All deliveries of the message share one immutable
+/// instance.
 package final class Message: Sendable {
     package let id: MessageID
     package let app: AppID
     package let pushType: PushType
     package let priority: PushPriority
-    /// Seconds since 1970; 0: one attempt, not stored; nil: the push service's own policy.
+    /// Seconds since 1970. With 0 the push service makes one attempt and does not store the notification; with nil its
+    /// own policy applies.
     package let expiresAt: Int64?
     package let collapseID: CollapseID?
-    /// The JSON for the push service, byte for byte as it was given.
+    /// The JSON for the push service, byte for byte as the producer gave it.
     package let payload: [UInt8]
     package let onUnknown: UnknownPolicy
-    /// Seconds since 1970 before which nobody gets it.
+    /// Seconds since 1970. No device receives the message before this time.
     package let notBefore: Int64?
-    /// As the producer gave it, for events.
+    /// The trace context as the producer gave it, for events.
     package let traceparent: String?
 
     package init(
@@ -35,17 +36,17 @@ package final class Message: Sendable {
         self.traceparent = traceparent
     }
 
-    /// With 0 the one attempt is now, whenever now is.
+    /// Whether the message has expired. A message with an ``expiresAt`` of 0 never expires: it is attempted once.
     package func isExpired(at time: WallTime) -> Bool {
         guard let expiresAt, expiresAt != 0 else { return false }
         return time.seconds >= expiresAt
     }
 }
 
-/// What becomes of a delivery that was written and never answered.
+/// What happens to a delivery that was written and never answered.
 package enum UnknownPolicy: String, Sendable {
-    /// Again: twice is better than never.
+    /// It is sent again: a duplicate is better than a loss.
     case resend
-    /// Not again: never is better than twice.
+    /// It is not sent again: a loss is better than a duplicate.
     case drop
 }

@@ -1,4 +1,4 @@
-/// What a producer calls its message: 1 to 128 bytes of UTF-8 without control characters.
+/// The producer's identifier of a message: 1 to 128 bytes of UTF-8 without control characters.
 package struct MessageID: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
@@ -7,13 +7,14 @@ package struct MessageID: Hashable, Sendable, CustomStringConvertible {
         self.text = text
     }
 
-    /// As it was accepted once, which may have been under other rules: what was accepted is carried out.
+    /// Creates the id of a message that was accepted earlier. It ignores the rule for control characters, which may not
+    /// have existed then: every accepted message is carried out.
     package init?(accepted text: String) {
         guard (1...128).contains(text.utf8.count) else { return nil }
         self.text = text
     }
 
-    /// The same from UTF-8 that has been checked.
+    /// Creates an id from bytes that are known to be valid UTF-8.
     package init?(utf8 bytes: UnsafeRawBufferPointer) {
         guard (1...128).contains(bytes.count), unsafe !ControlCharacters.occur(in: bytes) else { return nil }
         text = unsafe String(decoding: bytes, as: UTF8.self)
@@ -21,7 +22,7 @@ package struct MessageID: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { text }
 
-    // By bytes, as the ledger and the push service compare them.
+    // Compares bytes, as the ledger and the push service do.
     package static func == (one: MessageID, other: MessageID) -> Bool { one.text.isExactly(other.text) }
     package func hash(into hasher: inout Hasher) { text.hashExactly(into: &hasher) }
 }

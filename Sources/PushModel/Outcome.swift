@@ -1,23 +1,23 @@
-/// What became of a delivery, as the gateway of its app reports it: each exactly once.
+/// The outcome of a delivery, which the gateway of its app reports exactly once.
 package enum DeliveryOutcome: Sendable, Equatable {
-    /// Never "delivered": the provider's 200 is acceptance.
+    /// The provider accepted it. The name is not "delivered", because a 200 means acceptance only.
     case accepted(uniqueID: String?)
-    /// For good. `deactivates`: the token is dead or wrong, and the registry is to weigh it.
+    /// A permanent failure. `deactivates`: the token is dead or wrong, and the registry decides about the device.
     case rejected(Refusal, deactivates: Bool)
-    /// Refused for now; to be given back not before this much later.
+    /// A temporary refusal. The owner submits the delivery again no earlier than after this pause.
     case retry(after: Duration, Refusal)
-    /// Written, never answered. The message's `onUnknown` decides what its owner does.
+    /// The request was written and never answered. ``Message/onUnknown`` decides what the owner does.
     case unknown(UnknownCause)
-    /// Past its `expiresAt` before it could be sent.
+    /// ``Message/expiresAt`` passed before the delivery could be sent.
     case expired
-    /// Not sent: the gateway closed, or does not know the app. It is as before it was given.
+    /// It was not sent, because the gateway closed or does not know the app. The delivery is unchanged.
     case returned
 }
 
 package struct DeliveryReport: Sendable {
     package let delivery: Delivery
     package let outcome: DeliveryOutcome
-    /// From the last attempt's leaving to its answer.
+    /// The time from sending the last attempt to its answer.
     package let latency: Duration
 
     package init(_ delivery: Delivery, _ outcome: DeliveryOutcome, latency: Duration) {

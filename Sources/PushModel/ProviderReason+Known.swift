@@ -1,15 +1,16 @@
 extension ProviderReason {
-    /// Its row of the table, or nil for a word that is new.
+    /// The row of this reason in the table of known reasons; nil for an unknown reason.
     package var known: KnownReason? { KnownReason.named(rawValue) }
 
     package var isKnown: Bool { known != nil }
 
-    /// For metrics: the name of a known reason, in one spelling, or `other`. A closed set, whatever a peer answers.
+    /// The label for metrics: the main name of a known reason, or `other`. The set of labels is closed, whatever a peer
+    /// answers.
     package var label: String { known?.names[0] ?? Self.otherLabel }
 
     package static let otherLabel = "other"
 
-    // PROTOCOLS A7.
+    // Documentation/Protocols.md, "A7. Status and reason".
     package static let badCollapseID = ProviderReason(rawValue: "BadCollapseId")
     package static let badDeviceToken = ProviderReason(rawValue: "BadDeviceToken")
     package static let badExpirationDate = ProviderReason(rawValue: "BadExpirationDate")
@@ -43,7 +44,7 @@ extension ProviderReason {
     package static let serviceUnavailable = ProviderReason(rawValue: "ServiceUnavailable")
     package static let shutdown = ProviderReason(rawValue: "Shutdown")
 
-    // PROTOCOLS A12: channels and broadcasts.
+    // Documentation/Protocols.md, "A12. Broadcast channels".
     package static let featureNotEnabled = ProviderReason(rawValue: "FeatureNotEnabled")
     package static let missingChannelID = ProviderReason(rawValue: "MissingChannelId")
     package static let badChannelID = ProviderReason(rawValue: "BadChannelId")
@@ -57,7 +58,7 @@ extension ProviderReason {
 }
 
 extension Refusal {
-    /// What it is about; nil where neither status nor reason tells.
+    /// What the refusal concerns; nil if neither status nor reason determines it.
     package var concern: RefusalConcern? {
         if let known = reason?.known { return known.concern }
         return switch status {
@@ -69,19 +70,19 @@ extension Refusal {
         }
     }
 
-    /// The push service itself could not do it, so that any other push would have ended the same way. Nothing else may
-    /// stop the pushes of an app: an answer about a device, a topic or a notification says that the service works.
+    /// Whether the push service itself failed, so that any other push would have ended the same way. Only such refusals
+    /// may pause an app: a refusal that concerns a device, a topic or a notification shows that the service works.
     package var isTroubleOfProvider: Bool {
         switch concern {
         case .provider: true
         case .connection: status >= 500
         case .notification, .device, .channel, .topic, .credential: false
-        // Not an answer of the provider but of something on the way to it, which lets no push through.
+        // The answer comes from an intermediary, such as a proxy, that lets no push through.
         case nil: status < 200 || (300..<400).contains(status)
         }
     }
 
-    /// What happened and what to do about it, in words for a person.
+    /// What happened and what to do about it, as text for people.
     package var explanation: (meaning: String, advice: String) {
         if let known = reason?.known { return (known.meaning, known.advice) }
         let word = reason.map { "the unknown reason \($0)" } ?? "no reason"
@@ -89,7 +90,7 @@ extension Refusal {
             switch disposition {
             case .renewTokenOnce, .halt: "check the app's credential and its rights in the developer account"
             case .deactivate: "stop sending to this token"
-            case .retry: "nothing to do: it is tried again after a while"
+            case .retry: "nothing to do: the delivery is retried later"
             default: "look the reason up in the provider's documentation"
             }
         return ("the provider answered \(status) and \(word)", advice)

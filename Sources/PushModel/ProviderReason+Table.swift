@@ -1,13 +1,14 @@
-/// One reason that the provider is known to give: under which status, and what follows from it (PROTOCOLS A7, A12).
+/// One known reason of a provider: its status and its consequences (Documentation/Protocols.md, "A7. Status and reason"
+/// and "A12. Broadcast channels").
 package struct KnownReason: Sendable {
     package let status: Int
-    /// The name to use, and with it every other spelling that was seen.
+    /// The canonical name, followed by every other spelling that was observed.
     package let names: [String]
     package let disposition: Disposition
     package let concern: RefusalConcern
-    /// What happened, in words for a person.
+    /// What happened, as text for people.
     package let meaning: String
-    /// What that person can do about it.
+    /// What to do about it.
     package let advice: String
 
     fileprivate init(
@@ -25,16 +26,16 @@ package struct KnownReason: Sendable {
     package var reason: ProviderReason { ProviderReason(rawValue: names[0]) }
 }
 
-/// What a refusal is about: how far it reaches beyond the one notification.
+/// What a refusal concerns, and so how far it reaches beyond the one notification.
 package enum RefusalConcern: String, CaseIterable, Sendable {
     case notification, device, channel
-    /// Every notification of that topic, and so of that push type, would end the same way; those of others would not.
+    /// Every notification of that topic, and so of that push type, would end the same way; others would not.
     case topic
     case credential, connection, provider
 }
 
 extension KnownReason {
-    /// Every status and reason that is documented or was seen, each once.
+    /// Every status and reason that is documented or was observed, each once.
     package static let all: [KnownReason] = badRequests + forbidden + others + channels
 
     private static let badRequests: [KnownReason] = [
@@ -46,7 +47,7 @@ extension KnownReason {
             "the token is not one of this environment, or is malformed",
             "check that the app's environment (production or sandbox) is the one that issued the token"),
         .init(
-            400, ["BadExpirationDate"], .drop, .notification, "the expiration is not a time the provider takes",
+            400, ["BadExpirationDate"], .drop, .notification, "the provider does not accept the expiration time",
             "give expires_at in whole seconds since 1970; for a channel that stores nothing it must be 0"),
         .init(
             400, ["BadMessageId"], .drop, .notification, "the id of the request is not a canonical UUID",
@@ -57,10 +58,10 @@ extension KnownReason {
         .init(
             400, ["BadTopic"], .drop, .topic, "the topic is malformed",
             "set the app's topic to its bundle id, without suffix"),
-        // Neither `halt` nor `drop` fits alone. Halting would let one message of a push type that the credential does
-        // not cover stop every other push type of the app, at any producer's will. A drop ends each with its reason
-        // where the producer sees it, so none is lost unsaid; and `concern` tells a gateway that it may hold the rest
-        // of this topic back instead of spending the queue on it.
+        // Neither `halt` nor `drop` fits perfectly. With `halt`, one message of a push type that the credential does
+        // not cover would let any producer stop all other push types of the app. With `drop`, each delivery ends with
+        // its reason where the producer sees it, so none is lost silently, and `concern` allows a gateway to hold back
+        // the other deliveries of this topic.
         .init(
             400, ["TopicDisallowed"], .drop, .topic, "the credential may not send to this topic",
             "compare the app's topic and the push type with the topics of its key or certificate, then send again"),
@@ -74,7 +75,7 @@ extension KnownReason {
             400, ["IdleTimeout"], .reconnect, .connection, "the provider closed a connection that had long been idle",
             "nothing to do: another connection takes over"),
         .init(
-            400, ["InvalidPushType"], .drop, .notification, "the push type is not one the provider knows",
+            400, ["InvalidPushType"], .drop, .notification, "the provider does not know the push type",
             "use one of the documented push types; channels take liveactivity only"),
         .init(
             400, ["MissingDeviceToken"], .drop, .notification, "the path named no device token",
@@ -102,7 +103,7 @@ extension KnownReason {
             "check in the developer account that the key or certificate is still in force for this app"),
         .init(
             403, ["InvalidProviderToken"], .renewTokenOnce, .credential,
-            "the provider token was not believed: wrong key, key id, team or topic, or a clock far off",
+            "the provider rejected the provider token: wrong key, key id, team or topic, or a clock far off",
             "compare key, key_id and team_id with the developer account, and check this machine's clock"),
         .init(
             403, ["MissingProviderToken"], .halt, .credential,
@@ -110,8 +111,8 @@ extension KnownReason {
             "give the app a credential: a key with key_id and team_id, or a certificate"),
         .init(
             403, ["UnrelatedKeyIdInToken"], .reconnect, .connection,
-            "the token was signed with another key than the connection began with",
-            "nothing to do: a new connection takes the new key"),
+            "the token was signed with another key than the first request of the connection",
+            "nothing to do: a new connection uses the new key"),
         .init(
             403, ["BadEnvironmentKeyIdInToken", "BadEnvironmentKeyInToken"], .halt, .credential,
             "the key is restricted to the other environment",
@@ -120,14 +121,14 @@ extension KnownReason {
 
     private static let others: [KnownReason] = [
         .init(
-            404, ["BadPath"], .drop, .notification, "the path of the request is not one the provider has",
+            404, ["BadPath"], .drop, .notification, "the provider does not have the path of the request",
             "this is a defect of the sender, or a request to the wrong host: check the app's endpoint"),
         .init(
             405, ["MethodNotAllowed"], .drop, .notification, "the method is not allowed on this path",
             "this is a defect of the sender, or a request to the wrong host: check the app's endpoint"),
         .init(
             410, ["Unregistered"], .deactivate, .device, "the device no longer takes notifications of this app",
-            "stop sending to it; it registers anew if the app is installed again"),
+            "stop sending to it; the device registers again if the app is reinstalled"),
         .init(
             410, ["ExpiredToken"], .deactivate, .device, "the token has expired",
             "stop sending to it; the app registers its next token itself"),
@@ -143,10 +144,10 @@ extension KnownReason {
             "send this device less, or use a collapse id"),
         .init(
             500, ["InternalServerError"], .retry, .provider, "the provider had an internal error",
-            "nothing to do: it is tried again after a while"),
+            "nothing to do: the delivery is retried later"),
         .init(
             503, ["ServiceUnavailable", "Service Unavailable"], .retry, .provider, "the provider is unavailable",
-            "nothing to do: it is tried again after a while"),
+            "nothing to do: the delivery is retried later"),
         .init(
             503, ["Shutdown"], .reconnect, .connection, "the provider's server is shutting down",
             "nothing to do: another connection takes over"),
@@ -174,10 +175,10 @@ extension KnownReason {
             400, ["MissingPushType"], .drop, .notification, "the push type is missing",
             "send the push type: liveactivity for a broadcast, LiveActivity for a new channel"),
         .init(
-            400, ["CannotCreateChannelConfig"], .drop, .channel, "the app has as many channels as it may (10,000)",
+            400, ["CannotCreateChannelConfig"], .drop, .channel, "the app already has the maximum of 10,000 channels",
             "delete channels that are no longer used"),
         .init(
-            400, ["MissingChannelQueueSize"], .drop, .channel, "the message storage policy is missing or misspelt",
+            400, ["MissingChannelQueueSize"], .drop, .channel, "the message storage policy is missing or misspelled",
             "send message-storage-policy, 0 or 1"),
         .init(
             403, ["TopicMismatch"], .drop, .topic, "the certificate is not for the app in the path",
@@ -191,20 +192,20 @@ extension KnownReason {
 }
 
 extension Disposition {
-    /// What a status and a reason ask for. The reason decides; without a known one its status does. O(1).
+    /// Returns the action for a status and a reason. A known reason decides; otherwise the status does. O(1).
     package static func of(status: Int, reason: ProviderReason?) -> Disposition {
         if let known = reason?.known { return known.disposition }
         return switch status {
-        // Every 403 there is concerns who we are, none the notification: to drop would spend the whole queue on a
-        // credential's trouble. A new token on a new connection heals what can heal by itself; then it halts.
+        // Every known 403 concerns the credential, not the notification: to drop would lose the whole queue because of
+        // a bad credential. A new token on a new connection fixes what can be fixed automatically; then the app halts.
         case 403: .renewTokenOnce
-        // The status itself says that the token is no longer active.
+        // The status itself means that the token is no longer active.
         case 410: .deactivate
         case 429, 500...: .retry
         case 400..<500: .drop
-        // Taken in a way that is not known; to send it again might double it.
+        // The provider accepted it with an unknown status; to send it again might cause a duplicate.
         case 200..<300: .drop
-        // Not the provider's answer but that of something in between, which says nothing about the notification.
+        // The answer comes from an intermediary, not from the provider, and does not concern the notification.
         default: .retry
         }
     }

@@ -1,4 +1,5 @@
-/// Why the provider refused, in its own word. The set is open: tomorrow's word is kept and classified by its status.
+/// The reason that a provider gave for a refusal. The set is open: an unknown reason is kept and classified by its
+/// status.
 package struct ProviderReason: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     package let rawValue: String
 
@@ -9,22 +10,23 @@ package struct ProviderReason: Hashable, Sendable, RawRepresentable, CustomStrin
     package var description: String { rawValue }
 }
 
-/// What is to be done about an answer.
+/// The action that an answer requires.
 package enum Disposition: Sendable, Equatable, CaseIterable {
-    /// Permanent, ours or the producer's fault: report it.
+    /// A permanent failure caused by Carillon or the producer: report it.
     case drop
-    /// The token is dead or wrong for this topic: report it, with what the registry needs to decide.
+    /// The token is dead or wrong for this topic: report it, with the evidence that the registry needs to decide.
     case deactivate
-    /// Not now: again after a while, on any connection.
+    /// A temporary failure: send again after a pause, on any connection.
     case retry
-    /// Again, on another connection; this one takes no more.
+    /// Send again on another connection; this one accepts no more deliveries.
     case reconnect
-    /// The provider token is too old: mint one, replace the connection, send again once.
+    /// The provider token is too old: create a new one, replace the connection, send again once.
     case renewToken
-    /// The provider token was not believed: one attempt with a fresh one on a new connection, then `halt`.
+    /// The provider rejected the provider token: make one attempt with a fresh token on a new connection, then ``halt``.
     case renewTokenOnce
-    /// Tokens were minted too often: keep the one there is, again after a while. Not the notification's fault.
+    /// Provider tokens were renewed too often: keep the current one and send again after a pause. The notification is
+    /// not at fault.
     case slowMinting
-    /// Nothing can go out with this credential until a person acts: keep the queue and raise an alarm.
+    /// Nothing can be sent with this credential until an operator fixes it: keep the queue and raise an alarm.
     case halt
 }

@@ -1,4 +1,4 @@
-/// Which of Apple's two worlds an app is in. Tokens of one mean nothing in the other.
+/// The APNs environment of an app. Tokens of one environment are invalid in the other.
 package enum PushEnvironment: String, CaseIterable, Sendable, Encodable {
     case production, sandbox
 }

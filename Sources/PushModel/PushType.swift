@@ -1,8 +1,9 @@
-/// What kind of notification it is: `apns-push-type`. Which topic, size and priorities go with it follows from it.
+/// The kind of a notification, the value of `apns-push-type`. It determines the topic, the size limit and the
+/// priorities.
 package enum PushType: String, CaseIterable, Sendable {
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
 
-    /// Its place in tables: 0 and up.
+    /// The index in tables, from 0.
     package var number: Int {
         switch self {
         case .alert: 0
@@ -19,7 +20,7 @@ package enum PushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// What follows the bundle id in `apns-topic`. An MDM topic is the UID of its certificate and has no suffix.
+    /// The part of `apns-topic` after the bundle id. An MDM topic is the UID of its certificate and has no suffix.
     package var topicSuffix: String {
         switch self {
         case .alert, .background, .mdm: ""
@@ -34,24 +35,26 @@ package enum PushType: String, CaseIterable, Sendable {
         }
     }
 
-    /// `apns-topic` of this type for an app. For MDM the id is the topic itself, the UID of the certificate's subject.
+    /// Returns the `apns-topic` of this type for an app. For MDM the id is the topic itself, the UID of the
+    /// certificate's subject.
     package func topic(of bundleID: String) -> String { bundleID + topicSuffix }
 
-    /// The largest payload in bytes when it goes to a device.
+    /// The largest size in bytes of a payload that goes to a device.
     package var payloadLimit: Int { self == .voip ? 5120 : 4096 }
 
     package static let broadcastPayloadLimit = 5120
 
-    /// Background must be 5, 10 is an error; the power-aware default of the others is 10.
+    /// The priority if the producer gives none: 5 for background, where 10 is an error; 10 for the others.
     package var defaultPriority: PushPriority { self == .background ? .five : .ten }
 
     package var allowedPriorities: [PushPriority] { self == .background ? [.five, .one] : PushPriority.allCases }
 
-    /// These need a provider token: a certificate cannot carry their topics.
+    /// Whether the type needs a provider token, because a certificate cannot cover its topic.
     package var needsProviderToken: Bool { self == .location }
 }
 
-/// `apns-priority`: 10 at once, 5 when it suits the battery, 1 never wakes the device.
+/// The value of `apns-priority`. With 10 the device gets the notification at once, with 5 when power allows; 1 never
+/// wakes the device.
 package enum PushPriority: UInt8, CaseIterable, Sendable {
     case ten = 10
     case five = 5

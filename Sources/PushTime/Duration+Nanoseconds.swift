@@ -1,5 +1,5 @@
 extension Duration {
-    /// In nanoseconds, saturating at what 64 bits hold (292 years).
+    /// The duration in nanoseconds, saturating at the range of 64 bits (292 years).
     package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
@@ -8,7 +8,7 @@ extension Duration {
         return carried ? (seconds < 0 ? .min : .max) : sum
     }
 
-    /// In milliseconds, towards zero; saturating like the nanoseconds.
+    /// The duration in milliseconds, rounded toward zero; saturating like ``wholeNanoseconds``.
     package var wholeMilliseconds: Int64 { wholeNanoseconds / 1_000_000 }
 
     package var inSeconds: Double {

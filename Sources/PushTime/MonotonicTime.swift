@@ -1,4 +1,4 @@
-/// A point on the machine's monotonic clock, in nanoseconds. It never goes back and means nothing to another machine.
+/// A point on the machine's monotonic clock, in nanoseconds. It never goes back and has no meaning on other machines.
 package struct MonotonicTime: Hashable, Comparable, Sendable {
     package let nanoseconds: Int64
 
@@ -12,7 +12,7 @@ package struct MonotonicTime: Hashable, Comparable, Sendable {
         left.nanoseconds < right.nanoseconds
     }
 
-    /// Saturates: an endless duration gives `distantFuture`, not a trap.
+    /// Returns a later time. It saturates: an endless duration gives ``distantFuture`` instead of a trap.
     package static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
         let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)

@@ -1,14 +1,14 @@
-/// Wall-clock time, for what people and other machines read. Deadlines and ages use `MonotonicTime`.
+/// A time of the wall clock, for output to people and other machines. Deadlines and ages use ``MonotonicTime``.
 package struct WallTime: Hashable, Comparable, Sendable {
-    /// Since 1970-01-01T00:00:00Z.
+    /// Milliseconds since 1970-01-01T00:00:00Z.
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }
 
-    /// - Parameter seconds: since 1970. What no clock shows saturates at a quarter of what 64 bits hold, so that a
-    ///   duration can be added.
+    /// - Parameter seconds: Seconds since 1970. Values beyond any real clock saturate at a quarter of the 64-bit range
+    ///   of milliseconds, so that a duration can be added.
     package init(seconds: Int64) {
         milliseconds = max(-Self.latest, min(seconds, Self.latest)) * 1000
     }

@@ -1,5 +1,5 @@
-/// Where notifications for devices are posted.
+/// The path to which notifications for devices are posted.
 package enum DevicePath {
-    /// The token in hexadecimal digits follows.
+    /// The part before the token in hexadecimal digits.
     package static let prefix: StaticString = "/3/device/"
 }

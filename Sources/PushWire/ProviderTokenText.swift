@@ -1,12 +1,14 @@
-/// The text of a provider token: a JSON Web Token with exactly what Apple reads (PROTOCOLS A9, RFC 7515 §3.1).
+/// The text of a provider token: a JSON Web Token with exactly the members that Apple reads
+/// (Documentation/Protocols.md, "A9. Provider tokens"; RFC 7515 §3.1).
 ///
-/// Made in two steps, since signing is done elsewhere: sign `signingInput`, hand the signature to `text(signature:)`.
+/// Signing happens elsewhere, so a token is made in two steps: sign ``signingInput``, then pass the signature to
+/// ``text(signature:)``.
 package struct ProviderTokenText: Sendable, Equatable {
-    /// `header.claims`: what ES256 signs.
+    /// `header.claims`: the input of the ES256 signature.
     package let signingInput: [UInt8]
 
-    /// Nil unless both ids are of the form that Apple gives out, which also leaves nothing to escape.
-    /// `issuedAt` is in seconds since 1970.
+    /// Creates the text; nil unless both ids have the form of Apple's ids, which need no escaping. `issuedAt` is in
+    /// seconds since 1970.
     package init?(keyID: String, teamID: String, issuedAt: Int64) {
         guard Self.isIdentifier(keyID), Self.isIdentifier(teamID) else { return nil }
         let header = "{\"alg\":\"ES256\",\"kid\":\"\(keyID)\"}"
@@ -14,13 +16,14 @@ package struct ProviderTokenText: Sendable, Equatable {
         signingInput = Self.base64URL(header.utf8) + [UInt8(ascii: ".")] + Self.base64URL(claims.utf8)
     }
 
-    /// `header.claims.signature`, as `authorization` carries it after `bearer`. The signature is R and S, 32 bytes each.
+    /// Returns `header.claims.signature`, which follows `bearer` in `authorization`. The signature is R and S, 32 bytes
+    /// each.
     package func text(signature: [UInt8]) -> String {
         precondition(signature.count == 64, "an ES256 signature has 64 bytes, not \(signature.count)")
         return String(decoding: signingInput + [UInt8(ascii: ".")] + Self.base64URL(signature), as: UTF8.self)
     }
 
-    /// Ten characters of A–Z and 0–9: a key id or a team id.
+    /// Whether the text has the form of a key id or a team id: ten characters of A–Z and 0–9.
     package static func isIdentifier(_ text: some StringProtocol) -> Bool {
         text.utf8.count == 10
             && text.utf8.allSatisfy { byte in
@@ -30,7 +33,7 @@ package struct ProviderTokenText: Sendable, Equatable {
 
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
-    /// RFC 4648 §5, without padding.
+    /// Returns base64url according to RFC 4648 §5, without padding.
     private static func base64URL(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
         var gathered: UInt32 = 0

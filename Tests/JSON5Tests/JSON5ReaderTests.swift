@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSON5ReaderTests {
     private func read(_ text: String) throws -> JSONTree { try JSON5Reader.read(Array(text.utf8)) }
 
-    @Test func readsWhatJSON5Adds() throws {
+    @Test("The syntax that JSON5 adds to JSON is parsed") func readsWhatJSON5Adds() throws {
         let tree = try read(
             """
             // a script
@@ -29,7 +29,7 @@ import Testing
         #expect(try read("-Infinity").number == -.infinity)
     }
 
-    @Test func tellsWhereEachKeyAndValueStands() throws {
+    @Test("Each key and value has its position") func tellsWhereEachKeyAndValueStands() throws {
         let tree = try read("// é\n {\n a: 1,\n /* \n */ b: [2,\n\t'x', {c:\n {}}] }")
         let members = try #require(tree.members)
         #expect(tree.place == JSONTree.Place(line: 2, column: 2))
@@ -42,7 +42,7 @@ import Testing
         #expect(elements[2]["c"]?.place == .init(line: 7, column: 2))
     }
 
-    @Test func saysTheSameWhereverItStands() throws {
+    @Test("Equality does not depend on positions or spelling") func saysTheSameWhereverItStands() throws {
         #expect(try read("{a:[1]}") == read("\n { 'a' :\n [ 1 ] }"))
         #expect(try read("{a:[1]}") != read("{a:[2]}"))
     }
@@ -53,7 +53,9 @@ import Testing
         (#"\ud83d\u0041"#, "\u{fffd}A"), (#"\'\"\\\/\q"#, "'\"\\/q"),
     ]
 
-    @Test(arguments: escapes) func resolvesEscapes(_ written: String, _ meant: String) throws {
+    @Test("Escape sequences are decoded", arguments: escapes) func resolvesEscapes(_ written: String, _ meant: String)
+        throws
+    {
         #expect(try read("\"\(written)\"").string == meant)
     }
 
@@ -61,26 +63,30 @@ import Testing
         ("", 1, "a value is missing"), ("{", 1, "closing brace"), ("{a:1\n b:2}", 2, "comma"), ("[1", 1, "comma"),
         ("{a 1}", 1, "colon"), ("{a:\n}", 2, "cannot begin"), ("{a:b}", 1, "needs quotes"),
         ("'a\nb'", 1, "closing quote"),
-        ("{} x", 1, "nothing may follow"), ("/* \n", 1, "comment"), ("01", 1, "no number"), ("1x", 1, "no number"),
-        ("'\\u12'", 1, "four hexadecimal"), ("'\\xg'", 1, "two hexadecimal"), (".", 1, "no number"),
+        ("{} x", 1, "nothing may follow"), ("/* \n", 1, "comment"), ("01", 1, "not a number"),
+        ("1x", 1, "not a number"),
+        ("'\\u12'", 1, "four hexadecimal"), ("'\\xg'", 1, "two hexadecimal"), (".", 1, "not a number"),
         ("{1:2}", 1, "key"),
-        ("0x", 1, "no number"), ("+", 1, "no number"), ("-", 1, "no number"), ("'\\", 1, "ends early"),
+        ("0x", 1, "not a number"), ("+", 1, "not a number"), ("-", 1, "not a number"), ("'\\", 1, "ends early"),
     ]
 
-    @Test(arguments: faulty) func saysWhatIsWrong(_ text: String, _ line: Int, _ part: String) throws {
+    @Test("An error has the line and the cause", arguments: faulty) func saysWhatIsWrong(
+        _ text: String, _ line: Int, _ part: String
+    ) throws {
         let error = try #require(throws: JSON5Error.self) { try read(text) }
         #expect(error.line == line)
         #expect(error.problem.contains(part), "\(error)")
     }
 
-    @Test func boundsNesting() {
+    @Test("The nesting depth is limited") func boundsNesting() {
         #expect(throws: JSON5Error.self) { try read(String(repeating: "[", count: 100_000)) }
         #expect(throws: Never.self) {
             try read(String(repeating: "[", count: 60) + String(repeating: "]", count: 60))
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func survivesMutationsAndAgreesWithFoundation() {
+    @Test("Mutated input does not trap, and Foundation accepts the same seeds", .timeLimit(.minutes(10)))
+    func survivesMutationsAndAgreesWithFoundation() {
         var random = SeededRandom(seed: 7)
         let seeds = [
             "{ seed: 0x2A, a: [1, 2.5, -3e2,], 'b': 'c\\'d', /* e */ f: { g: null, h: true } } // end",

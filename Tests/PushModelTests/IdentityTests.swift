@@ -2,16 +2,16 @@ import PushModel
 import Testing
 
 @Suite struct IdentityTests {
-    @Test func `An apns-id is the UUIDv5 that anyone computes`() throws {
+    @Test func `An apns-id is a UUIDv5 that any program can compute`() throws {
         let app = try #require(AppID("shop"))
         let message = try #require(MessageID("order-4711-shipped"))
         let token = try #require(DeviceToken(hex: String(repeating: "ab", count: 32)))
-        // uuid.uuid5(uuid.NAMESPACE_URL, "carillon:/shop/order-4711-shipped/" + "ab" * 32) in Python.
+        // Computed in Python by uuid.uuid5(uuid.NAMESPACE_URL, "carillon:/shop/order-4711-shipped/" + "ab" * 32).
         let id = APNSID.derived(app: app, message: message, token: token)
         #expect(id.description == "01060f77-dbe3-5343-b9b6-9abc059dd182")
     }
 
-    @Test(arguments: 1...130) func `Derivation holds for every length of name`(length: Int) throws {
+    @Test(arguments: 1...130) func `The derivation is correct for message ids of every length`(length: Int) throws {
         let app = try #require(AppID("a"))
         guard let message = MessageID(String(repeating: "m", count: length)) else {
             #expect(length > 128)
@@ -21,7 +21,7 @@ import Testing
         #expect(APNSID.derived(app: app, message: message, token: token).description == Self.derived[length - 1])
     }
 
-    @Test func `An apns-id is read in either case and written in lower case`() {
+    @Test func `An apns-id is parsed in either case and written in lower case`() {
         let text = "0123ABCD-89ef-4567-8123-456789abcdef"
         #expect(APNSID(text)?.description == text.lowercased())
         for wrong in ["", "0123abcd89ef45678123456789abcdef", "0123abcd-89ef-4567-8123-456789abcdeg", text + "0"] {
@@ -41,11 +41,11 @@ import Testing
     }
 
     @Test(arguments: ["", "a", "abc", "zz", "ab cd", String(repeating: "ab", count: 101)])
-    func `What is no token is refused`(text: String) {
+    func `Text that is not a token is rejected`(text: String) {
         #expect(DeviceToken(hex: text) == nil)
     }
 
-    @Test func `A dump does not show a token`() throws {
+    @Test func `A dump does not contain the token`() throws {
         let token = try #require(DeviceToken(hex: String(repeating: "5c", count: 40)))
         var text = ""
         dump(token, to: &text)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: [("shop", true), ("a.b_c-D9", true), ("", false), ("a/b", false), ("a b", false), ("é", false)])
-    func `App ids are plain words`(name: String, isOne: Bool) {
+    func `App ids consist of letters, digits, dots, hyphens and underscores`(name: String, isOne: Bool) {
         #expect((AppID(name) != nil) == isOne)
     }
 

@@ -2,7 +2,8 @@ import PushModel
 import Testing
 
 @Suite struct ProviderReasonTests {
-    /// Written down apart from the table, from PROTOCOLS A7 and A12.
+    /// The expected dispositions, written independently of the table from Documentation/Protocols.md, "A7. Status and
+    /// reason" and "A12. Broadcast channels".
     static let expected: [(Int, String, Disposition)] = [
         (400, "BadCollapseId", .drop), (400, "BadExpirationDate", .drop), (400, "BadMessageId", .drop),
         (400, "BadPriority", .drop), (400, "BadTopic", .drop), (400, "DuplicateHeaders", .drop),
@@ -23,7 +24,7 @@ import Testing
         (400, "MissingChannelQueueSize", .drop),
     ]
 
-    @Test(arguments: expected) func `A reason asks for what is written`(
+    @Test(arguments: expected) func `Each reason has the documented disposition`(
         status: Int, name: String, disposition: Disposition
     ) throws {
         let reason = ProviderReason(rawValue: name)
@@ -36,7 +37,7 @@ import Testing
         #expect(Refusal(status: status, reason: reason).explanation.meaning == known.meaning)
     }
 
-    @Test func `The table has each name once, and no more than is written`() {
+    @Test func `The table contains exactly the documented names, each once`() {
         let names = KnownReason.all.flatMap(\.names)
         #expect(Set(names).count == names.count)
         #expect(Set(names) == Set(Self.expected.map(\.1)))
@@ -47,26 +48,26 @@ import Testing
         (429, .retry), (499, .drop), (500, .retry), (502, .retry), (503, .retry), (599, .retry), (999, .retry),
         (.max, .retry), (200, .drop), (204, .drop), (100, .retry), (301, .retry), (0, .retry), (-1, .retry),
         (.min, .retry),
-    ]) func `What has no known reason is judged by its status`(status: Int, disposition: Disposition) {
+    ]) func `The status decides if the reason is missing or unknown`(status: Int, disposition: Disposition) {
         for reason in [nil, ProviderReason(rawValue: ""), ProviderReason(rawValue: "TomorrowsWord")] {
             #expect(Disposition.of(status: status, reason: reason) == disposition)
             #expect(!Refusal(status: status, reason: reason).explanation.advice.isEmpty)
         }
     }
 
-    @Test func `The reason counts more than the status it came with`() {
+    @Test func `A known reason takes precedence over the status`() {
         #expect(Disposition.of(status: 500, reason: .unregistered) == .deactivate)
         #expect(Disposition.of(status: 400, reason: .shutdown) == .reconnect)
     }
 
-    @Test func `Labels are a closed set`() {
+    @Test func `Metric labels are a closed set`() {
         let label = ProviderReason(rawValue: "\"}\n{").label
         #expect(label == ProviderReason.otherLabel)
         #expect(ProviderReason(rawValue: "BadEnvironmentKeyInToken").label == "BadEnvironmentKeyIdInToken")
         #expect(!ProviderReason(rawValue: "baddevicetoken").isKnown)
     }
 
-    @Test func `What fails for a whole topic or credential says so`() {
+    @Test func `Each refusal has the right concern`() {
         #expect(Refusal(status: 400, reason: .topicDisallowed).concern == .topic)
         #expect(Refusal(status: 403, reason: .badCertificate).concern == .credential)
         #expect(Refusal(status: 403, reason: nil).concern == .credential)
@@ -76,7 +77,7 @@ import Testing
         for known in KnownReason.all where known.disposition == .reconnect { #expect(known.concern == .connection) }
     }
 
-    @Test func `Constants are rows of the table`() {
+    @Test func `There is a constant for each row of the table`() {
         let constants: [ProviderReason] = [
             .badCollapseID, .badDeviceToken, .badExpirationDate, .badMessageID, .badPriority, .badTopic,
             .deviceTokenNotForTopic, .duplicateHeaders, .idleTimeout, .invalidPushType, .missingDeviceToken,

@@ -2,10 +2,11 @@ import PushWire
 import Testing
 
 @Suite struct ProviderTokenTextTests {
-    @Test func `Header and claims are exactly what Apple reads`() throws {
+    @Test func `Header and claims contain exactly the members that Apple reads`() throws {
         let text = try #require(
             ProviderTokenText(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", issuedAt: 1_767_225_600))
-        // {"alg":"ES256","kid":"ABC123DEFG"} and {"iss":"DEF123GHIJ","iat":1767225600}, encoded by another program.
+        // The text encodes {"alg":"ES256","kid":"ABC123DEFG"} and {"iss":"DEF123GHIJ","iat":1767225600}. It was created
+        // by another program.
         let golden =
             "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ"
             + ".eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzY3MjI1NjAwfQ"
@@ -18,7 +19,7 @@ import Testing
     @Test(arguments: [
         "", "ABC123DEF", "ABC123DEFGH", "abc123defg", "ABC123DEF\"", "ABC 23DEFG", "ÄBC123DEF", "ABC123DEF\n",
     ])
-    func `What is not an id makes no token`(id: String) {
+    func `A malformed key id or team id gives no token`(id: String) {
         #expect(!ProviderTokenText.isIdentifier(id))
         #expect(ProviderTokenText(keyID: id, teamID: "DEF123GHIJ", issuedAt: 0) == nil)
         #expect(ProviderTokenText(keyID: "ABC123DEFG", teamID: id, issuedAt: 0) == nil)

@@ -1,16 +1,16 @@
-/// Whom a message is for.
+/// The devices that a message is for.
 package enum Audience: Hashable, Sendable {
-    /// Tokens and device ids that are named twice count once.
+    /// Duplicate tokens and device ids count once.
     case tokens([DeviceToken])
     case devices([DeviceID])
     case users([String])
     case tags(TagExpression)
     case everyone
 
-    /// How many a producer may name in one message.
+    /// The largest number of names in one message.
     package static let maximumNamed = 100_000
 
-    /// Whether the registry says who that is, and may say otherwise the next time.
+    /// Whether the registry determines the devices, which may differ at the next look.
     package var isDynamic: Bool {
         switch self {
         case .tokens, .devices: false
@@ -18,7 +18,7 @@ package enum Audience: Hashable, Sendable {
         }
     }
 
-    /// How many are named; nil where the registry decides.
+    /// The number of names; nil if the registry determines the devices.
     package var named: Int? {
         switch self {
         case .tokens(let tokens): tokens.count

@@ -1,9 +1,10 @@
-/// A device that a provider called dead: to be weighed before anything is done about it.
+/// A device whose token a provider reported as dead. The registry checks the evidence before it deactivates the device.
 package struct DeactivationCandidate: Sendable, Equatable {
     package let device: DeviceID
     package let app: AppID
     package let reason: ProviderReason?
-    /// Milliseconds since 1970: when it was known to be dead. What a 410 said, else when it was given to the gateway.
+    /// Milliseconds since 1970: when the token was known to be dead. The timestamp of a 410, or else the time at which
+    /// the delivery was given to the gateway.
     package let evidenceAt: Int64
     package let apnsID: APNSID
     package let messageID: MessageID

@@ -1,4 +1,4 @@
-/// What a device is called where its token must not be shown: a keyed hash of app and token, the same for ever.
+/// The name of a device where its token must not appear: a keyed hash of app and token that never changes.
 package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible {
     package static let textLength = 32
 
@@ -10,7 +10,7 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
         self.low = low
     }
 
-    /// 32 hexadecimal digits, in lower case as Carillon writes them. Nil for anything else.
+    /// Creates an id from 32 hexadecimal digits in lower case; nil for any other text.
     package init?(_ text: some StringProtocol) {
         guard text.utf8.count == Self.textLength else { return nil }
         var words: (UInt64, UInt64) = (0, 0)
@@ -25,17 +25,17 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
         self.init(high: words.0, low: words.1)
     }
 
-    /// The same from bytes as they came.
+    /// Creates an id from the digits in a buffer.
     package init?(hexBytes digits: UnsafeRawBufferPointer) {
         guard digits.count == Self.textLength, let start = digits.baseAddress,
             let high = unsafe HexDigits.word(at: start), let low = unsafe HexDigits.word(at: start + 16)
         else { return nil }
-        // Of the digits only capital letters have no bit 0x20.
+        // Capital letters are the only digits without bit 0x20.
         guard unsafe digits.allSatisfy({ $0 & 0x20 != 0 }) else { return nil }
         self.init(high: high, low: low)
     }
 
-    /// For tables that live as long as a request.
+    /// A hash for tables that live as long as one request.
     package func tableHash(seed: UInt64) -> UInt64 { TableHash.of(high, low, seed: seed) }
 
     package static func < (left: DeviceID, right: DeviceID) -> Bool {
@@ -44,7 +44,7 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
 
     /// Writes the 32 digits.
     ///
-    /// - Important: `text` has room for `textLength` bytes.
+    /// - Important: `text` must have room for ``textLength`` bytes.
     package func write(into text: UnsafeMutableRawPointer) {
         unsafe HexDigits.write(high, into: text)
         unsafe HexDigits.write(low, into: text + 16)

@@ -1,20 +1,20 @@
-/// A device as the registry knows it.
+/// A device in the registry.
 package struct DeviceRecord: Sendable, Equatable {
     package let id: DeviceID
     package let app: AppID
-    /// Nil for one that only feedback told of: it is remembered as gone, and nothing more.
+    /// The token; nil for a device that is known from the feedback service only and kept as inactive.
     package var token: DeviceToken?
     package var user: String?
-    /// In order, each once.
+    /// The tags in ascending order, each once.
     package var tags: [String]
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
-    /// Times are milliseconds since 1970. Nil: never registered.
+    /// Milliseconds since 1970, like the following times; nil if the device never registered.
     package var registeredAt: Int64?
     package var seenAt: Int64?
     package var deactivatedAt: Int64?
-    /// Why, in the word of the event that did it.
+    /// Why the device was deactivated: the reason of that event.
     package var reason: String?
 
     package var isActive: Bool { deactivatedAt == nil }
@@ -27,7 +27,7 @@ package struct DeviceRecord: Sendable, Equatable {
     }
 }
 
-/// What an app's backend, or its operator, says of a device. What is nil stays as it was.
+/// A registration of a device by an app's backend or an operator. Fields that are nil keep their value.
 package struct DeviceRegistration: Sendable, Equatable {
     package let app: AppID
     package let token: DeviceToken
@@ -36,7 +36,7 @@ package struct DeviceRegistration: Sendable, Equatable {
     package var locale: String?
     package var platform: String?
     package var appVersion: String?
-    /// The token that this one takes the place of: the same device, its user and tags go with it.
+    /// The former token of the same device; its user and tags are carried over.
     package var replaces: DeviceToken?
 
     package init(app: AppID, token: DeviceToken) {
@@ -47,11 +47,11 @@ package struct DeviceRegistration: Sendable, Equatable {
 
 package struct RegisteredDevice: Sendable, Equatable {
     package enum Change: String, Sendable {
-        /// Never seen before.
+        /// The device was unknown.
         case registered
-        /// Known and active: seen again.
+        /// The device was known and active; its last-seen time is updated.
         case known
-        /// It was gone, and is back.
+        /// The device was inactive and is active again.
         case reactivated
     }
 
@@ -64,7 +64,7 @@ package struct RegisteredDevice: Sendable, Equatable {
     }
 }
 
-/// Which devices to list. All that is given must be so.
+/// The criteria of a device list. A device must meet all that are given.
 package struct DeviceFilter: Sendable, Equatable {
     package var app: AppID?
     package var user: String?

@@ -1,9 +1,10 @@
-/// Which devices of an app a message is for, by their tags.
+/// A condition on the tags of a device, which selects devices of an app.
 package indirect enum TagExpression: Hashable, Sendable {
-    /// Levels of all, any and not. Deeper ones are refused where they come in, because the registry could not answer them:
-    /// SQLite's parser has a bound, lists of more than 32 take a level more, and `maximumTags` make seven such lists.
+    /// The largest nesting of `all`, `any` and `not`. Deeper expressions are rejected at intake because the registry
+    /// could not evaluate them: SQLite's parser limits the depth, a list of more than 32 parts takes one more level,
+    /// and ``maximumTags`` allow seven such lists.
     package static let maximumDepth = 8
-    /// In one expression.
+    /// The largest number of tags in one expression.
     package static let maximumTags = 256
 
     case tag(String)
@@ -11,7 +12,7 @@ package indirect enum TagExpression: Hashable, Sendable {
     case any([TagExpression])
     case not(TagExpression)
 
-    /// Tags are compared by their bytes, as the registry does.
+    /// Compares tags by their bytes, as the registry does.
     package static func == (one: TagExpression, other: TagExpression) -> Bool {
         switch (one, other) {
         case (.tag(let one), .tag(let other)): one.isExactly(other)

@@ -1,33 +1,33 @@
-/// Something that happened to a delivery, on its way into the ledger.
+/// An event of a delivery, to be written to the ledger.
 package struct DeliveryRecord: Sendable {
     package enum What: Sendable {
-        /// The provider took it.
+        /// The provider accepted it.
         case sent(uniqueID: String?)
         case rejected(Refusal)
-        /// Not for good: it goes out again.
+        /// A temporary refusal: the delivery is sent again.
         case retry(Refusal, after: Duration)
-        /// `isFinal`: it is not sent again.
+        /// `isFinal`: the delivery is not sent again.
         case unknown(UnknownCause, isFinal: Bool)
         case expired
         case suppressed(Suppression)
     }
 
     package enum Suppression: String, Sendable {
-        /// The registry knows that the device is gone.
+        /// The registry lists the device as inactive.
         case inactive
-        /// It had this message id already.
+        /// The device already received a message with this id.
         case duplicate
-        /// A device id that the registry does not know.
+        /// The registry does not know the device id.
         case unknownDevice = "unknown_device"
     }
 
-    /// The number of its message.
+    /// The number of the message in the ledger.
     package let seq: UInt64
     package let fingerprint: MessageFingerprint
     package let acceptedAt: Int64
     package let message: Message
     package let device: DeviceID
-    /// Zero where nothing was sent or would have been: a device id that nobody knows has no token.
+    /// Zero if nothing was sent or could have been: an unknown device id has no token.
     package let apnsID: APNSID
     package let attempt: UInt16
     package let what: What
@@ -46,7 +46,7 @@ package struct DeliveryRecord: Sendable {
         self.what = what
     }
 
-    /// How it ended; nil if it goes out again.
+    /// The final outcome; nil if the delivery is sent again.
     package var end: DeliveryEnd? {
         switch what {
         case .sent: .sent
@@ -64,9 +64,9 @@ package struct CompletedMessage: Sendable {
     package let seq: UInt64
     package let message: Message
     package let counts: OutcomeCounts
-    /// Past its `expires_at` before anybody was found for it: the whole of it expired.
+    /// Whether the whole message expired, because `expires_at` passed before any device was found.
     package let isExpired: Bool
-    /// Why it ends although not everybody was sent to; nil in nearly all cases.
+    /// Why the message ended before all devices were sent to; nil in nearly all cases.
     package let failure: MessageFailure?
 
     package init(
@@ -79,29 +79,30 @@ package struct CompletedMessage: Sendable {
         self.failure = failure
     }
 
-    /// How many events say it.
+    /// The number of events that report the completion.
     package var eventCount: Int { 1 + (isExpired ? 1 : 0) + (failure == nil ? 0 : 1) }
 }
 
-/// What is wrong with a message that was accepted and can never be carried out: it ends with `message.rejected`, which
-/// says this, before its `message.completed`. A class, since nearly all messages are handed on without one.
+/// Why an accepted message can never be carried out. The message ends with a `message.rejected` event that contains
+/// this reason, followed by its `message.completed`. A class, because nearly all messages have none and the reference
+/// is small.
 package final class MessageFailure: Sendable, Equatable {
     package let reason: String
     package let detail: String
 
-    /// The registry can never answer who the message is for.
+    /// Returns the failure of a message whose audience the registry can never resolve.
     package static func audience(_ detail: String) -> MessageFailure {
         MessageFailure(reason: RejectionReason.badAudience.rawValue, detail: detail)
     }
 
-    /// The ledger cannot read the message that it accepted.
+    /// Returns the failure of a message that was accepted and cannot be read from the ledger any more.
     package static func damaged(_ detail: String) -> MessageFailure {
         MessageFailure(reason: "damaged", detail: detail)
     }
 
-    /// An operator has given up what waited of an app that nothing is sent for.
+    /// An operator discarded the waiting messages of an app that has no gateway.
     package static let dropped = MessageFailure(
-        reason: "dropped", detail: "the app has no gateway, and an operator dropped what waited of it")
+        reason: "dropped", detail: "the app has no gateway, and an operator dropped its waiting messages")
 
     private init(reason: String, detail: String) {
         self.reason = reason

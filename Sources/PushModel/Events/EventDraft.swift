@@ -1,14 +1,14 @@
-/// An event that is to be numbered, kept and published. What deliveries bring comes as `DeliveryRecord`s instead, a
-/// thousand at a time.
+/// An event to be numbered, stored and published. Events of deliveries are passed as ``DeliveryRecord`` values instead,
+/// a thousand at a time.
 package struct EventDraft: Sendable {
     package let kind: EventKind
     package let app: AppID?
     package var messageID: MessageID?
     package var device: DeviceID?
     package var apnsID: APNSID?
-    /// A word of a closed or open set, such as the provider's.
+    /// A word of a closed or open set, such as the provider's reason.
     package var reason: String?
-    /// What is particular to its kind: more members of the JSON object, in this order.
+    /// The members of the JSON object that are specific to this kind of event, in this order.
     package var details: [Detail] = []
 
     package struct Detail: Sendable, Equatable {
@@ -16,7 +16,7 @@ package struct EventDraft: Sendable {
             case text(String)
             case number(Int64)
             case flag(Bool)
-            /// An object of numbers, such as the counts of a message.
+            /// An object of numbers, such as the outcome counts of a message.
             case numbers([String: Int64])
         }
 
@@ -45,8 +45,8 @@ package struct EventDraft: Sendable {
 
 extension EventDraft {
     /// - Parameters:
-    ///   - evidence: the moment of which it is known that the device was gone, milliseconds since 1970.
-    ///   - erases: whether what the registry knows of it is erased.
+    ///   - evidence: The time at which the device is known to have been gone, in milliseconds since 1970.
+    ///   - erases: Whether the registry erases its data of the device.
     package static func deactivated(
         _ device: DeviceID, app: AppID, reason: String?, evidence: Int64, erases: Bool = false
     ) -> EventDraft {
@@ -59,7 +59,7 @@ extension EventDraft {
     }
 }
 
-/// A name that stands in the source: nothing from outside becomes a key.
+/// A name that is written in the source code, so that no input from outside becomes a key.
 package struct StaticName: ExpressibleByStringLiteral, Hashable, Sendable {
     package let text: String
 

@@ -1,4 +1,4 @@
-/// What an event tells of. A topic is `family/app/kind`, with `-` where no app is known.
+/// The kind of an event. Its topic is `family/app/kind`, with `-` if no app is known.
 package enum EventKind: UInt8, CaseIterable, Sendable {
     case messageAccepted = 1
     case messageRejected = 2

@@ -1,9 +1,9 @@
-/// Events as the ledger holds them: a run of ascending numbers, written in one group. `PushWire` knows the bytes.
+/// A run of events with ascending numbers that the ledger wrote as one group. The module `PushWire` defines the format.
 package struct LogSegment: Sendable {
-    /// The number of the first event in it.
+    /// The number of the first event.
     package let first: UInt64
     package let count: Int
-    /// Milliseconds since 1970: the first event's time, which the others count from.
+    /// The time of the first event in milliseconds since 1970, to which the times of the others are relative.
     package let time: Int64
     package let bytes: [UInt8]
 

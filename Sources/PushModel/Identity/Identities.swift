@@ -1,5 +1,5 @@
-/// How devices, messages and deliveries are named inside: keyed hashes. The key is made once for a data directory and
-/// stays with it, so that the names are the same after every restart and mean nothing elsewhere.
+/// The internal names of devices, messages and deliveries: keyed hashes. The key is created once for a data directory
+/// and stays in it, so that the names are the same after every restart and have no meaning elsewhere.
 package struct Identities: Sendable {
     private let deviceKey: (UInt64, UInt64)
     private let messageKey: (UInt64, UInt64)
@@ -37,7 +37,8 @@ package struct Identities: Sendable {
         return DeliveryFingerprint(hash.hash64())
     }
 
-    /// What two requests with one id must have in common: payload and options, but for the traceparent.
+    /// Returns a hash of what two requests with the same id must have in common: payload and options except the
+    /// traceparent.
     package func content(of message: Message) -> UInt64 {
         var hash = SipHash(key: messageKey)
         hash.add(
@@ -50,8 +51,8 @@ package struct Identities: Sendable {
         return hash.hash64()
     }
 
-    /// Whom a request is for, whatever the order of the names. For a single device it is its delivery's fingerprint, so
-    /// that whoever keeps this knows that delivery too.
+    /// Returns a hash of the audience that does not depend on the order of the names. For a single device it is the
+    /// fingerprint of its delivery, so that one stored value serves as both.
     package func audience(of audience: Audience, _ app: AppID, _ message: MessageFingerprint) -> UInt64 {
         switch audience {
         case .tokens(let tokens):
@@ -96,7 +97,7 @@ package struct Identities: Sendable {
     }
 }
 
-/// (app, message id) in 64 bits.
+/// The pair (app, message id) as a hash of 64 bits.
 package struct MessageFingerprint: Hashable, Sendable {
     package let value: UInt64
 
@@ -105,7 +106,8 @@ package struct MessageFingerprint: Hashable, Sendable {
     }
 }
 
-/// (app, message id, device) in 64 bits: what is deduped. Ten million of them meet a new one once in 10^12 times.
+/// The triple (app, message id, device) as a hash of 64 bits: the key of deduplication. Beside ten million stored
+/// fingerprints, a new one collides about once in 10^12 times.
 package struct DeliveryFingerprint: Hashable, Sendable {
     package let value: UInt64
 

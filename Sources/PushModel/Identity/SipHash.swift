@@ -1,5 +1,5 @@
-/// SipHash with a secret key: short inputs that strangers choose are told apart by it, and nobody without the key can
-/// make two of them meet. Whole words only: what is hashed here is made of words or padded to them.
+/// SipHash with a secret key, for short inputs that strangers choose: nobody without the key can construct a collision.
+/// It takes whole words only, since all its inputs consist of words or are padded to them.
 package struct SipHash: Sendable {
     private var v0: UInt64
     private var v1: UInt64
@@ -7,7 +7,7 @@ package struct SipHash: Sendable {
     private var v3: UInt64
     private var words: UInt64 = 0
 
-    /// - Parameter isWide: for a result of 128 bits.
+    /// - Parameter isWide: Whether the result has 128 bits.
     package init(key: (UInt64, UInt64), isWide: Bool = false) {
         v0 = key.0 ^ 0x736f_6d65_7073_6575
         v1 = key.1 ^ 0x646f_7261_6e64_6f6d ^ (isWide ? 0xee : 0)
@@ -38,7 +38,7 @@ package struct SipHash: Sendable {
         words &+= 1
     }
 
-    /// The bytes, padded with zeros, and their number: texts of different lengths never look alike.
+    /// Adds the bytes, padded with zeros, and their number, so that texts of different lengths never hash alike.
     package mutating func add(_ bytes: UnsafeRawBufferPointer) {
         var at = 0
         while at + 8 <= bytes.count {
@@ -72,7 +72,9 @@ package struct SipHash: Sendable {
         return v0 ^ v1 ^ v2 ^ v3
     }
 
-    /// Of a hash that was begun as wide.
+    /// Returns the result of 128 bits.
+    ///
+    /// - Important: The hash must have been created with `isWide`.
     package consuming func hash128() -> (UInt64, UInt64) {
         add(words << 59)
         v2 ^= 0xee

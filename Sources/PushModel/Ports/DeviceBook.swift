@@ -1,25 +1,26 @@
-/// The registry as people and their tools use it.
+/// The registry as operators and their tools use it.
 package protocol DeviceBook: AnyObject, Sendable {
-    /// All of them or none; their outcomes in the same order. Publishes `device.registered` and `device.reactivated`.
+    /// Registers all of the devices or none, and returns the results in the same order. Publishes `device.registered`
+    /// and `device.reactivated`.
     func register(_ devices: [DeviceRegistration]) async throws -> [RegisteredDevice]
 
     func device(_ id: DeviceID) async throws -> DeviceRecord?
 
-    /// In an order of its own that does not change while devices come and go. `after`: the cursor of the page before;
-    /// throws `BadCursor` if it is none.
+    /// Returns a page of devices in a stable order that does not depend on registrations and removals. `after` is the
+    /// cursor of the previous page; throws ``BadCursor`` if it is not a cursor.
     func list(_ filter: DeviceFilter, after: AudienceCursor?, limit: Int) async throws -> DeviceList
 
-    /// By hand. Publishes `device.deactivated`. Which of them were active until now.
+    /// Deactivates devices for an operator and returns those that were active. Publishes `device.deactivated`.
     func deactivate(_ devices: [DeviceID], reason: String) async throws -> [DeviceID]
 
-    /// Erases what is known of them: token, user, tags and the rest. Their ids stay in past events. Publishes
-    /// `device.deactivated` with the reason `removed`. Which of them were there until now.
+    /// Erases the data of the devices (token, user, tags and so on) and returns those that existed. Their ids remain in
+    /// past events. Publishes `device.deactivated` with the reason `removed`.
     func remove(_ devices: [DeviceID]) async throws -> [DeviceID]
 }
 
 package struct DeviceList: Sendable {
     package let devices: [DeviceRecord]
-    /// Nil when this was the last page.
+    /// The cursor of the next page; nil on the last page.
     package let next: AudienceCursor?
 
     package init(devices: [DeviceRecord], next: AudienceCursor?) {

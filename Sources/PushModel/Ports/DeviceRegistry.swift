@@ -1,22 +1,23 @@
-/// The durable record of devices, as the pipeline sees it.
+/// The durable store of devices, as the pipeline uses it.
 package protocol DeviceRegistry: AnyObject, Sendable {
-    /// The active devices of a dynamic audience, or of named device ids, page by page. `after`: the cursor of the page
-    /// before. Each device comes once at most. Throws `AudienceFault` if that audience can never be answered; whatever
-    /// else it throws may have passed by the next time.
+    /// Returns one page of the active devices of a dynamic audience or of named device ids. `after` is the cursor of
+    /// the previous page. Each device appears at most once. Throws ``AudienceFault`` if the audience can never be
+    /// resolved; any other error may be temporary.
     func page(of audience: Audience, app: AppID, after: AudienceCursor?, limit: Int) async throws -> AudiencePage
 
-    /// When devices were last registered or seen, in milliseconds since 1970; nil for those that it was never told of.
+    /// Returns when the devices were last registered or seen, in milliseconds since 1970; nil for devices that are
+    /// unknown.
     func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?]
 
-    /// It is about to be published that these are gone: from now on they are among the inactive, and whether they stay there
-    /// is decided when the event is applied. Returns those that were not among them before.
+    /// Marks devices as inactive before the event that deactivates them is published. Whether they stay inactive is
+    /// decided when the event is applied. Returns the devices that were not marked before.
     @discardableResult
     func hold(_ devices: [DeviceID]) -> [DeviceID]
 
-    /// It was not published after all: takes what `hold` returned.
+    /// Undoes ``hold(_:)`` for the devices that it returned, if the event was not published after all.
     func release(_ devices: [DeviceID]) async
 
-    /// Devices that are not to be sent to. Shared, and cheap to ask.
+    /// The devices that must not be sent to. The set is shared, and a look-up is cheap.
     var inactive: any InactiveDevices { get }
 }
 
@@ -25,13 +26,13 @@ extension DeviceRegistry {
     package func release(_ devices: [DeviceID]) async {}
 }
 
-/// Which devices are known to be gone. Any thread may ask.
+/// The set of inactive devices. All threads may read it.
 package protocol InactiveDevices: AnyObject, Sendable {
     var isEmpty: Bool { get }
     func contains(_ device: DeviceID) -> Bool
 }
 
-/// Where a page ended, for the registry to know.
+/// The end of a page, in a form that only the registry interprets.
 package struct AudienceCursor: Sendable, Equatable {
     package let text: String
 
@@ -40,16 +41,16 @@ package struct AudienceCursor: Sendable, Equatable {
     }
 }
 
-/// A page was asked for by what was never the end of one: whoever asked is mistaken.
+/// The error for a cursor that does not come from a previous page: the caller made a mistake.
 package struct BadCursor: Error, Sendable, Equatable, CustomStringConvertible {
     package init() {}
 
-    package var description: String { "that is not where a page of these devices ended: begin again without it" }
+    package var description: String { "invalid cursor for this list of devices: list again without a cursor" }
 }
 
-/// No registry of this kind can say who is in the audience, now or later.
+/// The error for an audience that no registry of this kind can ever resolve.
 package struct AudienceFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// What is wrong with the audience.
     package let description: String
 
     package init(_ description: String) {
@@ -69,10 +70,11 @@ package struct AudiencePage: Sendable {
     }
 
     package let devices: [Device]
-    /// Of named device ids: those that are inactive or unknown, which are suppressed.
+    /// The inactive devices among named device ids. Their deliveries are suppressed.
     package let inactive: [DeviceID]
+    /// The unknown ids among named device ids. Their deliveries are suppressed.
     package let unknown: [DeviceID]
-    /// Nil when this was the last.
+    /// The cursor of the next page; nil on the last page.
     package let next: AudienceCursor?
 
     package init(

@@ -1,16 +1,18 @@
-/// The kept events, to be read again.
+/// Read access to the stored events.
 package protocol EventLog: AnyObject, Sendable {
-    /// Segments with events numbered above `since`, in order, at most about `limit` events in all; and what there is.
+    /// Returns segments with events numbered above `since`, in order and with about `limit` events at most, and the
+    /// range of stored numbers.
     func read(since: UInt64, limit: Int) async throws -> LogPage
 
-    /// Segments in which something of it may be told, in order. Not each event in them is.
+    /// Returns the segments that may contain events of the subject, in order. Not every event in them belongs to it.
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment]
 }
 
 package struct LogPage: Sendable {
     package let segments: [LogSegment]
-    /// The number of the oldest event that is kept, and of the newest that is written.
+    /// The number of the oldest stored event.
     package let oldest: UInt64
+    /// The number of the newest stored event.
     package let newest: UInt64
 
     package init(segments: [LogSegment], oldest: UInt64, newest: UInt64) {

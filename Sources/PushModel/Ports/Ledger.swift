@@ -1,44 +1,46 @@
-/// The durable, numbered log, as the pipeline sees it. Batches in, batches out; what is behind it is not said here.
+/// The durable, numbered log, as the pipeline uses it. All calls take and return batches.
 ///
-/// Nothing here blocks: what is handed in is taken at once and answered later, on a thread of the ledger's own.
+/// No call blocks: each is queued at once and answered later on the ledger's own thread.
 package protocol Ledger: AnyObject, Sendable {
-    /// Takes a group of requests. `reply`, in their order, when the disk has them.
+    /// Stores a group of requests. Calls `reply` with the results, in the same order, after they are on disk.
     func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void)
 
-    /// What happened to deliveries, and the messages that are done. Written in the order of the calls; kept in memory and
-    /// tried again for as long as the disk refuses.
+    /// Stores the events of deliveries and the messages that are completed, in the order of the calls. While the disk
+    /// fails, they are kept in memory and retried.
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage])
 
-    /// Events that are not of deliveries. `done`, with the number of the first, when the disk has them; with nil if it
-    /// could not take them.
+    /// Stores events that do not concern deliveries. Calls `done` with the number of the first one after they are on
+    /// disk, or with nil if the ledger could not store them.
     func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?)
 
-    /// Marks devices as theirs who ask, unless they were marked before. `reply`: a verdict for each device, page by page.
+    /// Claims the devices for the given messages; a device that was claimed before for the same message id gets
+    /// ``ClaimVerdict/had``. Calls `reply` with a verdict for each device, page by page.
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void)
 
-    /// Messages that wait, read back in their order; those that are done by now are left out. Where they are large the
-    /// answer may end early: those after the last message in it are to be asked for again.
+    /// Reads waiting messages back, in the order of `seqs`, without those that are completed by now. If messages are
+    /// large, the answer may end early; the caller then asks again for those after the last message in it.
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void)
 
-    /// Which scheduled messages are due at `time` (seconds since 1970), after what was released before, at most `limit` and
-    /// fewer where they are large; and when the next one will be.
+    /// Reads the scheduled messages that are due at `time` (seconds since 1970) and follow those released before, at
+    /// most `limit` and fewer if they are large. The answer also contains the time of the next one.
     func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void)
 }
 
-/// Who is told of what the ledger has written. Called on the ledger's thread, in the order of the numbers.
+/// The observer of what the ledger has written. It is called on the ledger's thread, in ascending order of the numbers.
 package protocol LedgerWitness: Sendable {
-    /// Messages to be carried out, those whose time has not come included.
+    /// Called with accepted messages, including those that are scheduled for later.
     func accepted(_ messages: [AcceptedMessage])
-    /// Synced, and fit to be published.
+    /// Called with events that are synced to disk and may be published.
     func committed(_ segment: LogSegment)
-    /// Whether the disk takes what is written: false from the first failure on, true again when it has passed.
+    /// Called when the disk starts to fail, with the fault, and with nil when writing succeeds again.
     func healthChanged(_ fault: LedgerFault?)
 }
 
 package struct LedgerFault: Error, Sendable, Equatable, CustomStringConvertible {
-    /// What happened, where, what to do.
+    /// What happened, where, and what to do.
     package let description: String
-    /// The one message that it is about: the others can be had.
+    /// The one message that is damaged; the others can still be read. Nil if the fault does not concern a single
+    /// message.
     package let damaged: DamagedMessage?
 
     package init(_ description: String, damaged: DamagedMessage? = nil) {
@@ -47,11 +49,12 @@ package struct LedgerFault: Error, Sendable, Equatable, CustomStringConvertible 
     }
 }
 
-/// A message that was accepted and cannot be read any more.
+/// An accepted message that cannot be read any more.
 package struct DamagedMessage: Sendable, Equatable {
     package let seq: UInt64
-    /// What is known of it from elsewhere, if anything is.
+    /// The app, if it is known from elsewhere.
     package let app: AppID?
+    /// The message id, if it is known from elsewhere.
     package let id: MessageID?
 
     package init(seq: UInt64, app: AppID?, id: MessageID?) {
@@ -61,7 +64,7 @@ package struct DamagedMessage: Sendable, Equatable {
     }
 }
 
-/// Devices that one message is about to be sent to.
+/// Devices to which one message is about to be sent.
 package struct ClaimPage: Sendable {
     package let seq: UInt64
     package let fingerprint: MessageFingerprint
@@ -75,18 +78,18 @@ package struct ClaimPage: Sendable {
 }
 
 package enum ClaimVerdict: UInt8, Sendable {
-    /// Nobody has sent it there.
+    /// No message with this id was sent to the device.
     case new
-    /// It had this message id: suppressed.
+    /// The device already received this message id: the delivery is suppressed.
     case had
-    /// This very message ended there before a restart, and is counted.
+    /// The delivery of this very message ended before a restart and is counted.
     case done
 }
 
 package struct DueMessages: Sendable {
-    /// In the order of their times.
+    /// The due messages in the order of their times.
     package let messages: [AcceptedMessage]
-    /// Seconds since 1970: when the next one is due; nil if none is scheduled.
+    /// Seconds since 1970: when the next message is due; nil if none is scheduled.
     package let next: Int64?
 
     package init(messages: [AcceptedMessage], next: Int64?) {
@@ -95,11 +98,11 @@ package struct DueMessages: Sendable {
     }
 }
 
-/// What waited when the ledger was opened: for the router, which loads it as there is room.
+/// The messages that waited when the ledger was opened. The router loads them as it has room.
 package struct LedgerBacklog: Sendable {
-    /// Ascending numbers, lane by lane.
+    /// The numbers of the messages of each lane, ascending.
     package var lanes: [(lane: Lane, seqs: [UInt64])]
-    /// Seconds since 1970.
+    /// Seconds since 1970: when the next scheduled message is due; nil if there is none.
     package var nextDue: Int64?
 
     package init(lanes: [(lane: Lane, seqs: [UInt64])] = [], nextDue: Int64? = nil) {

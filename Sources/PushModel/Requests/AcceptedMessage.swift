@@ -1,18 +1,18 @@
-/// A message that the ledger has taken, for those who carry it out.
+/// A message that the ledger has stored, ready to be carried out.
 package struct AcceptedMessage: Sendable {
-    /// Its number in the ledger, and its name from now on.
+    /// The number in the ledger, which identifies the message from now on.
     package let seq: UInt64
     /// Milliseconds since 1970.
     package let acceptedAt: Int64
     package let fingerprint: MessageFingerprint
     package let message: Message
     package let audience: Audience
-    /// Whether somebody may have had it: then each device is claimed before it is sent to. Not so for the first message
-    /// of an id that is for one token.
+    /// Whether a device may already have received this message id; if so, each device is claimed before it is sent to.
+    /// False for the first message of an id if it is for one token.
     package let needsClaim: Bool
-    /// Whether the ledger keeps it until its time has come, and hands it out then.
+    /// Whether the ledger keeps the message and releases it when it is due.
     package let isScheduled: Bool
-    /// What had become of its deliveries before the last restart.
+    /// The outcomes of its deliveries before the last restart.
     package let counts: OutcomeCounts
 
     package init(
@@ -29,7 +29,7 @@ package struct AcceptedMessage: Sendable {
         self.counts = counts
     }
 
-    /// Bytes of memory that it takes up, about.
+    /// The approximate number of bytes in memory.
     package var size: Int {
         let named =
             switch audience {
@@ -42,7 +42,7 @@ package struct AcceptedMessage: Sendable {
     }
 }
 
-/// How many deliveries of a message ended how.
+/// The numbers of deliveries of a message by final outcome.
 package struct OutcomeCounts: Sendable, Hashable {
     package var sent: UInt32 = 0
     package var rejected: UInt32 = 0
@@ -67,21 +67,21 @@ package struct OutcomeCounts: Sendable, Hashable {
     }
 }
 
-/// How a delivery ended for good.
+/// The final outcome of a delivery.
 package enum DeliveryEnd: UInt8, Sendable, CaseIterable {
     case sent = 1
     case rejected = 2
     case expired = 3
     case suppressed = 4
-    /// Written, never answered, and not to be sent again.
+    /// The request was written, never answered, and is not sent again.
     case unknown = 5
 }
 
-/// A lane of messages that wait: of one app, one priority, and for few or many.
+/// A lane of waiting messages: one app, one priority, and either few or many devices.
 package struct Lane: Hashable, Sendable {
     package let app: AppID
     package let priority: PushPriority
-    /// For more than `briefLimit` devices, or for as many as the registry says.
+    /// Whether the messages are for more than ``briefLimit`` names, or for devices that the registry determines.
     package let isBroad: Bool
 
     package static let briefLimit = 16

@@ -1,13 +1,13 @@
-/// What a producer handed in, checked: a message, and whom it is for.
+/// A checked request of a producer: a message and its audience.
 package struct PushRequest: Sendable {
     package let message: Message
     package let audience: Audience
-    /// With a known id and the same content: look again who the audience is.
+    /// Whether to accept a known id with the same content once more, for devices that joined its dynamic audience since.
     package let again: Bool
-    /// What its payload has that the push service or the device will ignore: an array in JSON, for the ack. Empty where
-    /// there is nothing to say, which is the rule.
+    /// The members of the payload that the push service or the device will ignore, as a JSON array for the ack. Empty
+    /// in the usual case that there are none.
     package let findings: [UInt8]
-    /// The configured name of the client that handed it in; nil without CURVE.
+    /// The configured name of the client that sent the request; nil without CURVE.
     package var client: String?
 
     package init(_ message: Message, to audience: Audience, again: Bool = false, findings: [UInt8] = []) {
@@ -18,7 +18,7 @@ package struct PushRequest: Sendable {
     }
 }
 
-/// Why a request is not taken: a closed set, the words of the ack.
+/// Why a request is rejected: a closed set, which the ack uses.
 package enum RejectionReason: String, CaseIterable, Sendable {
     case badFrame = "bad_frame"
     case badJSON = "bad_json"
@@ -37,7 +37,7 @@ package enum RejectionReason: String, CaseIterable, Sendable {
 
 package struct Rejection: Error, Sendable, Equatable {
     package let reason: RejectionReason
-    /// For people: what is wrong. Never a token, never a payload.
+    /// What is wrong, as text for people. It never contains a token or a payload.
     package let detail: String
 
     package init(_ reason: RejectionReason, _ detail: String) {
@@ -46,16 +46,16 @@ package struct Rejection: Error, Sendable, Equatable {
     }
 }
 
-/// What became of a request that was handed to the ledger. Nothing of it is said before the disk has it.
+/// The result of a request that was passed to the ledger. It is reported only after it is on disk.
 package enum Acceptance: Sendable, Equatable {
     case accepted(seq: UInt64)
     /// The same envelope was accepted before, under this number.
     case duplicate(seq: UInt64)
-    /// The id is known, with another payload or other options.
+    /// The id is known with another payload or other options.
     case conflict(seq: UInt64)
-    /// It is new, and its `expires_at` is past.
+    /// The id is new and `expires_at` has passed.
     case expired
-    /// Nothing was taken, and the same may be taken later: the ledger cannot write, or remembers as many ids as it may.
-    /// What a person reads, such as that the disk is full.
+    /// Nothing was stored, because the ledger cannot write or already remembers the maximum number of ids; the same
+    /// request may be accepted later. The text for people names the cause, such as a full disk.
     case failed(String)
 }

@@ -1,16 +1,17 @@
 package import PushModel
 
-/// What the body of the provider's answer says (PROTOCOLS A6): `{"reason": "…", "timestamp": ms}`.
+/// The body of a provider's response, `{"reason": "…", "timestamp": ms}` (Documentation/Protocols.md, "A6. The
+/// answer").
 ///
-/// Tolerant: members it does not know are passed over, and a body that cannot be read says nothing. For refusals and
+/// The parser is tolerant: it ignores unknown members, and a malformed body gives neither value. It is for refusals and
 /// GOAWAY only; an acceptance has no body.
 package struct ProviderAnswer: Sendable, Equatable {
-    /// Nil unless it is a word of printable ASCII: it goes into events and logs.
+    /// The reason; nil unless it is printable ASCII, since it is written to events and logs.
     package let reason: ProviderReason?
     /// Milliseconds since 1970.
     package let timestamp: Int64?
 
-    /// More than any answer needs; what is longer is not read.
+    /// The largest body that is read, which is more than any response needs.
     package static let maximumBodyLength = 4096
     package static let maximumReasonLength = 64
 
@@ -26,13 +27,14 @@ package struct ProviderAnswer: Sendable, Equatable {
             .flatMap { $0 >= 0 ? $0 : nil }
     }
 
-    /// The reason in an answer's body or in the debug data of a GOAWAY (PROTOCOLS A8).
+    /// Returns the reason in a response body or in the debug data of a GOAWAY (Documentation/Protocols.md, "A8. GOAWAY
+    /// and lost connections").
     package static func reason(in body: some Collection<UInt8>) -> ProviderReason? {
         ProviderAnswer(body: body).reason
     }
 
-    /// Whole seconds, as `retry-after` gives them; its other form, a date, gives nil. At most a day: what is longer
-    /// would hand the sender's schedule to the peer.
+    /// Returns the whole seconds of a `retry-after` field; nil for its other form, a date. A longer time than a day is
+    /// cut to a day, so that the peer does not control the sender's schedule.
     package static func retryAfter(_ field: String) -> Int? {
         guard !field.isEmpty else { return nil }
         var seconds = 0
@@ -45,7 +47,7 @@ package struct ProviderAnswer: Sendable, Equatable {
 
     package static let maximumRetryAfter = 86_400
 
-    /// `apns-unique-id`, by which the sandbox's delivery log knows an accepted notification.
+    /// Returns `apns-unique-id`, the name of an accepted notification in the sandbox's delivery log.
     package static func uniqueID(_ field: String) -> String? { word(field) }
 
     private static func word(_ text: String) -> String? {
@@ -56,7 +58,7 @@ package struct ProviderAnswer: Sendable, Equatable {
 }
 
 extension Refusal {
-    /// From an answer as it came: its status, its body, and its field `retry-after` if it had one.
+    /// Creates a refusal from the status, the body and the `retry-after` field, if any, of a response.
     package init(status: Int, body: some Collection<UInt8>, retryAfter: String? = nil) {
         let answer = ProviderAnswer(body: body)
         self.init(

@@ -1,6 +1,6 @@
 package import PushModel
 
-/// What the provider says of one channel.
+/// The provider's description of one channel.
 package struct ChannelDescription: Sendable, Equatable {
     package let policy: ChannelPolicy
     package let pushType: String
@@ -11,7 +11,7 @@ package struct ChannelDescription: Sendable, Equatable {
     }
 }
 
-/// An answer about channels, understood.
+/// A parsed response to a channel request.
 package enum ChannelAnswer: Sendable, Equatable {
     case created(ChannelID)
     case described(ChannelDescription)
@@ -20,15 +20,15 @@ package enum ChannelAnswer: Sendable, Equatable {
     case sent
 }
 
-/// An answer that is not what was asked for.
+/// Why a channel request did not give the expected response.
 package enum ChannelAnswerError: Error, Sendable, Equatable {
     case refused(Refusal)
-    /// It says that it went well, but not what came of it.
+    /// The status is a success, but the response cannot be parsed.
     case unreadable(String)
 }
 
 extension ChannelRequest {
-    /// What an answer to this request means. `channelID` is its field `apns-channel-id`.
+    /// Parses the response to this request. `channelID` is its field `apns-channel-id`.
     package func answer(
         status: Int, channelID: String? = nil, retryAfter: String? = nil, body: some Collection<UInt8>
     ) throws(ChannelAnswerError) -> ChannelAnswer {
@@ -38,7 +38,7 @@ extension ChannelRequest {
         switch operation {
         case .create:
             guard let id = channelID.flatMap({ ChannelID($0) }) else {
-                throw .unreadable("the channel was made, but the answer has no usable apns-channel-id")
+                throw .unreadable("the channel was created, but the response has no valid apns-channel-id")
             }
             return .created(id)
         case .read: return .described(try Self.description(in: body))
@@ -63,11 +63,11 @@ extension ChannelRequest {
     private static func list(in body: some Collection<UInt8>) throws(ChannelAnswerError) -> [ChannelID] {
         let document = try document(body)
         guard let channels = document.value("channels", in: document.root), document.kind(channels) == .array else {
-            throw .unreadable("the list of channels has no array of that name")
+            throw .unreadable("the list of channels has no array \"channels\"")
         }
         var ids: [ChannelID] = []
         for element in document.elements(channels) {
-            // To leave one out would be to say that it does not exist.
+            // To skip an invalid entry would suggest that its channel does not exist.
             guard let id = document.string(element).flatMap({ ChannelID($0) }) else {
                 throw .unreadable("entry \(ids.count + 1) of the list of channels is not a channel id")
             }
@@ -80,7 +80,7 @@ extension ChannelRequest {
         do {
             return try JSONDocument(Array(body))
         } catch {
-            throw .unreadable("the answer is not JSON, \(error)")
+            throw .unreadable("the response is not JSON: \(error)")
         }
     }
 }

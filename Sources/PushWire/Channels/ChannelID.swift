@@ -1,11 +1,12 @@
-/// A broadcast channel, as the provider named it: opaque, base64, of any length (PROTOCOLS A12).
+/// The id of a broadcast channel as the provider issued it: opaque base64 of any length (Documentation/Protocols.md,
+/// "A12. Broadcast channels").
 package struct ChannelID: Hashable, Sendable, CustomStringConvertible {
-    /// None is documented; this keeps a header field within what servers take.
+    /// The largest length in bytes. Apple documents none; this one keeps the header field within the limits of servers.
     package static let maximumLength = 1024
 
     package let text: String
 
-    /// Nil when it is empty, too long, or not of the base64 alphabets.
+    /// Creates an id; nil if `text` is empty, too long, or contains characters outside of the base64 alphabets.
     package init?(_ text: some StringProtocol) {
         guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             return nil

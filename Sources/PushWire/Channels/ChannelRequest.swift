@@ -1,6 +1,6 @@
 package import PushModel
 
-/// What a channel keeps for devices that are not reachable. Fixed when it is made.
+/// What a channel stores for devices that are unreachable. The policy is fixed when the channel is created.
 package struct ChannelPolicy: RawRepresentable, Hashable, Sendable {
     package let rawValue: Int
 
@@ -8,17 +8,17 @@ package struct ChannelPolicy: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Nothing, which allows a higher rate; broadcasts must expire at 0.
+    /// The channel stores nothing, which allows a higher rate; the expiration of broadcasts must be 0.
     package static let notStored = ChannelPolicy(rawValue: 0)
-    /// The newest, for up to eight hours.
+    /// The channel stores the newest broadcast for up to eight hours.
     package static let newestStored = ChannelPolicy(rawValue: 1)
 }
 
-/// An update or end of a Live Activity for all who listen on a channel.
+/// An update or end of a Live Activity for all subscribers of a channel.
 package struct Broadcast: Sendable, Equatable {
     package var channel: ChannelID
     package var payload: [UInt8]
-    /// Seconds since 1970. Must be said, and be 0 on a channel that stores nothing.
+    /// Seconds since 1970. The field is required, and must be 0 on a channel that stores nothing.
     package var expiration: Int64
     package var priority: PushPriority
 
@@ -30,7 +30,8 @@ package struct Broadcast: Sendable, Equatable {
     }
 }
 
-/// A request about broadcast channels, as it goes onto the wire (PROTOCOLS A12). Authorization is the sender's matter.
+/// A request about broadcast channels as it is sent (Documentation/Protocols.md, "A12. Broadcast channels"). The sender
+/// adds the authorization.
 package struct ChannelRequest: Sendable, Equatable {
     package enum Operation: Sendable, Equatable {
         case create(ChannelPolicy)
@@ -52,7 +53,7 @@ package struct ChannelRequest: Sendable, Equatable {
 
     package let app: BundleID
     package let operation: Operation
-    /// Comes back with the answer; the provider makes one up where there is none.
+    /// The id that comes back with the response; the provider creates one if it is nil.
     package let requestID: APNSID?
 
     package init(_ operation: Operation, of app: BundleID, requestID: APNSID? = nil) {
@@ -81,7 +82,7 @@ package struct ChannelRequest: Sendable, Equatable {
         }
     }
 
-    /// What goes beside the pseudo-headers and authorization.
+    /// The header fields other than the pseudo-headers and the authorization.
     package var fields: [Field] {
         var fields: [Field] = []
         if let requestID { fields.append(Field(name: "apns-request-id", value: requestID.description)) }
@@ -113,6 +114,6 @@ package struct ChannelRequest: Sendable, Equatable {
         }
     }
 
-    /// The one that there is, in the spelling of this part of the API.
+    /// The only push type for channels, in the spelling of this part of the API.
     static let pushType = "LiveActivity"
 }

@@ -1,4 +1,5 @@
-/// Which host a request goes to: channels are managed at one and broadcasts sent at another (PROTOCOLS A1).
+/// The service for a request: one host manages channels, another sends broadcasts (Documentation/Protocols.md, "A1.
+/// Hosts").
 package enum ChannelService: Sendable {
     case management, sending
 }

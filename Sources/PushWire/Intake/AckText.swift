@@ -1,6 +1,6 @@
 package import PushModel
 
-/// The statuses of acks (DESIGN §4): each one JSON object, without a newline.
+/// The acks that intake sends: each is one JSON object without a newline.
 package enum AckText {
     package static func accepted(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
         begin(id.text, &bytes)
@@ -16,7 +16,7 @@ package enum AckText {
         end(findings, &bytes)
     }
 
-    /// - Parameter id: as it was given; nil, when it could not be read, is written as `null`.
+    /// - Parameter id: The id as the producer gave it; nil, if it could not be read, is written as `null`.
     package static func rejected(id: String?, _ rejection: Rejection, to bytes: inout [UInt8]) {
         begin(id, &bytes)
         bytes.append(#","status":"rejected","reason":""#)
@@ -41,7 +41,7 @@ package enum AckText {
         bytes.append(UInt8(ascii: "}"))
     }
 
-    /// The findings of an accepted payload as JSON, for the ack: `[{"code":…,"path":…,"detail":…},…]`.
+    /// Returns the findings of an accepted payload as JSON for the ack: `[{"code":…,"path":…,"detail":…},…]`.
     package static func findings(_ findings: [PayloadFinding]) -> [UInt8] {
         guard !findings.isEmpty else { return [] }
         var bytes: [UInt8] = [UInt8(ascii: "[")]

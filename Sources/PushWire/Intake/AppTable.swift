@@ -1,11 +1,11 @@
 package import PushModel
 
-/// What intake knows of an app.
+/// The properties of an app that intake needs.
 package struct AppFacts: Sendable {
     package let id: AppID
     /// The bundle id.
     package let topic: String
-    /// Whether it has a provider token, and not a certificate: some push types go with nothing else.
+    /// Whether the app has a provider token rather than a certificate; some push types require one.
     package let usesToken: Bool
 
     package init(id: AppID, topic: String, usesToken: Bool) {
@@ -15,16 +15,16 @@ package struct AppFacts: Sendable {
     }
 }
 
-/// The apps by their names, to be found by bytes: no String is made for an app that is known.
+/// The apps, indexed by the bytes of their names, so that a look-up creates no `String`.
 package struct AppTable: Sendable {
     package let apps: [AppFacts]
     private let names: [[UInt8]]
-    /// Of each, one bit for each push type whose topic it can have.
+    /// For each app, one bit for each push type whose topic the app can have.
     private let fits: [UInt16]
-    /// By hash: the number of an app and one, or 0. At least half of them are 0.
+    /// A hash table of app numbers plus one, with 0 for an empty slot. At least half of the slots are empty.
     private let slots: [UInt32]
 
-    /// Of two with one name the first counts.
+    /// Creates a table. If two apps have the same name, the first is found.
     package init(_ apps: [AppFacts]) {
         self.apps = apps
         names = apps.map { Array($0.id.name.utf8) }
@@ -42,7 +42,7 @@ package struct AppTable: Sendable {
         self.slots = slots
     }
 
-    /// The number of an app; nil if there is none of that name.
+    /// Returns the number of the app with this name, or nil.
     func number(of name: UnsafeRawBufferPointer) -> Int? {
         guard (1...64).contains(name.count) else { return nil }
         var slot = Self.hash(name) & (slots.count - 1)
@@ -56,7 +56,8 @@ package struct AppTable: Sendable {
         return nil
     }
 
-    /// Whether notifications of that type can go to an app: its topic may already end in what another type adds.
+    /// Whether notifications of that type can be sent to an app, whose topic may already end in the suffix of another
+    /// type.
     func fits(_ type: PushType, _ number: Int) -> Bool { fits[number] & 1 << UInt16(type.number) != 0 }
 
     private static func hash(_ name: UnsafeRawBufferPointer) -> Int {

@@ -1,5 +1,5 @@
-/// The keys of an envelope: a closed set, so that a typo is not silently ignored. In the order in which they are mostly
-/// written.
+/// The keys of an envelope, in the order in which producers usually write them. The set is closed, so that a typing
+/// error is reported rather than ignored.
 enum EnvelopeKey: Int, CaseIterable {
     case id, app, to, pushType, priority, expiresAt, notBefore, collapseID, onUnknown, again, traceparent
     case payload, alert, badge, sound, custom

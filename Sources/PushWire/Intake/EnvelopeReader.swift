@@ -1,11 +1,11 @@
 package import PushModel
 
-/// Why an envelope is not taken, and of which message that is to be said.
+/// The rejection of an envelope, and the message that it concerns.
 package struct EnvelopeFault: Error, Sendable, Equatable {
-    /// As it was given, good or bad, if it could be read: at most 128 bytes of it, for the ack.
+    /// The id as the producer gave it, valid or not, if it could be read: at most 128 bytes, for the ack.
     package let id: String?
     package let rejection: Rejection
-    /// Nil when none was named that is known.
+    /// Nil if the envelope names no known app.
     package let app: AppID?
 
     package init(id: String?, rejection: Rejection, app: AppID?) {
@@ -15,18 +15,19 @@ package struct EnvelopeFault: Error, Sendable, Equatable {
     }
 }
 
-/// Reads what producers hand in (DESIGN §4). One for each loop: it keeps its memory from one envelope to the next.
+/// Parses the envelopes of producers. Each event loop has its own reader, which reuses its memory.
 package final class EnvelopeReader {
-    /// In one batch.
+    /// The largest number of lines in one batch.
     package static let mostLines = 10_000
-    /// What 100,000 names of the longest kind take, and the largest payload: more than this is not even looked through.
+    /// The largest length of an envelope: room for 100,000 names of the longest kind and the largest payload. Longer
+    /// envelopes are not parsed.
     package static let longestEnvelope = 32 << 20
-    /// Envelopes over this are rare, and their memory is given back.
+    /// The length above which the memory for an envelope is released again; such envelopes are rare.
     private static let usualLength = 1 << 20
 
     private let apps: AppTable
     private var index = JSONIndex()
-    /// An index for payloads outside of the envelope, whose own index is still in use then.
+    /// The index for payloads outside of the envelope, whose own index is still in use at that time.
     private var payloadIndex = JSONIndex()
     private let places: UnsafeMutableBufferPointer<Int32>
 
@@ -40,11 +41,11 @@ package final class EnvelopeReader {
         places.deallocate()
     }
 
-    /// One envelope.
+    /// Parses one envelope.
     ///
     /// - Parameters:
-    ///   - payload: frame 3, if there was one.
-    ///   - now: seconds since 1970.
+    ///   - payload: Frame 3, if there was one.
+    ///   - now: Seconds since 1970.
     package func read(
         _ envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?, now: Int64
     ) throws(EnvelopeFault) -> PushRequest {
@@ -53,13 +54,13 @@ package final class EnvelopeReader {
         return try request(index.padded(envelope), payload, now)
     }
 
-    /// One frame of envelopes, a line each, in their order. What is wrong with a line is told of that line; throws when
-    /// there are none or too many, and then nothing was told.
+    /// Parses one frame with an envelope on each line and calls `each` for every line in order, also for invalid ones.
+    /// Throws before the first call if there are no lines or too many.
     package func readBatch(
         _ lines: UnsafeRawBufferPointer, now: Int64, _ each: (Result<PushRequest, EnvelopeFault>) -> Void
     ) throws(Rejection) {
         let count = JSONLines.count(lines, limit: Self.mostLines)
-        guard count > 0 else { throw Rejection(.badFrame, "there is no line in it") }
+        guard count > 0 else { throw Rejection(.badFrame, "there is no line in the frame") }
         guard count <= Self.mostLines else {
             throw Rejection(.tooMany, "there are more than \(Self.mostLines) lines")
         }
@@ -78,7 +79,7 @@ package final class EnvelopeReader {
         let line = UnsafeRawBufferPointer(rebasing: lines[range])
         do throws(EnvelopeFault) {
             try checkLength(line)
-            // Behind most lines stand others: only the last ones are copied to where there is something behind them.
+            // Most lines are followed by enough readable bytes; only the last ones are copied to padded memory.
             let isPadded = lines.count - range.upperBound >= JSONIndex.padding
             return .success(try request(isPadded ? line : index.padded(line), nil, now))
         } catch {
@@ -86,7 +87,7 @@ package final class EnvelopeReader {
         }
     }
 
-    /// The text can be read past its end.
+    /// Parses one envelope, whose text must be followed by readable padding.
     private func request(
         _ text: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, _ now: Int64
     ) throws(EnvelopeFault) -> PushRequest {
@@ -104,15 +105,15 @@ package final class EnvelopeReader {
             }
         } else {
             rejection = Self.refusal(of: text, verdict)
-            // For the id, if it came before what is wrong.
+            // Finds the id if it precedes the error.
             reading.gatherWhatIsThere()
         }
         throw EnvelopeFault(id: reading.idAsGiven, rejection: rejection, app: reading.namedApp)
     }
 
-    /// Where and why it is not JSON, in the words of the reader that knows: it reads the text once more.
+    /// Returns the rejection of invalid JSON. ``JSONDocument`` parses the text again to find position and cause.
     private static func refusal(of text: UnsafeRawBufferPointer, _ verdict: JSONIndex.Verdict) -> Rejection {
-        if verdict == .noMemory { return Rejection(.badFrame, "\(text.count) bytes are more than there is memory for") }
+        if verdict == .noMemory { return Rejection(.badFrame, "there is not enough memory for \(text.count) bytes") }
         if verdict == .tooDeep { return Rejection(.badJSON, JSONError.Code.tooDeep.rawValue) }
         do throws(JSONError) {
             _ = try JSONDocument(Array(text))
@@ -126,19 +127,19 @@ package final class EnvelopeReader {
 
     private func checkLength(_ envelope: UnsafeRawBufferPointer) throws(EnvelopeFault) {
         guard envelope.count > Self.longestEnvelope else { return }
-        // Nothing is kept of it, and its strings are counted only: each name is one.
+        // The envelope is not stored; its strings are only counted, since each name is one.
         let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maximumNamed)
         let rejection =
             isCrowded
-            ? Rejection(.tooMany, "more than \(Audience.maximumNamed) names are too many for one message")
+            ? Rejection(.tooMany, "more than \(Audience.maximumNamed) names, the largest number for one message")
             : Rejection(.badFrame, "\(envelope.count) bytes; an envelope has at most \(Self.longestEnvelope)")
         throw EnvelopeFault(id: idAtFront(of: envelope), rejection: rejection, app: nil)
     }
 
-    /// The id of an envelope that is not read, if it comes first, as it mostly does.
+    /// Returns the id of an envelope that is not parsed, if it comes first, as it usually does.
     private func idAtFront(of envelope: UnsafeRawBufferPointer) -> String? {
         let front = UnsafeRawBufferPointer(rebasing: envelope.prefix(4096))
-        // Cut within a string nothing would be found: so it is cut behind a comma, one after the other from the left.
+        // A text cut within a string is not parsed at all. So it is cut after each comma in turn, from the left.
         for end in front.indices where front[end] == UInt8(ascii: ",") {
             let text = index.padded(UnsafeRawBufferPointer(rebasing: front[..<end]))
             guard index.read(text) == .notJSON, let json = index.found(in: text) else { continue }

@@ -12,12 +12,12 @@ extension EnvelopeReading {
         guard let to = place(.to) else { throw Rejection(.missingField, "to is missing") }
         guard json.kind(to) == .object else { throw bad("to is \(json.kind(to).name), not an object") }
         guard json.size(to) == 1 else {
-            throw bad("to is exactly one of tokens, devices, users, tags or all; here it has \(json.size(to))")
+            throw bad("to must have exactly one of tokens, devices, users, tags and all; it has \(json.size(to)) keys")
         }
         guard let kind = json.withUTF8(to + 1, { Self.kinds.number(of: $0) }).flatMap(Kind.init(rawValue:)) else {
             let key = json.string(to + 1) ?? ""
             throw bad(
-                "to knows no \"\(PayloadRules.name(key))\""
+                "to has no key \"\(PayloadRules.name(key))\""
                     + (Self.kinds.nearest(to: key).map { "; did you mean \($0)?" } ?? ""))
         }
         let value = to + 2
@@ -29,14 +29,14 @@ extension EnvelopeReading {
             var tags = TagReading(json)
             return .tags(try tags.expression(value))
         case .all:
-            guard json.kind(value) == .true else { throw bad("all is true, or it is left out") }
+            guard json.kind(value) == .true else { throw bad("all must be true, or be omitted") }
             return .everyone
         }
     }
 
     private func bad(_ detail: String) -> Rejection { Rejection(.badAudience, detail) }
 
-    /// That it is an array of some, and not of too many: they are counted before anything is made of them.
+    /// Checks that the value is an array with a valid number of elements, before anything is allocated for them.
     private func list(_ name: String, _ place: IndexedJSON.Place) throws(Rejection) -> IndexedJSON.Place {
         guard json.kind(place) == .array else { throw bad("\(name) is \(json.kind(place).name), not an array") }
         let count = json.size(place)
@@ -49,7 +49,7 @@ extension EnvelopeReading {
         Rejection(.tooMany, "\(count) \(name); one message names at most \(Audience.maximumNamed)")
     }
 
-    /// For an envelope with so much in it that not all was kept.
+    /// Returns the rejection of an envelope with more values than the index stores, if its audience is the reason.
     func tooManyNamed() -> Rejection? {
         guard let to = place(.to), json.kind(to) == .object, json.size(to) > 0, to + 2 < json.count,
             json.kind(to + 2) == .array, json.size(to + 2) > Audience.maximumNamed
@@ -77,7 +77,7 @@ extension EnvelopeReading {
         return tokens
     }
 
-    /// Which one it is; never what it says.
+    /// Returns a rejection with the position of the token, never with its content.
     private func badToken(_ place: IndexedJSON.Place, _ position: Int, of count: Int) -> Rejection {
         let problem: String
         if json.kind(place).isString {
@@ -126,7 +126,7 @@ extension EnvelopeReading {
                 throw bad(
                     "user \(position) of \(count) is \(user.utf8.count) bytes; 1 to \(Self.longestUser) are allowed")
             }
-            // By bytes: two spellings of one letter are two users.
+            // Bytes are compared: two Unicode spellings of one letter are two users.
             let hash = json.withUTF8(place) { bytes in
                 var hasher = Hasher()
                 hasher.combine(bytes: bytes)
@@ -139,10 +139,10 @@ extension EnvelopeReading {
     }
 }
 
-/// Tells the first of each from those that come again, by hashes that the producer cannot foresee.
+/// A set that detects duplicates by hashes that the producer cannot predict.
 private struct FirstOnes {
     let seed: UInt64
-    /// The number of one and one, or 0; at least half of them are 0.
+    /// The numbers of the elements plus one, with 0 for an empty slot. At least half of the slots are empty.
     private var slots: [UInt32]
 
     private static let processSeed = UInt64.random(in: .min ... .max)
@@ -156,7 +156,7 @@ private struct FirstOnes {
         slots = [UInt32](repeating: 0, count: 1 << (Int.bitWidth - (2 * count - 1).leadingZeroBitCount))
     }
 
-    /// Whether it is the first. `number` is what it is called then, `isSame` compares it with one of those numbers.
+    /// Whether the element is new, in which case it is stored as `number`. `isSame` compares it with a stored number.
     @inline(__always)
     mutating func insert(_ hash: UInt64, _ number: Int, _ isSame: (Int) -> Bool) -> Bool {
         guard !slots.isEmpty else { return true }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// What an envelope says of how its message is to be sent.
+/// The options of an envelope: how its message is to be sent.
 struct EnvelopeOptions {
     var pushType: PushType
     var priority: PushPriority
@@ -17,7 +17,7 @@ extension EnvelopeReading {
     private static let pushTypeWords = WordTable(PushType.allCases.map(\.rawValue))
     private static let policies = [UnknownPolicy.resend, .drop]
     private static let policyWords = WordTable(policies.map(\.rawValue))
-    /// How far ahead a message may be handed in: a year and a day.
+    /// How long a message may be scheduled ahead: a year and a day.
     static let longestDelay: Int64 = 366 * 86_400
 
     func options(of app: AppFacts, _ number: Int) throws(Rejection) -> EnvelopeOptions {
@@ -27,9 +27,9 @@ extension EnvelopeReading {
                 .badField, "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
         }
         guard apps.fits(type, number) else {
-            throw Rejection(.badField, "push_type \(type.rawValue) does not go with the topic \(app.topic)")
+            throw Rejection(.badField, "push_type \(type.rawValue) does not fit the topic \(app.topic) of the app")
         }
-        // What is past is for the ledger to refuse: it knows whether the message was accepted when there was time.
+        // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
         let expiresAt = try end()
         return EnvelopeOptions(
             pushType: type, priority: try priority(of: type), expiresAt: expiresAt,
@@ -41,17 +41,17 @@ extension EnvelopeReading {
     private func priority(of type: PushType) throws(Rejection) -> PushPriority {
         guard let number = try integer(.priority) else { return type.defaultPriority }
         guard let priority = UInt8(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
-            throw Rejection(.badField, "priority is \(number); it is 10, 5 or 1")
+            throw Rejection(.badField, "priority is \(number); it must be 10, 5 or 1")
         }
-        // The others take all of them, and a list would be made to find that out.
+        // The other types allow all priorities; the check would allocate an array to find that out.
         if type.defaultPriority != .ten, !type.allowedPriorities.contains(priority) {
             throw Rejection(
-                .badField, "priority \(number) is not for \(type.rawValue); use \(type.defaultPriority.rawValue)")
+                .badField, "priority \(number) is not valid for \(type.rawValue); use \(type.defaultPriority.rawValue)")
         }
         return priority
     }
 
-    /// The last second that the binary protocol has a number for; milliseconds of any time since 1970 are far beyond it.
+    /// The last second that the binary protocol can express. A time in milliseconds is always far beyond it.
     private static let latestEnd = Int64(UInt32.max)
 
     private func end() throws(Rejection) -> Int64? {
@@ -62,7 +62,8 @@ extension EnvelopeReading {
         return time
     }
 
-    /// As it was given, also when the time has come: it is a part of what a message of a known id is held against.
+    /// Returns the time as given, even if it has passed: it is part of the content that a message with a known id is
+    /// compared with.
     private func start(before expiresAt: Int64?) throws(Rejection) -> Int64? {
         guard let time = try integer(.notBefore) else { return nil }
         guard time <= now + Self.longestDelay else {
@@ -85,7 +86,7 @@ extension EnvelopeReading {
             count > 64
                 ? "collapse_id is \(count) bytes; 64 are allowed"
                 : count == 0
-                    ? "collapse_id is empty" : "collapse_id has a control character or a space at its edge")
+                    ? "collapse_id is empty" : "collapse_id has a control character, or a space at the start or end")
     }
 
     private func traceparent() throws(Rejection) -> String? {
@@ -93,7 +94,7 @@ extension EnvelopeReading {
         try want(string: .traceparent, place)
         let text = json.string(place) ?? ""
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
-            throw Rejection(.badField, "traceparent is 1 to 128 printable characters of ASCII")
+            throw Rejection(.badField, "traceparent must be 1 to 128 printable ASCII characters")
         }
         return text
     }

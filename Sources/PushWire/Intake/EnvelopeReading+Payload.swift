@@ -1,14 +1,14 @@
 import PushModel
 
 extension EnvelopeReading {
-    /// The bytes for the push service, and what there is to say of them.
+    /// The bytes for the push service, with the findings about them.
     struct JudgedPayload {
         let bytes: [UInt8]
-        /// For the ack; empty for a payload that is as it should be.
+        /// The findings for the ack; empty for a payload without findings.
         var findings: [UInt8] = []
     }
 
-    /// From the one place where it stands: frame 3, `payload`, or the plain fields.
+    /// Returns the payload from its only source: frame 3, `payload`, or the plain fields.
     func payload(
         frame: UnsafeRawBufferPointer?, _ options: EnvelopeOptions, index: inout JSONIndex
     ) throws(Rejection) -> JudgedPayload {
@@ -26,22 +26,23 @@ extension EnvelopeReading {
             return try judged(try fromFields(options), options, index: &index)
         case (nil, nil, nil):
             throw Rejection(
-                .missingField, "there is no payload: give it as frame 3, as payload, or as alert, badge, sound, custom")
+                .missingField, "the payload is missing: use frame 3, or payload, or alert, badge, sound and custom")
         default:
             let first = frame == nil ? "payload" : "frame 3"
             let second = plain?.name ?? "payload"
-            throw Rejection(.badField, "\(first) and \(second) are two payloads; give one")
+            throw Rejection(.badField, "the payload is given twice, as \(first) and as \(second); give one")
         }
     }
 
-    // MARK: Judgement
+    // MARK: Checks
 
-    /// So many values cannot be nested deeper than a payload may be.
+    /// Fewer values than this cannot exceed the depth limit of a payload.
     private static let shallowCount = JSONDocument.maximumDepth
-    /// In one ack: it has to stay small, and whoever reads one of them looks at the rest.
+    /// The largest number of findings in one ack, which has to stay small. A person who reads one of them will check
+    /// the rest.
     static let mostFindings = 10
 
-    /// A payload that stands in the envelope, whose values were found with those of the envelope.
+    /// Checks a payload within the envelope, whose index already contains its values.
     private func judged(
         _ bytes: [UInt8], _ options: EnvelopeOptions, at root: IndexedJSON.Place
     ) throws(Rejection) -> JudgedPayload {
@@ -75,7 +76,7 @@ extension EnvelopeReading {
             && (json.next(root) - root <= shallowCount || JSONDocument.isObject(bytes))
     }
 
-    /// The thorough way, for payloads of which something is to be said.
+    /// Returns all findings of a payload that did not pass the quick check.
     private static func findings(in payload: [UInt8], _ rules: PushOptions) throws(Rejection) -> [UInt8] {
         let findings = PayloadRules.findings(in: payload, rules, limit: mostFindings)
         if let refusal = findings.first(where: { $0.severity == .refused }) {
@@ -89,7 +90,7 @@ extension EnvelopeReading {
 
     // MARK: Bytes
 
-    /// What is far too large is not even copied.
+    /// Copies the bytes, unless they are too large.
     private func given(
         _ bytes: UnsafeRawBufferPointer, _ options: EnvelopeOptions
     ) throws(Rejection) -> [UInt8] {
@@ -100,12 +101,12 @@ extension EnvelopeReading {
         return Array(bytes)
     }
 
-    /// For an envelope with so much in it that not all was kept.
+    /// Returns the rejection of an envelope with more values than the index stores, if a payload is the reason.
     func tooLargeByFar() -> Rejection? {
         for key in [EnvelopeKey.payload, .alert, .sound, .custom] {
             guard let place = place(key), json.raw(place).count > PushType.broadcastPayloadLimit else { continue }
             return Rejection(
-                .payloadTooLarge, "\(json.raw(place).count) bytes of \(key.name) are more than any payload has")
+                .payloadTooLarge, "\(key.name) has \(json.raw(place).count) bytes, more than any payload may have")
         }
         return nil
     }
@@ -129,7 +130,8 @@ extension EnvelopeReading {
 
     // MARK: Plain fields
 
-    /// The same fields give the same bytes, in whatever order and with whatever space they were written.
+    /// Builds a payload from the plain fields. Equal fields give equal bytes, independent of their order and white
+    /// space.
     private func fromFields(_ options: EnvelopeOptions) throws(Rejection) -> [UInt8] {
         var text = PlainPayload(json, limit: options.pushType.payloadLimit)
         text.begin()

@@ -1,10 +1,10 @@
 import PushModel
 
-/// One envelope while it is read: what stands where in it, and what was said of it by whom it came to.
+/// The state of parsing one envelope: the positions of its values and what the caller passed in.
 struct EnvelopeReading {
     let json: IndexedJSON
     let apps: AppTable
-    /// By key, where its value is; 0, which is the whole envelope, where there is none.
+    /// The position of the value of each key; 0, the position of the whole envelope, if the key is absent.
     let places: UnsafeMutableBufferPointer<Int32>
     /// Seconds since 1970.
     let now: Int64
@@ -23,7 +23,7 @@ struct EnvelopeReading {
         return place == 0 ? nil : Int(place)
     }
 
-    /// - Parameter index: finds the values of a payload that does not stand in the envelope.
+    /// - Parameter index: The index for a payload outside of the envelope.
     func request(payload: UnsafeRawBufferPointer?, index: inout JSONIndex) throws(Rejection) -> PushRequest {
         try gather()
         let id = try messageID()
@@ -43,17 +43,17 @@ struct EnvelopeReading {
 
     private func gather() throws(Rejection) {
         guard json.kind(0) == .object else {
-            throw Rejection(.badJSON, "it is \(json.kind(0).name), not an object")
+            throw Rejection(.badJSON, "the envelope is \(json.kind(0).name), not an object")
         }
         if let fault = gatherWhatIsThere() { throw fault }
         guard json.count < JSONIndex.mostNodes else {
             throw tooManyNamed() ?? tooLargeByFar()
-                ?? Rejection(.tooMany, "more than \(JSONIndex.mostNodes) values are in it")
+                ?? Rejection(.tooMany, "the envelope has more than \(JSONIndex.mostNodes) values")
         }
     }
 
-    /// Notes where the members are. All of them, so that the id is known whatever else is wrong; returns the first that
-    /// is. Of a text that is no JSON: those that came before that.
+    /// Records the positions of all members, so that the id is known even if others are invalid, and returns the first
+    /// fault. If the text is not JSON, it records the members before the error.
     @discardableResult
     func gatherWhatIsThere() -> Rejection? {
         guard json.count > 0, json.kind(0) == .object else { return nil }
@@ -70,14 +70,14 @@ struct EnvelopeReading {
                 if places[number] == 0 {
                     places[number] = Int32(value)
                 } else {
-                    fault = fault ?? Rejection(.badField, "\(EnvelopeKey.table.words[number]) is there twice")
+                    fault = fault ?? Rejection(.badField, "\(EnvelopeKey.table.words[number]) is given twice")
                 }
                 expected = number + 1
             } else {
                 fault = fault ?? unknownKey(json.string(place) ?? "")
             }
             let next = json.next(value)
-            // Only where the text broke off inside of a bracket.
+            // True only if the text ended within a bracket.
             guard next > value else { break }
             place = next
         }
@@ -92,7 +92,7 @@ struct EnvelopeReading {
 
     // MARK: Id and app
 
-    /// At most 128 bytes of it.
+    /// The id as the producer gave it, cut to 128 bytes.
     var idAsGiven: String? {
         guard let place = place(.id), let id = json.string(place) else { return nil }
         guard id.utf8.count > 128 else { return id }
@@ -117,10 +117,10 @@ struct EnvelopeReading {
         throw Rejection(
             .badField,
             count == 0
-                ? "id is empty" : count > 128 ? "id is \(count) bytes; 128 are allowed" : "id has a control character")
+                ? "id is empty" : count > 128 ? "id has \(count) bytes; 128 are allowed" : "id has a control character")
     }
 
-    /// Its number in the table.
+    /// Returns the number of the app in the table.
     private func app() throws(Rejection) -> Int {
         guard let place = place(.app) else { throw Rejection(.missingField, "app is missing") }
         try want(string: .app, place)
@@ -141,14 +141,14 @@ struct EnvelopeReading {
         Rejection(.badField, "\(key.name) is \(json.kind(place).name), not \(wanted)")
     }
 
-    /// A whole number that is not negative; nil when there is none.
+    /// Returns a whole number that is not negative; nil if the key is absent.
     func integer(_ key: EnvelopeKey) throws(Rejection) -> Int64? {
         guard let place = place(key) else { return nil }
         guard let number = json.integer(place) else {
             switch json.kind(place) {
             case .fraction:
-                throw Rejection(.badField, "\(key.name) is written with a point or an exponent; write a whole number")
-            case .integer: throw Rejection(.badField, "\(key.name) is a number past 64 bits")
+                throw Rejection(.badField, "\(key.name) has a decimal point or an exponent; write a whole number")
+            case .integer: throw Rejection(.badField, "\(key.name) does not fit into 64 bits")
             default: throw isNot(key, place, "a whole number")
             }
         }
@@ -162,7 +162,7 @@ struct EnvelopeReading {
         return json.kind(place) == .true
     }
 
-    /// The number of a word of a closed set; nil when there is none.
+    /// Returns the index of a word in a closed set; nil if the key is absent.
     func word(_ key: EnvelopeKey, of table: WordTable) throws(Rejection) -> Int? {
         guard let place = place(key) else { return nil }
         try want(string: key, place)
@@ -170,8 +170,8 @@ struct EnvelopeReading {
         let given = json.string(place) ?? ""
         throw Rejection(
             .badField,
-            "\(key.name) knows no \"\(PayloadRules.name(given))\""
+            "\(key.name) does not allow \"\(PayloadRules.name(given))\""
                 + (table.nearest(to: given).map { "; did you mean \($0)?" }
-                    ?? "; it is one of \(table.words.joined(separator: ", "))"))
+                    ?? "; use one of \(table.words.joined(separator: ", "))"))
     }
 }

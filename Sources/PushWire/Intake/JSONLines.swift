@@ -1,8 +1,8 @@
 import CSimdJSON
 
-/// Lines in one frame. The newline behind the last may be there or not.
+/// The lines of one frame. The newline after the last one is optional.
 enum JSONLines {
-    /// How many; stops at one more than `limit`.
+    /// Returns the number of lines; counting stops at `limit` + 1.
     static func count(_ lines: UnsafeRawBufferPointer, limit: Int) -> Int {
         var count = 0
         var start = 0
@@ -13,7 +13,7 @@ enum JSONLines {
         return count
     }
 
-    /// Where the line that begins at `start` ends, its newline not counted.
+    /// Returns the end of the line that begins at `start`, without its newline.
     static func end(in lines: UnsafeRawBufferPointer, from start: Int) -> Int {
         CSimdJSON_line_end(lines.baseAddress, start, lines.count)
     }

@@ -1,21 +1,21 @@
 import PushModel
 
-/// A payload put together from the plain fields of an envelope: `aps` first, then the custom members.
+/// A payload built from the plain fields of an envelope: `aps` first, then the custom members.
 ///
-/// Members are sorted by their bytes and strings escaped no more than must be, so that what means the same is the same
-/// bytes: a library that shuffles its keys must not make an envelope that came before look like another. Numbers stay
-/// as they are written, whatever their length.
+/// Members are sorted by their bytes and strings are escaped as little as possible, so that equal meaning gives equal
+/// bytes: a client library that reorders keys must not make a repeated envelope look like another one. Numbers keep
+/// their spelling, whatever their length.
 struct PlainPayload {
     private let json: IndexedJSON
     private var bytes: [UInt8] = []
     private var isFirst = true
     private let most: Int
-    /// It is cut, and longer than any payload may be.
+    /// Whether the payload was cut because it exceeds every limit.
     private(set) var isTooLarge = false
 
     init(_ json: IndexedJSON, limit: Int) {
         self.json = json
-        // Somewhat more than allowed is finished, so that its length can be said.
+        // A payload that exceeds the limit moderately is still completed, so that the error can give its length.
         most = 16 * limit
     }
 
@@ -28,7 +28,7 @@ struct PlainPayload {
         return bytes
     }
 
-    /// A member of `aps`.
+    /// Appends a member of `aps`.
     mutating func add(_ key: EnvelopeKey, _ place: IndexedJSON.Place) throws(Rejection) {
         if !isFirst { bytes.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -37,7 +37,7 @@ struct PlainPayload {
         try append(place, of: key)
     }
 
-    /// The members beside `aps`.
+    /// Appends the members beside `aps`.
     mutating func addCustom(_ object: IndexedJSON.Place) throws(Rejection) {
         for member in try members(object, of: .custom) {
             let key = String(decoding: member.key, as: UTF8.self)
@@ -69,7 +69,7 @@ struct PlainPayload {
             }
             bytes.append(UInt8(ascii: "}"))
         case .array:
-            // Of a longer one not all elements were kept; it is too long by far.
+            // The index did not store all elements of a longer array, which is far too long for a payload anyway.
             guard json.size(place) <= Int(JSONIndex.mostElements) else {
                 isTooLarge = true
                 return
@@ -94,7 +94,9 @@ struct PlainPayload {
         let value: IndexedJSON.Place
     }
 
-    /// Sorted; refuses what is there twice.
+    /// Returns the members sorted by key.
+    ///
+    /// - Throws: ``Rejection`` if a key occurs twice.
     private func members(_ object: IndexedJSON.Place, of field: EnvelopeKey) throws(Rejection) -> [Member] {
         var members: [Member] = []
         var place = object + 1
@@ -105,7 +107,7 @@ struct PlainPayload {
         members.sort { $0.key.lexicographicallyPrecedes($1.key) }
         for (one, other) in zip(members, members.dropFirst()) where one.key == other.key {
             let name = PayloadRules.name(String(decoding: one.key, as: UTF8.self))
-            throw Rejection(.badField, "\(field.name): \"\(name)\" is there twice")
+            throw Rejection(.badField, "\(field.name): \"\(name)\" is given twice")
         }
         return members
     }

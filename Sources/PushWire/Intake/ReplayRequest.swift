@@ -1,17 +1,17 @@
 package import PushModel
 
-/// What somebody asks for who missed events (DESIGN §5).
+/// A request for past events by a client that missed them.
 package struct ReplayRequest: Sendable, Equatable {
     package static let version: StaticString = "replay/1"
-    /// What is asked for where nothing is said; more than the answerer gives may be asked for.
+    /// The limit of a request without one. A request may ask for more than the responder returns.
     package static let usualLimit = 10_000
-    /// No topic is as long.
+    /// The largest length of a prefix. All topics are shorter.
     private static let longestPrefix = 255
     private static let longestText = 4096
 
-    /// Events numbered above this.
+    /// The number above which events are requested.
     package let since: UInt64
-    /// What their topics begin with.
+    /// The prefix of their topics.
     package let prefix: String
     package let limit: Int
 
@@ -21,7 +21,7 @@ package struct ReplayRequest: Sendable, Equatable {
         self.limit = limit
     }
 
-    /// `{"since":…,"prefix":"…","limit":…}`, each of which may be left out.
+    /// Parses `{"since":…,"prefix":"…","limit":…}`; each member is optional.
     package static func read(_ bytes: [UInt8]) throws(Rejection) -> ReplayRequest {
         let json: JSONDocument
         do throws(JSONError) {
@@ -30,10 +30,10 @@ package struct ReplayRequest: Sendable, Equatable {
             throw Rejection(.badJSON, "\(error)")
         }
         guard json.kind(json.root) == .object else {
-            throw Rejection(.badJSON, "it is \(json.kind(json.root).name), not an object")
+            throw Rejection(.badJSON, "the request is \(json.kind(json.root).name), not an object")
         }
         if let key = json.repeatedKey() {
-            throw Rejection(.badField, "\"\(PayloadRules.name(json.string(key) ?? ""))\" is there twice")
+            throw Rejection(.badField, "\"\(PayloadRules.name(json.string(key) ?? ""))\" is given twice")
         }
         var since: Int64 = 0
         var prefix = ""
@@ -69,10 +69,11 @@ package struct ReplayRequest: Sendable, Equatable {
             throw Rejection(
                 .badField,
                 json.kind(place).isNumber
-                    ? "\(key) is no whole number of 64 bits" : "\(key) is \(json.kind(place).name), not a whole number")
+                    ? "\(key) is not a whole number of 64 bits"
+                    : "\(key) is \(json.kind(place).name), not a whole number")
         }
         guard range.contains(number) else {
-            throw Rejection(.badField, "\(key) is \(number); it is \(range.lowerBound) to \(range.upperBound)")
+            throw Rejection(.badField, "\(key) is \(number); it must be \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Reads a tag expression: `"a"`, `{"all":[…]}`, `{"any":[…]}`, `{"not":…}`, one in the other.
+/// A parser of tag expressions: `"a"`, `{"all":[…]}`, `{"any":[…]}`, `{"not":…}`, nested in each other.
 struct TagReading {
     private static let longestTag = 128
     private static let operators = WordTable(["all", "any", "not"])
@@ -19,13 +19,13 @@ struct TagReading {
     private mutating func expression(_ place: IndexedJSON.Place, depth: Int) throws(Rejection) -> TagExpression {
         if json.kind(place).isString { return .tag(try tag(place)) }
         guard json.kind(place) == .object else {
-            throw bad("\(json.kind(place).name) stands for no tags; write a tag, or an object of all, any or not")
+            throw bad("\(json.kind(place).name) is not a tag expression; give a tag or an object with all, any or not")
         }
         guard depth < TagExpression.maximumDepth else {
-            throw bad("tags are nested deeper than \(TagExpression.maximumDepth)")
+            throw bad("the tag expression is nested deeper than \(TagExpression.maximumDepth) levels")
         }
         guard json.size(place) == 1 else {
-            throw bad("an expression of tags is exactly one of all, any or not; here it has \(json.size(place))")
+            throw bad("a tag expression must have exactly one of all, any and not; it has \(json.size(place)) keys")
         }
         let value = place + 2
         switch json.withUTF8(place + 1, { Self.operators.number(of: $0) }) {
@@ -33,7 +33,7 @@ struct TagReading {
         case 1: return .any(try parts("any", value, depth))
         case 2: return .not(try expression(value, depth: depth + 1))
         default:
-            throw bad("tags know no \"\(PayloadRules.name(json.string(place + 1) ?? ""))\"; they know all, any and not")
+            throw bad("tags have no key \"\(PayloadRules.name(json.string(place + 1) ?? ""))\"; use all, any or not")
         }
     }
 
@@ -43,7 +43,7 @@ struct TagReading {
         guard json.kind(list) == .array else { throw bad("\(name) is \(json.kind(list).name), not an array") }
         let count = json.size(list)
         guard count > 0 else { throw bad("\(name) is empty") }
-        // Each part has a tag or more.
+        // Each part has at least one tag.
         guard count <= TagExpression.maximumTags else { throw tooMany() }
         var parts: [TagExpression] = []
         parts.reserveCapacity(count)
@@ -65,7 +65,7 @@ struct TagReading {
         return tag
     }
 
-    private func tooMany() -> Rejection { bad("more than \(TagExpression.maximumTags) tags are in one expression") }
+    private func tooMany() -> Rejection { bad("the tag expression has more than \(TagExpression.maximumTags) tags") }
 
     private func bad(_ detail: String) -> Rejection { Rejection(.badAudience, detail) }
 }

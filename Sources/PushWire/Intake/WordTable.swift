@@ -1,4 +1,4 @@
-/// A closed set of words, each at most 16 bytes, to be found by their bytes: two registers a word, no String.
+/// A closed set of words of at most 16 bytes each. Look-ups compare two registers per word and create no `String`.
 struct WordTable: Sendable {
     let words: [String]
     private let packed: [(low: UInt64, high: UInt64, count: Int)]
@@ -12,8 +12,8 @@ struct WordTable: Sendable {
         }
     }
 
-    /// The number of a word; nil if it is not one of them. Words that come in the order of the table are found at once
-    /// when `hint` is the number behind the last.
+    /// Returns the number of a word, or nil. Words that come in the order of the table are found at once if `hint` is
+    /// the number after the previous one.
     @inline(__always)
     func number(of word: UnsafeRawBufferPointer, hint: Int = 0) -> Int? {
         guard word.count <= 16, !word.isEmpty else { return nil }
@@ -30,7 +30,7 @@ struct WordTable: Sendable {
         }
     }
 
-    /// The bytes in two numbers, zeros behind them.
+    /// Returns the bytes in two numbers, padded with zeros.
     @inline(__always)
     private static func pack(_ word: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
         var low: UInt64 = 0
@@ -38,7 +38,7 @@ struct WordTable: Sendable {
         let count = word.count
         if count >= 8 {
             low = word.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
-            // What overlaps the first eight is shifted out.
+            // The shift removes the bytes that overlap the first eight.
             if count > 8 {
                 high = UInt64(littleEndian: word.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
                 high >>= UInt64(8 * (16 - count))
@@ -53,6 +53,6 @@ struct WordTable: Sendable {
         return (low, high)
     }
 
-    /// For what somebody wrote instead.
+    /// Returns the word of the set that is most similar to an unknown one, if any is.
     func nearest(to word: String) -> String? { NearestWord.to(word, in: words) }
 }

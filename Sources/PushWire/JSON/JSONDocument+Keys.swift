@@ -1,10 +1,11 @@
 extension JSONDocument {
-    /// Objects of so few members compare their keys pair by pair.
+    /// The number of members up to which the keys of an object are compared in pairs.
     private static let fewMembers = 12
 
-    /// The first key, in the order in which objects begin, that its object has already; nil if there is none.
+    /// Returns the first key that its object already has, in the order in which objects begin; nil if there is none.
     ///
-    /// Keys are compared as they read, `\u0061` being `a`. O(n log n) in the keys of an object, whatever they are.
+    /// Keys are compared after unescaping, so `\u0061` equals `a`. O(n log n) in the number of keys of an object,
+    /// whatever the keys are.
     package func repeatedKey() -> Place? {
         for index in nodes.indices where nodes[index].kind == .object {
             if let key = repeatedKey(in: Place(index: UInt32(index))) { return key }

@@ -1,4 +1,5 @@
-/// What a value is. Whole numbers of any length are integers; what has a point or an exponent is a fraction.
+/// The kind of a value. Whole numbers of any length are integers; numbers with a decimal point or an exponent are
+/// fractions.
 package enum JSONKind: UInt8, Sendable {
     case object, array, string, escapedString, integer, fraction, `true`, `false`, null
 
@@ -6,7 +7,7 @@ package enum JSONKind: UInt8, Sendable {
     package var isNumber: Bool { self == .integer || self == .fraction }
     package var isBool: Bool { self == .true || self == .false }
 
-    /// With its article, for messages.
+    /// The name with its article, for messages.
     package var name: String {
         switch self {
         case .object: "an object"
@@ -19,22 +20,22 @@ package enum JSONKind: UInt8, Sendable {
     }
 }
 
-/// JSON that was read strictly (RFC 8259): the bytes, and a flat list of where in them each value stands.
+/// A strictly parsed JSON text (RFC 8259): the bytes and a flat list of the positions of all values.
 ///
-/// Strings and numbers stay bytes until somebody asks for them, so that reading costs one allocation however much is in
-/// there. Repeated keys are grammatical: `repeatedKey` finds them, and look-ups take the first.
+/// Strings and numbers are decoded on demand, so that parsing costs one allocation whatever the text contains. The
+/// grammar allows duplicate keys: ``repeatedKey()`` finds them, and look-ups return the first.
 package struct JSONDocument: Sendable {
     struct Node: Sendable {
         var kind: JSONKind
         var start: UInt32
         var end: UInt32
-        /// The node behind this one and everything in it.
+        /// The node after this one and everything in it.
         var next: UInt32
     }
 
     static let none = UInt32.max
 
-    /// One value of a document. Of no use with another document.
+    /// One value of a document. It is invalid in other documents.
     package struct Place: Hashable, Sendable {
         let index: UInt32
     }
@@ -44,7 +45,7 @@ package struct JSONDocument: Sendable {
     package let bytes: [UInt8]
     let nodes: [Node]
 
-    /// Reads the whole of `bytes`; `depthLimit` is at most `maximumDepth`. O(n).
+    /// Parses all of `bytes`; `depthLimit` is at most ``maximumDepth``. O(n).
     package init(
         _ bytes: [UInt8], depthLimit: Int = JSONDocument.maximumDepth, lengthLimit: Int = 16 << 20
     ) throws(JSONError) {
@@ -59,7 +60,7 @@ package struct JSONDocument: Sendable {
         self.bytes = bytes
     }
 
-    /// Whether the bytes are JSON and an object. Nothing is kept and nothing allocated.
+    /// Whether the bytes are a JSON object. The check stores and allocates nothing.
     package static func isObject(_ bytes: [UInt8], depthLimit: Int = JSONDocument.maximumDepth) -> Bool {
         bytes.withUnsafeBufferPointer { buffer in
             var scanner = JSONScanner(buffer, keeps: false, depthLimit: depthLimit)
@@ -71,10 +72,10 @@ package struct JSONDocument: Sendable {
 
     package func kind(_ place: Place) -> JSONKind { nodes[Int(place.index)].kind }
 
-    /// The first byte of the value, for messages.
+    /// Returns the offset of the value's first byte, for messages.
     package func offset(_ place: Place) -> Int { Int(nodes[Int(place.index)].start) }
 
-    /// The value as it is written, quotation marks and brackets included.
+    /// Returns the source text of the value, including quotation marks and brackets.
     package func text(_ place: Place) -> ArraySlice<UInt8> {
         let node = nodes[Int(place.index)]
         return bytes[Int(node.start)..<Int(node.end)]
@@ -82,7 +83,7 @@ package struct JSONDocument: Sendable {
 
     // MARK: Scalars
 
-    /// Nil unless it is a string.
+    /// Returns the string, or nil if the value is not a string.
     package func string(_ place: Place) -> String? {
         switch kind(place) {
         case .string: String(decoding: text(place).dropFirst().dropLast(), as: UTF8.self)
@@ -103,7 +104,7 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// Nil unless it is a whole number that 64 bits hold.
+    /// Returns the whole number, or nil if the value is not one or does not fit into 64 bits.
     package func integer(_ place: Place) -> Int64? {
         guard kind(place) == .integer else { return nil }
         let digits = text(place)
@@ -120,7 +121,7 @@ package struct JSONDocument: Sendable {
         return value
     }
 
-    /// Any number, as near as a `Double` comes to it; nil unless it is a number that is finite there.
+    /// Returns any number as the nearest `Double`, or nil if the value is not a number or is not finite as a `Double`.
     package func double(_ place: Place) -> Double? {
         guard kind(place).isNumber else { return nil }
         let value = Double(String(decoding: text(place), as: UTF8.self))
@@ -142,13 +143,13 @@ package struct JSONDocument: Sendable {
         package let value: Place
     }
 
-    /// The members of an object in the order of the text; none of anything else.
+    /// Returns the members of an object in the order of the text; for other values there are none.
     package func members(_ place: Place) -> Members {
         let node = nodes[Int(place.index)]
         return Members(document: self, at: node.kind == .object ? place.index + 1 : node.next, end: node.next)
     }
 
-    /// The elements of an array; none of anything else.
+    /// Returns the elements of an array; for other values there are none.
     package func elements(_ place: Place) -> Elements {
         let node = nodes[Int(place.index)]
         return Elements(document: self, at: node.kind == .array ? place.index + 1 : node.next, end: node.next)
@@ -179,7 +180,7 @@ package struct JSONDocument: Sendable {
         }
     }
 
-    /// The first member of that name. O(members).
+    /// Returns the value of the first member with that key. O(members).
     package func value(_ key: StaticString, in object: Place) -> Place? {
         for member in members(object) where isString(member.key, key) { return member.value }
         return nil

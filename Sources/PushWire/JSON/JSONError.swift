@@ -1,26 +1,26 @@
-/// Why bytes are not the JSON that is asked for, and at which byte that shows.
+/// Why bytes are not valid JSON, and the offset at which that was detected.
 package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
-        case empty = "there is nothing"
-        case byteOrderMark = "it begins with a byte order mark, which JSON has not"
-        case unexpectedEnd = "it ends too early"
-        case trailingBytes = "something follows the value"
+        case empty = "the text is empty"
+        case byteOrderMark = "JSON must not begin with a byte order mark"
+        case unexpectedEnd = "the text ends too early"
+        case trailingBytes = "unexpected text follows the value"
         case unexpectedByte = "a value was expected"
-        case badLiteral = "it is neither true, false nor null"
-        case badNumber = "it is no number as JSON writes them"
+        case badLiteral = "invalid word; only true, false and null are allowed"
+        case badNumber = "invalid number"
         case expectedKey = "a key in quotation marks was expected"
         case expectedColon = "a colon was expected"
         case expectedCommaOrEnd = "a comma or the closing bracket was expected"
-        case controlCharacter = "a control character stands in a string and must be escaped"
-        case badEscape = "it is no escape that JSON knows"
-        case loneSurrogate = "half of a surrogate pair has no other half"
-        case badUTF8 = "it is not UTF-8"
-        case tooDeep = "it is nested too deeply"
-        case tooLong = "it is longer than is read here"
+        case controlCharacter = "a control character in a string must be escaped"
+        case badEscape = "invalid escape sequence"
+        case loneSurrogate = "unpaired surrogate in an escape sequence"
+        case badUTF8 = "invalid UTF-8"
+        case tooDeep = "the text is nested too deeply"
+        case tooLong = "the text is too long"
     }
 
     package let code: Code
-    /// From 0; the end of the bytes where something is missing.
+    /// The offset from 0; the end of the text if something is missing there.
     package let offset: Int
 
     package init(_ code: Code, at offset: Int) {
@@ -30,7 +30,8 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 
     package var description: String { "at byte \(offset): \(code.rawValue)" }
 
-    /// Line and column of a byte, both from 1, for messages about texts that people write. Columns count bytes.
+    /// Returns the line and column of a byte, both from 1, for messages about texts that people write. Columns count
+    /// bytes.
     package static func place(of offset: Int, in bytes: some Collection<UInt8>) -> (line: Int, column: Int) {
         var (line, column) = (1, 1)
         for byte in bytes.prefix(offset) {

@@ -1,7 +1,7 @@
-/// Reads JSON strictly as RFC 8259 writes it, in one pass and without recursion. What it finds it writes down as a flat
-/// list of nodes, or checks only and allocates nothing.
+/// A strict JSON parser according to RFC 8259, in one pass and without recursion. It either records the values as a
+/// flat list of nodes, or only validates and allocates nothing.
 struct JSONScanner {
-    /// Brackets open at once: one bit for each says whether it is an object.
+    /// The largest number of open brackets. A bit for each of them tells objects from arrays.
     static let maximumDepth = 64
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -18,11 +18,11 @@ struct JSONScanner {
         self.depthLimit = min(depthLimit, Self.maximumDepth)
     }
 
-    /// False when the bytes are not JSON; `error` tells why.
+    /// Scans the whole text. Returns false if it is not JSON, with the reason in ``error``.
     mutating func scan() -> Bool {
         guard bytes.count < Int(UInt32.max) else { return fail(.tooLong, at: 0) }
         if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return fail(.byteOrderMark, at: 0) }
-        // A node takes a dozen bytes of text or more in what is usual.
+        // A node usually takes a dozen or more bytes of text.
         if keeps { nodes.reserveCapacity(4 + bytes.count / 10) }
         skipSpace()
         guard at < bytes.count else { return fail(.empty, at: at) }
@@ -32,7 +32,7 @@ struct JSONScanner {
         return at == bytes.count || fail(.trailingBytes, at: at)
     }
 
-    /// One value with all that is in it.
+    /// Scans one value and everything in it.
     private mutating func scanValues() -> Bool {
         var objects: UInt64 = 0
         var depth = 0
@@ -63,7 +63,7 @@ struct JSONScanner {
             } else {
                 guard scanScalar(byte) else { return false }
             }
-            // A value is complete: brackets may close behind it.
+            // A value is complete; closing brackets may follow.
             while true {
                 if depth == 0 { return true }
                 skipSpace()
@@ -140,7 +140,7 @@ struct JSONScanner {
             if let sign = peek(), sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { at += 1 }
             guard skipDigits() else { return false }
         }
-        // `01` and `1x` are no number with something behind it.
+        // `01` and `1x` are invalid as a whole, rather than a number followed by something.
         if let next = peek(), Self.isWordByte(next) { return fail(.badNumber, at: start) }
         add(isInteger ? .integer : .fraction, from: start)
         return true
@@ -191,7 +191,7 @@ struct JSONScanner {
         return fail(.unexpectedEnd, at: at)
     }
 
-    /// Passes over letters that mean themselves, eight at a time: most of a payload is that.
+    /// Skips ordinary characters, eight at a time; most of a payload consists of them.
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let raw = UnsafeRawBufferPointer(bytes)
@@ -200,8 +200,8 @@ struct JSONScanner {
             let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5c)
-            // The top bit of each byte that is a quotation mark, a backslash, below a space, or not ASCII. A borrow
-            // reaches bytes behind such a one only, and the first is what counts.
+            // The top bit of each byte that is a quotation mark, a backslash, a control character, or not ASCII. A
+            // borrow can set wrong bits only after the first such byte, and only the first one counts.
             let special =
                 (((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash) | ((word &- ones &* 0x20) & ~word)
                     | word) & (ones &* 0x80)
@@ -228,7 +228,7 @@ struct JSONScanner {
         case UInt8(ascii: "u"):
             guard let unit = scanUnit() else { return false }
             guard (0xd800..<0xe000).contains(unit) else { return true }
-            // The grammar allows half a pair, no string that a device could show does.
+            // The grammar allows an unpaired surrogate, but no device can show such a string.
             guard unit < 0xdc00 else { return fail(.loneSurrogate, at: start) }
             guard at < bytes.count else { return fail(.unexpectedEnd, at: at) }
             guard bytes[at] == UInt8(ascii: "\\") else { return fail(.loneSurrogate, at: start) }
@@ -241,7 +241,7 @@ struct JSONScanner {
         }
     }
 
-    /// The four digits of a `\u`.
+    /// Scans the four digits of a `\u` escape.
     private mutating func scanUnit() -> UInt16? {
         let start = at
         at += 2
@@ -261,7 +261,7 @@ struct JSONScanner {
         return unit
     }
 
-    /// One character of two to four bytes, well-formed as Unicode's table 3-7 has it.
+    /// Scans one character of two to four bytes, well-formed according to Unicode's table 3-7.
     private mutating func scanSequence(_ first: UInt8) -> Bool {
         let count: Int
         var second: ClosedRange<UInt8> = 0x80...0xbf
@@ -291,7 +291,8 @@ struct JSONScanner {
         nodes.append(.init(kind: kind, start: UInt32(start), end: UInt32(at), next: UInt32(nodes.count + 1)))
     }
 
-    /// Until it closes, a bracket's `next` is the bracket around it: no stack beside the list.
+    /// Adds a node for an opening bracket. Until it closes, its `next` is the enclosing bracket, which replaces a
+    /// separate stack.
     private mutating func open(_ kind: JSONKind, in container: UInt32) -> UInt32 {
         guard keeps else { return container }
         nodes.append(.init(kind: kind, start: UInt32(at), end: 0, next: container))

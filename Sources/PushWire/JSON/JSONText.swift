@@ -1,4 +1,4 @@
-/// The escapes of JSON strings, both ways.
+/// Escaping and unescaping of JSON strings.
 enum JSONText {
     static func hexDigit(_ byte: UInt8) -> UInt8? {
         switch byte {
@@ -9,7 +9,7 @@ enum JSONText {
         }
     }
 
-    /// The UTF-8 that the inside of a scanned string stands for.
+    /// Returns the UTF-8 of the content of a scanned string.
     static func unescaped(_ inner: ArraySlice<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(inner.count)
@@ -59,7 +59,7 @@ enum JSONText {
         bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     }
 
-    /// A string with its quotation marks, escaping no more than must be.
+    /// Appends a string with its quotation marks, escaping only what JSON requires.
     static func appendQuoted(_ text: some StringProtocol, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         for byte in text.utf8 {

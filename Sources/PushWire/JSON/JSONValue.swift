@@ -1,16 +1,16 @@
-/// A JSON value to be written, or one that was read whole.
+/// A JSON value as a tree, for writing and for reading small documents.
 package indirect enum JSONValue: Sendable, Equatable {
     case null
     case bool(Bool)
     case integer(Int64)
-    /// One that is not finite is written as `null`: JSON has no word for it.
+    /// A floating-point number. Infinities and NaN are written as `null`, since JSON cannot express them.
     case number(Double)
     case string(String)
     case array([JSONValue])
-    /// Written in the order of its keys' bytes, so that equal values give equal bytes.
+    /// An object. It is written in the order of the bytes of its keys, so that equal values give equal bytes.
     case object([String: JSONValue])
 
-    /// Compact UTF-8.
+    /// The value as compact UTF-8.
     package var bytes: [UInt8] {
         var writer = JSONWriter()
         writer.value(self)
@@ -34,8 +34,8 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 }
 
 extension JSONDocument {
-    /// The value with all that is in it. Of repeated keys the first counts; integers past 64 bits become doubles, and
-    /// numbers past those `null`.
+    /// Returns the value with everything in it. The first of duplicate keys counts; integers that do not fit into 64
+    /// bits become doubles, and numbers that do not fit into doubles `null`.
     package func value(at place: Place) -> JSONValue {
         switch kind(place) {
         case .object:

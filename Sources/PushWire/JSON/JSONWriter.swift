@@ -1,4 +1,4 @@
-/// Writes compact JSON, member by member in the order of the calls.
+/// A writer of compact JSON. Members are written in the order of the calls.
 struct JSONWriter {
     private(set) var bytes: [UInt8] = []
     private var needsComma = false
@@ -48,7 +48,7 @@ struct JSONWriter {
         }
     }
 
-    /// A member, if there is something to say.
+    /// Writes a member, unless the value is nil.
     mutating func member(_ name: String, _ text: String?) {
         if let text { member(name, value: .string(text)) }
     }

@@ -1,8 +1,9 @@
 package import PushModel
 
-/// The feedback service ended its list within a tuple: the rest of it is lost, for reading clears the list.
+/// The feedback service closed the connection within a tuple. The rest of the tuple is lost, because reading clears the
+/// list.
 package struct FeedbackTruncation: Error, Equatable, CustomStringConvertible {
-    /// Of the tuple that is not complete.
+    /// The number of bytes that arrived of the incomplete tuple.
     package let bytes: Int
 
     package init(bytes: Int) {
@@ -10,22 +11,22 @@ package struct FeedbackTruncation: Error, Equatable, CustomStringConvertible {
     }
 
     package var description: String {
-        "the feedback list ends within a tuple, \(bytes) bytes into it: at least one device that is gone is not known"
+        "the feedback list is truncated \(bytes) bytes into an entry: at least one dead token is lost"
     }
 }
 
-/// Reads the tuples of the feedback service, `time u32 | length u16 | token`, however they are cut into pieces
-/// (PROTOCOLS B3). Holds no more than one tuple.
+/// Decodes the tuples of the feedback service, `time u32 | length u16 | token`, from reads of any size
+/// (Documentation/Protocols.md, "B3. The feedback service"). It buffers at most one tuple.
 package struct FeedbackDecoder: Sendable {
     private static let headLength = 6
 
     private var pending: [UInt8] = []
-    /// What is left of a token that is none, and not kept.
+    /// The remaining bytes of a malformed token, which are skipped.
     private var skipping = 0
     private var skipped = 0
 
-    /// Tuples whose token has no bytes or more than a token may have. They are passed over: their length says where
-    /// the next one begins, and what stands behind them is not to be lost.
+    /// The number of tuples whose token is empty or longer than `DeviceToken.maximumLength`. They are skipped rather
+    /// than rejected, since their length gives the start of the next tuple and the tuples after them must not be lost.
     package private(set) var malformed: UInt64 = 0
 
     package init() {}
@@ -61,7 +62,9 @@ package struct FeedbackDecoder: Sendable {
         bytes.withUnsafeBytes { decode($0, into: &tuples) }
     }
 
-    /// The list is at its end. Throws if that is within a tuple.
+    /// Called at the end of the list.
+    ///
+    /// - Throws: ``FeedbackTruncation`` if the list ends within a tuple.
     package func finish() throws(FeedbackTruncation) {
         if skipping > 0 { throw FeedbackTruncation(bytes: skipped) }
         if !pending.isEmpty { throw FeedbackTruncation(bytes: pending.count) }
@@ -72,7 +75,7 @@ package struct FeedbackDecoder: Sendable {
     private mutating func emit(into tuples: inout [FeedbackTuple]) {
         let time = pending[..<4].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         guard let token = DeviceToken(bytes: pending[Self.headLength...]) else {
-            preconditionFailure("a token of \(pending.count - Self.headLength) bytes was taken for one")
+            preconditionFailure("the decoder kept an invalid token of \(pending.count - Self.headLength) bytes")
         }
         tuples.append(FeedbackTuple(time: time, token: token))
         pending.removeAll(keepingCapacity: true)

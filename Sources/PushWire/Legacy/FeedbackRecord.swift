@@ -1,8 +1,8 @@
 package import PushModel
 
-/// How feedback tuples lie in a spool file: `length u8 | time u32 | token | CRC-32 of the bytes before it u32`.
+/// The format of feedback tuples in a spool file: `length u8 | time u32 | token | CRC-32 of the preceding bytes u32`.
 package enum FeedbackRecord {
-    /// Of one record.
+    /// The largest length of a record.
     package static let longest = 1 + 4 + DeviceToken.maximumLength + 4
 
     package static func append(_ tuple: FeedbackTuple, into bytes: inout [UInt8]) {
@@ -13,17 +13,17 @@ package enum FeedbackRecord {
         append(CRC32.of(bytes[start...]), to: &bytes)
     }
 
-    /// What a piece of a spool file holds.
+    /// The content of a piece of a spool file.
     package struct Reading: Equatable, Sendable {
         package var tuples: [FeedbackTuple] = []
-        /// Bytes of the piece that whole records take.
+        /// The number of bytes that complete records occupy.
         package var used = 0
-        /// The next record is wrong, and not only cut short: nothing after it can be told apart.
+        /// Whether the next record is damaged rather than truncated. Nothing after it can be decoded.
         package var isDamaged = false
     }
 
-    /// Reads up to `limit` records from the front. It stops at one that is cut short (which is how a crash leaves the
-    /// last one) and at one that is damaged.
+    /// Reads up to `limit` records from the start. Reading stops at a truncated record, which a crash leaves at the
+    /// end, and at a damaged one.
     package static func read(_ bytes: some RandomAccessCollection<UInt8>, limit: Int = .max) -> Reading {
         let bytes = Array(bytes)
         var reading = Reading()
@@ -59,7 +59,7 @@ package enum FeedbackRecord {
     }
 }
 
-/// CRC-32 as Ethernet and gzip have it (RFC 1952, section 8): it tells a torn record from a whole one.
+/// CRC-32 as in Ethernet and gzip (RFC 1952, section 8). It detects torn records.
 private enum CRC32 {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 0 ? value >> 1 : value >> 1 ^ 0xedb8_8320 }

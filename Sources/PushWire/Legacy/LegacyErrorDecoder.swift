@@ -1,7 +1,8 @@
-/// The one thing that the legacy gateway ever says: which notification ended the connection, and why (PROTOCOLS B2).
+/// The only message of the legacy gateway: the notification that ended the connection, and why
+/// (Documentation/Protocols.md, "B2. The error packet").
 package struct LegacyErrorPacket: Equatable, Sendable {
     package let status: UInt8
-    /// 0 when the gateway does not know, or the notification had none.
+    /// The identifier of the notification; 0 if the gateway does not know it or the notification had none.
     package let identifier: UInt32
 
     package init(status: UInt8, identifier: UInt32) {
@@ -10,7 +11,7 @@ package struct LegacyErrorPacket: Equatable, Sendable {
     }
 }
 
-/// What came back is no error packet.
+/// The error for a response that is not an error packet.
 package struct LegacyPacketError: Error, Equatable, CustomStringConvertible {
     package let firstByte: UInt8
 
@@ -19,11 +20,11 @@ package struct LegacyPacketError: Error, Equatable, CustomStringConvertible {
     }
 
     package var description: String {
-        "the peer's answer begins with byte \(firstByte) instead of 8: it is no legacy push gateway"
+        "the response begins with byte \(firstByte) instead of 8: the peer is not a legacy push gateway"
     }
 }
 
-/// Reads an error packet however it is cut into pieces. What follows the first packet says nothing more.
+/// Decodes an error packet from reads of any size. Bytes after the first packet carry no information.
 package struct LegacyErrorDecoder: Sendable {
     package static let packetLength = 6
     private static let command: UInt8 = 8
@@ -32,7 +33,7 @@ package struct LegacyErrorDecoder: Sendable {
 
     package init() {}
 
-    /// Bytes of a packet that is not complete.
+    /// The number of bytes of an incomplete packet.
     package var pendingCount: Int { pending.count }
 
     package mutating func decode(_ bytes: some Sequence<UInt8>) throws(LegacyPacketError) -> LegacyErrorPacket? {

@@ -1,44 +1,44 @@
 package import PushModel
 
-/// How notifications are framed on the legacy binary interface (PROTOCOLS B1).
+/// The framing of a notification on the legacy binary interface (Documentation/Protocols.md, "B1. Frames").
 package enum LegacyCommand: UInt8, CaseIterable, Sendable {
-    /// Token and payload. It carries no identifier, so an error packet cannot say which one it is about.
+    /// Token and payload only. Without an identifier, an error packet cannot name the notification.
     case simple = 0
     case enhanced = 1
-    /// Items in a frame: the only one with a priority, and the one whose expiration may be left out.
+    /// A frame of items. Only this command carries a priority, and only this one may omit the expiration.
     case modern = 2
 
     package var carriesIdentifier: Bool { self != .simple }
 }
 
-/// Why a notification has no frame.
+/// Why a notification cannot be framed.
 package enum LegacyFrameError: Error, Equatable, CustomStringConvertible {
     case payloadEmpty
     case payloadTooLarge(Int)
-    /// An error packet with identifier 0 is about no notification in particular.
+    /// Identifier 0 is reserved: an error packet with it names no particular notification.
     case identifierZero
 
     package var description: String {
         switch self {
         case .payloadEmpty: "the payload is empty; give it at least {\"aps\":{}}"
         case .payloadTooLarge(let count):
-            "the payload has \(count) bytes; the binary interface takes \(LegacyFrame.payloadLimit)"
-        case .identifierZero: "identifier 0 stands for no notification; count from 1"
+            "the payload has \(count) bytes; the binary interface allows \(LegacyFrame.payloadLimit)"
+        case .identifierZero: "identifier 0 does not name a notification; start with 1"
         }
     }
 }
 
-/// Writes the frames of the legacy binary interface.
+/// The encoder of frames of the legacy binary interface.
 package enum LegacyFrame {
-    /// Of the last binary documentation; it began with 256.
+    /// The largest payload according to Apple's last documentation; the first had 256.
     package static let payloadLimit = 2048
 
-    /// For command 1, which must name a time: as late as those can read who take it for a signed number.
+    /// The expiration for command 1, which requires one: the latest that peers with a signed number can read.
     private static let latestExpiration: UInt32 = 0x7fff_ffff
 
-    /// Adds the frame of one notification, or throws and adds nothing.
+    /// Appends the frame of one notification, or throws and appends nothing.
     ///
-    /// `identifier` comes back in the error packet; command 0 has no place for it, nor for expiration and priority.
+    /// The error packet contains `identifier`. Command 0 has neither an identifier nor an expiration nor a priority.
     package static func append(
         _ command: LegacyCommand, _ message: Message, to token: DeviceToken, identifier: UInt32,
         into bytes: inout [UInt8]
@@ -76,8 +76,8 @@ package enum LegacyFrame {
         bytes += payload
     }
 
-    /// Adds a notification that is bad on purpose, with a token of no bytes: the error packet that it must bring
-    /// proves that everything before it was accepted (PROTOCOLS B2).
+    /// Appends a notification with an empty token, which is invalid on purpose: the error packet that it causes proves
+    /// that the peer accepted everything before it (Documentation/Protocols.md, "B2. The error packet").
     package static func appendProbe(_ command: LegacyCommand, identifier: UInt32, into bytes: inout [UInt8]) {
         let payload = Array("{}".utf8)
         bytes.append(command.rawValue)

@@ -1,4 +1,4 @@
-/// Appends numbers and texts in the ledger's own form: little-endian words, and varints of seven bits a byte.
+/// Encoding of numbers and texts in the ledger's format: little-endian words, and varints of seven bits per byte.
 extension [UInt8] {
     @inline(__always)
     package mutating func appendWord(_ word: UInt64) {
@@ -15,12 +15,12 @@ extension [UInt8] {
         append(UInt8(truncatingIfNeeded: rest))
     }
 
-    /// Small numbers of either sign are short.
+    /// Appends a number in zigzag encoding, so that small numbers of either sign are short.
     package mutating func appendSigned(_ number: Int64) {
         appendVarint(UInt64(bitPattern: number << 1 ^ number >> 63))
     }
 
-    /// The bytes alone, without their number.
+    /// Appends the bytes without a length.
     mutating func append(_ word: StaticString) {
         append(contentsOf: UnsafeBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
     }
@@ -40,21 +40,23 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The eight bytes there as a little-endian word. They are there: the caller has looked.
+    /// Returns the eight bytes at `offset` as a little-endian word.
+    ///
+    /// - Important: The caller has checked that the eight bytes exist.
     @inlinable
     package func word(at offset: Int) -> UInt64 {
         UInt64(littleEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
 
-/// Reads what was so written. What it reads may be damaged: past the end it gives zeros and remembers it.
+/// Reads the ledger's format. The input may be damaged: past the end the reader returns zeros and sets ``isBroken``.
 package struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     package private(set) var at: Int
-    /// Something was missing or impossible: nothing that was read counts.
+    /// Whether something was missing or invalid. If so, nothing that was read may be used.
     package private(set) var isBroken = false
 
-    /// The bytes outlive the reader.
+    /// Creates a reader of bytes that must outlive it.
     package init(_ bytes: UnsafeRawBufferPointer, at start: Int = 0) {
         self.bytes = bytes
         at = start
@@ -88,7 +90,7 @@ package struct ByteReader {
             if byte < 0x80 { return result }
             shift += 7
         }
-        // The tenth byte holds the one bit that is left.
+        // The tenth byte holds the one remaining bit.
         let last = byte()
         return last <= 1 ? result | UInt64(last) << 63 : fail()
     }
@@ -98,7 +100,7 @@ package struct ByteReader {
         return Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
     }
 
-    /// Where a text or blob lies.
+    /// Returns the range of a text or blob.
     package mutating func range() -> Range<Int> {
         let count = varint()
         guard count <= UInt64(bytes.count - at) else {

@@ -1,6 +1,6 @@
-/// Decimal digits without a String in between, eight at a time in one register.
+/// Decimal digits, written without an intermediate `String`, eight at a time in one register.
 package enum DecimalText {
-    /// What `write` may touch: the digits of any number, and what their last word reaches beyond them.
+    /// The number of bytes that ``write(_:into:)`` may overwrite: the digits of any number and the excess of their last word.
     static let room = 28
 
     package static func append(_ number: Int64, to bytes: inout [UInt8]) {
@@ -15,11 +15,11 @@ package enum DecimalText {
         }
     }
 
-    /// Writes the digits and says how many they are. There are `room` bytes at `text`.
+    /// Writes the digits and returns their number. `text` must have ``room`` bytes.
     static func write(_ number: UInt64, into text: UnsafeMutableRawPointer) -> Int {
         guard number >= 100_000_000 else {
             let digits = eight(number)
-            // Zeros in front are the lowest bytes; one digit always stays.
+            // The lowest bytes are the leading zeros; at least one digit remains.
             let zeros = min(7, (digits ^ 0x3030_3030_3030_3030).trailingZeroBitCount / 8)
             text.storeBytes(of: (digits >> UInt64(8 * zeros)).littleEndian, as: UInt64.self)
             return 8 - zeros
@@ -30,9 +30,9 @@ package enum DecimalText {
         return length + 8
     }
 
-    /// The eight digits of a number below 10^8, the first in the lowest byte.
+    /// Returns the eight digits of a number below 10^8, the first in the lowest byte.
     private static func eight(_ number: UInt64) -> UInt64 {
-        // Two halves of four digits, then four of two, then eight of one; the factors divide by 100 and 10.
+        // Split into two halves of four digits, then four of two, then eight of one; the factors divide by 100 and 10.
         var x = number / 10000 | (number % 10000) << 32
         let hundreds = ((x &* 5243) >> 19) & 0x0000_007f_0000_007f
         x = hundreds | (x &- hundreds &* 100) << 16

@@ -1,8 +1,8 @@
 package import PushModel
 
-/// Writes events as the lines that monitors read. Keeps what topics have in common.
+/// A writer of events as the JSON lines that subscribers read. It caches the members that events of one topic share.
 package struct EventText: Sendable {
-    /// By app and kind: `,"family":…,"app":…,"kind":…`.
+    /// For each app, by kind: `,"family":…,"app":…,"kind":…`.
     private var middles: [AppID: [[UInt8]]] = [:]
     private var without: [[UInt8]] = []
     private var lastApp: AppID?
@@ -10,7 +10,8 @@ package struct EventText: Sendable {
 
     package init() {}
 
-    /// One JSON object, without a newline. `apps` and `bytes`: as the walk through the segment gave them.
+    /// Appends one JSON object without a newline. `apps` and `bytes` are those that ``LogSegment/walk(since:_:)``
+    /// passed.
     package mutating func append(
         _ event: LoggedEvent, _ apps: [AppID], _ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]
     ) {
@@ -27,7 +28,8 @@ package struct EventText: Sendable {
         }
     }
 
-    /// What the line takes at most: six bytes where a character is escaped, and all that is not a text.
+    /// The largest length of the line: six bytes for each character that may need escaping, and 512 for everything that
+    /// is not text.
     private static func room(for event: LoggedEvent, _ bytes: UnsafeRawBufferPointer) -> Int {
         512 + 6 * ((event.messageID?.count ?? 0) + (event.reason?.count ?? 0) + (event.traceparent?.count ?? 0))
             + (event.details?.count ?? 0)
@@ -55,7 +57,7 @@ package struct EventText: Sendable {
     }
 }
 
-/// Writes into memory that has room for the whole line.
+/// A writer into memory that has room for the whole line.
 private struct Pen {
     var at: UnsafeMutableRawPointer
 
@@ -134,11 +136,11 @@ private struct Pen {
         at += bytes.count
     }
 
-    /// The inside of a string, and the quotation mark behind it.
+    /// Writes the content of a string and the closing quotation mark.
     private mutating func text(_ slice: Slice<UnsafeRawBufferPointer>) {
         let bytes = UnsafeRawBufferPointer(rebasing: slice)
         var isSpecial = false
-        // Without a way out, so that it runs on many bytes at once.
+        // The loop has no early exit, so that the compiler can vectorize it.
         for byte in bytes {
             let special = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
             isSpecial = isSpecial || special

@@ -1,13 +1,13 @@
 import PushModel
 
-/// The members of an acceptance event that describe the request, besides the number of named devices.
+/// The members of an acceptance event that describe the request, except for the number of named devices.
 extension JSONDetail {
-    /// So many users are named in an event.
+    /// The largest number of users that an event names.
     static let mostUsers = 10
-    /// A longer tag expression is left out, and the audience is `tags` all the same.
+    /// The largest length of a tag expression. A longer one is omitted; the audience is still given as `tags`.
     private static let longestTags = 1024
 
-    /// A message for tokens or device ids with the default options adds nothing.
+    /// Appends what differs from a message for tokens or device ids with default options, which adds nothing.
     static func append(_ request: PushRequest, to bytes: inout [UInt8]) {
         switch request.audience {
         case .tokens, .devices: break
@@ -24,7 +24,7 @@ extension JSONDetail {
         if let client = request.client { append("client", client, to: &bytes) }
     }
 
-    /// Times are milliseconds since 1970, as in all JSON that Carillon writes.
+    /// Appends the options. Times are milliseconds since 1970, as in all JSON that Carillon writes.
     private static func append(_ message: Message, to bytes: inout [UInt8]) {
         if message.pushType != .alert { append("push_type", message.pushType.rawValue, to: &bytes) }
         if message.priority != message.pushType.defaultPriority {
@@ -58,7 +58,7 @@ extension JSONDetail {
         if bytes.count - before > longestTags { bytes.removeLast(bytes.count - before) }
     }
 
-    /// As an envelope has it. Its depth is bounded where it came in.
+    /// Appends the expression in the form of an envelope. Intake has limited its depth.
     private static func append(_ expression: TagExpression, to bytes: inout [UInt8]) {
         switch expression {
         case .tag(let tag): JSONText.appendQuoted(tag, to: &bytes)

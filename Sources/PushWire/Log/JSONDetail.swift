@@ -1,6 +1,6 @@
 import PushModel
 
-/// Members of an event's JSON object that only its kind has, written once and kept as they are.
+/// Members of an event's JSON object that are specific to its kind. They are written once and stored as JSON text.
 enum JSONDetail {
     static func append(_ name: StaticString, _ text: String, to bytes: inout [UInt8]) {
         key(name, &bytes)

@@ -1,9 +1,9 @@
-/// What a segment's bytes come to, in 32 bits: tells damage, and a row that lies under the wrong number. Not for
-/// defence against anybody.
+/// The 32-bit checksum of a segment. It detects damage and rows under the wrong number; it is not a defense against
+/// attackers.
 package enum LogChecksum {
     static let length = 4
 
-    /// O(bytes), sixteen at a time.
+    /// Returns the checksum. O(bytes), sixteen at a time.
     package static func of(_ bytes: UnsafeRawBufferPointer, first: UInt64, count: Int, time: Int64) -> UInt32 {
         var hash = mix(first ^ 0xa076_1d64_78bd_642f, UInt64(bitPattern: time) ^ 0xe703_7ed1_a0b4_28db)
         hash = mix(hash ^ UInt64(truncatingIfNeeded: count), UInt64(bytes.count) ^ 0x8ebc_6af0_9c88_c6e3)

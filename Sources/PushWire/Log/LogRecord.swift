@@ -1,14 +1,15 @@
-/// How an event lies in a segment of the ledger.
+/// The format of an event in a segment of the ledger.
 ///
 ///     kind u8, fields u16, app, prev, time, then the fields in the order of their bits
 ///
-/// `app`: 0 for none, else its place in the segment's list of apps plus one; one past the end adds the name that follows.
-/// `prev`: how far back in numbers the event before it in its topic is, 0 for none. `time`: since the segment's, signed.
-/// The number is not there: events of a segment have consecutive ones. Behind the last event stands a checksum of four
-/// bytes, little-endian, of everything before it and of the segment's number, count and time.
+/// `app` is 0 for none, or else the index in the segment's list of apps plus one; an index one past the end is followed
+/// by the name of a new app. `prev` is the distance in numbers to the previous event of the topic, 0 for none. `time`
+/// is relative to the segment's time and signed. The number is not stored, since events of a segment have consecutive
+/// numbers. The last event is followed by a checksum of four bytes, little-endian, of everything before it and of the
+/// segment's number, count and time.
 enum LogField {
     static let messageID: UInt16 = 1 << 0
-    /// The same as that of the record before it.
+    /// The message id of the previous record.
     static let sameMessage: UInt16 = 1 << 1
     static let device: UInt16 = 1 << 2
     static let apnsID: UInt16 = 1 << 3
@@ -18,7 +19,7 @@ enum LogField {
     static let latency: UInt16 = 1 << 7
     static let traceparent: UInt16 = 1 << 8
     static let sameTraceparent: UInt16 = 1 << 9
-    /// Members of the JSON object, as they stand there.
+    /// Members of the JSON object, as JSON text.
     static let details: UInt16 = 1 << 10
     static let all: UInt16 = 1 << 11 - 1
 }

@@ -3,36 +3,37 @@ import PushTime
 
 /// Numbers events and writes them into segments.
 ///
-/// It remembers the last number of each topic, which the next event there names: `prev`. What it has numbered counts
-/// once it is on disk; until then `setMark` and `revert` take it back. What either costs goes by the topics that were
-/// written in between, not by how many there are.
+/// The writer keeps the last number of each topic, since every event contains the number of the one before it: `prev`.
+/// Numbers are final once their events are on disk; until then ``setMark()`` and ``revert()`` undo them. The cost of
+/// both depends on the number of topics written since the mark, not on the number of all topics.
 package struct LogWriter: Sendable {
     /// The number of the next event.
     package private(set) var next: UInt64
     private var apps: [AppID?] = []
     private var numbers: [AppID?: Int] = [:]
-    /// By app, 128 kinds each: the last number of the topic, 0 for none.
+    /// The last number of each topic, 0 for none; 128 kinds for each app.
     private var heads: [UInt64] = []
     private var lastApp = 0
-    /// The number that came next at the mark, and the heads that have changed since, each as it was.
+    /// The next number at the time of the mark.
     private var marked: UInt64
+    /// The heads that changed since the mark, each with its former number.
     private var changed: [(place: Int, before: UInt64)] = []
 
-    // The segment under way.
+    // The current segment.
     private var bytes: [UInt8] = []
     private var first: UInt64 = 0
     private var time: Int64 = 0
-    /// By app: its place in the segment's list plus one, 0 if it has none yet.
+    /// For each app, its index in the segment's list plus one; 0 if it is not in the list yet.
     private var places: [Int] = []
-    /// Those that have one.
+    /// The apps in the segment's list.
     private var placed: [Int] = []
     private var lastMessage: Message?
 
     private static let kinds = 128
 
     /// - Parameters:
-    ///   - next: from 1; what the heads have reached already is not given out again.
-    ///   - heads: the last number of each topic, as `heads` gave them before.
+    ///   - next: The next number, from 1. Numbers up to the largest of `heads` are not assigned again.
+    ///   - heads: The last number of each topic, from ``topics`` of an earlier writer.
     package init(next: UInt64, heads: [Head] = []) {
         self.next = max(next, 1, (heads.map(\.seq).max() ?? 0) + 1)
         marked = self.next
@@ -55,10 +56,10 @@ package struct LogWriter: Sendable {
         }
     }
 
-    /// Topics that have events.
+    /// The topics that have events.
     package var topics: [Head] { heads.indices.compactMap { head(at: $0) } }
 
-    /// Topics with events since the mark.
+    /// The topics that have events since the mark.
     package var changedTopics: [Head] { changed.compactMap { head(at: $0.place) } }
 
     private func head(at place: Int) -> Head? {
@@ -71,7 +72,7 @@ package struct LogWriter: Sendable {
         changed.removeAll(keepingCapacity: true)
     }
 
-    /// Forgets what was numbered since the mark.
+    /// Undoes the numbering since the mark.
     package mutating func revert() {
         next = marked
         for (place, before) in changed { heads[place] = before }
@@ -81,9 +82,11 @@ package struct LogWriter: Sendable {
         lastMessage = nil
     }
 
-    // MARK: A segment
+    // MARK: Segments
 
-    /// - Parameter time: milliseconds since 1970.
+    /// Begins a segment.
+    ///
+    /// - Parameter time: Milliseconds since 1970.
     package mutating func begin(time: Int64, reserving capacity: Int) {
         first = next
         self.time = time
@@ -107,7 +110,7 @@ package struct LogWriter: Sendable {
 
     // MARK: Events
 
-    /// Something happened to a delivery. `now`: milliseconds since 1970.
+    /// Adds the event of a delivery. `now` is milliseconds since 1970.
     package mutating func add(_ record: DeliveryRecord, at now: Int64) {
         let kind: EventKind
         var status: UInt64?
@@ -169,8 +172,8 @@ package struct LogWriter: Sendable {
         lastMessage = message
     }
 
-    /// A request was accepted: with whom it is for, what differs from the defaults of its push type, and who handed it
-    /// in, so that all this is known when the message itself is gone.
+    /// Adds the acceptance of a request, with its audience, the options that differ from the defaults of its push type,
+    /// and its client, so that these remain known after the message itself is removed.
     package mutating func add(accepted request: PushRequest, at now: Int64) {
         var details: [UInt8] = []
         if let named = request.audience.named { JSONDetail.append("devices", Int64(named), to: &details) }

@@ -1,14 +1,15 @@
 package import PushModel
 
-/// An event as it lies in a segment: numbers taken out, texts pointed to. Valid together with the segment's bytes.
+/// An event in a segment: its numbers, and the ranges of its texts in the segment's bytes, without which it has no
+/// meaning.
 package struct LoggedEvent: Sendable {
     package let seq: UInt64
-    /// The number of the event before it in its topic, 0 for the first.
+    /// The number of the previous event of the topic, 0 for the first.
     package let prev: UInt64
     /// Milliseconds since 1970.
     package let time: Int64
     package let kind: EventKind
-    /// Place in the list of apps that the walk hands out with it; nil for none.
+    /// The index in the list of apps that ``LogSegment/walk(since:_:)`` passes with the event; nil for none.
     package let app: Int?
     package internal(set) var messageID: Range<Int>?
     package internal(set) var device: DeviceID?
@@ -25,16 +26,16 @@ package struct DamagedSegment: Error, Sendable, Equatable, CustomStringConvertib
     package let first: UInt64
 
     package var description: String {
-        "the part of the event log that begins with number \(first) is damaged; restore the ledger from a backup, or "
-            + "let the retention remove it"
+        "the event log segment that starts at number \(first) is damaged; restore the ledger from a backup, or "
+            + "wait until the retention removes it"
     }
 }
 
 extension LogSegment {
-    /// Walks through the events in order, from the first numbered above `since`, until `visit` says false. It gets the
-    /// event, the names of the apps that have come so far, and the bytes that the event points into.
+    /// Calls `visit` for the events in order, from the first numbered above `since`, until it returns false. `visit`
+    /// gets the event, the apps found so far, and the bytes to which the event's ranges refer.
     ///
-    /// - Throws: before the first event, if anything of the segment is not as it was written.
+    /// - Throws: ``DamagedSegment`` before the first event if any part of the segment differs from what was written.
     package func walk(
         since: UInt64 = 0, _ visit: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
     ) throws(DamagedSegment) {
@@ -51,10 +52,10 @@ extension LogSegment {
         if !isWhole { throw DamagedSegment(first: first) }
     }
 
-    /// The bytes of the events, if they and the numbers beside them are those that were written.
+    /// Returns the bytes of the events if they and the numbers beside them match the checksum.
     private func checked(_ whole: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         let length = whole.count - LogChecksum.length
-        // An event takes six bytes at least, so the count of a segment that is no segment cannot be large.
+        // The check bounds the count of invalid input. A valid event takes at least six bytes.
         guard length >= 0, 0...length ~= count, first <= UInt64.max - UInt64(count) else { return nil }
         let bytes = UnsafeRawBufferPointer(rebasing: whole[..<length])
         let written = UInt32(littleEndian: whole.loadUnaligned(fromByteOffset: length, as: UInt32.self))
@@ -62,7 +63,7 @@ extension LogSegment {
     }
 }
 
-/// What an event of a segment may refer back to.
+/// The values to which an event of a segment may refer back.
 private struct LogReading {
     var apps: [AppID] = []
     var messageID: Range<Int>?

@@ -1,4 +1,4 @@
-/// The JSON that ends the answer to a request for past events.
+/// The JSON that ends the response to a request for past events.
 package enum ReplayAnswer {
     package static func end(next: UInt64, oldest: UInt64) -> [UInt8] {
         var bytes = Array("{\"next\":".utf8)
@@ -10,8 +10,8 @@ package enum ReplayAnswer {
     }
 
     /// - Parameters:
-    ///   - retryAfter: milliseconds, where it is worth another try.
-    ///   - next: the `since` that leads past what is damaged.
+    ///   - retryAfter: Milliseconds after which a retry makes sense; nil if it does not.
+    ///   - next: The `since` that skips the damaged events.
     package static func error(
         _ error: String, detail: String? = nil, retryAfter: Int64? = nil, next: UInt64? = nil
     ) -> [UInt8] {

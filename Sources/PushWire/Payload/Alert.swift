@@ -1,8 +1,8 @@
-/// What is shown: a line of text, or its parts.
+/// The visible text of a notification: one text or its parts.
 package enum Alert: Sendable, Equatable {
     case text(String)
     case parts(AlertParts)
-    /// For Live Activities, whose parts are localized in another way.
+    /// The alert of a Live Activity, whose parts are localized in another way.
     case activity(ActivityAlert)
 
     var json: JSONValue {
@@ -14,7 +14,7 @@ package enum Alert: Sendable, Equatable {
     }
 }
 
-/// A key into the app's localized texts, with what goes into their placeholders.
+/// A key of the app's localized texts, with the arguments for its placeholders.
 package struct LocalizedText: Sendable, Equatable {
     package var key: String
     package var arguments: [String]
@@ -61,7 +61,7 @@ package struct AlertParts: Sendable, Equatable {
     }
 }
 
-/// The alert of a Live Activity: its sound is part of it, and each text may be localized by itself.
+/// The alert of a Live Activity. It contains the sound, and each of its texts may be localized separately.
 package struct ActivityAlert: Sendable, Equatable {
     package enum Text: Sendable, Equatable {
         case plain(String)

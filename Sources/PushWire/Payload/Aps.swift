@@ -1,23 +1,23 @@
-/// The keys of `aps`. What is nil, empty or false is left out.
+/// The keys of `aps`. Values that are nil, empty or false are omitted.
 package struct Aps: Sendable, Equatable {
     package var alert: Alert?
-    /// 0 takes the badge away.
+    /// The number on the app's icon; 0 removes it.
     package var badge: Int64?
     package var sound: Sound?
     package var threadID: String?
     package var category: String?
     /// `content-available: 1`: the app is woken in the background.
     package var isContentAvailable = false
-    /// `mutable-content: 1`: the app's service extension may change it before it is shown.
+    /// `mutable-content: 1`: the app's service extension may change the notification before it is shown.
     package var isMutable = false
     package var targetContentID: String?
     package var interruptionLevel: InterruptionLevel?
-    /// 0 to 1; any number for Live Activities.
+    /// From 0 to 1; any number for Live Activities.
     package var relevanceScore: Double?
     package var filterCriteria: String?
-    /// Widgets and controls: `content-changed: true`.
+    /// `content-changed: true`, for widgets and controls.
     package var hasChangedContent = false
-    /// Safari: what goes into the placeholders of the website's URL.
+    /// The arguments for the placeholders of a website's URL, for Safari.
     package var urlArguments: [String]?
     package var liveActivity: LiveActivity?
 
@@ -28,7 +28,7 @@ package struct Aps: Sendable, Equatable {
         self.liveActivity = liveActivity
     }
 
-    /// What a background notification has: nothing but the wish to wake the app.
+    /// The content of a background notification, which only wakes the app.
     package static let background: Aps = {
         var aps = Aps()
         aps.isContentAvailable = true
@@ -69,7 +69,7 @@ package enum InterruptionLevel: String, CaseIterable, Sendable {
 
 package enum Sound: Sendable, Equatable {
     case named(String)
-    /// Sounds even when the device is muted, which needs an entitlement. Volume is 0 to 1.
+    /// A sound that plays even if the device is muted, which requires an entitlement. The volume is 0 to 1.
     case critical(name: String, volume: Double?)
 
     var json: JSONValue {

@@ -1,4 +1,5 @@
-/// A key of `aps` that `PayloadScreen` knows by its bytes. Rare keys are left out: they are judged the thorough way.
+/// A key of `aps` that ``PayloadScreen`` recognizes by its bytes. Rare keys are omitted: ``PayloadRules`` checks
+/// payloads with them.
 enum ApsKey: UInt32 {
     case alert, badge, sound, event
     case category, urlArgs
@@ -10,7 +11,7 @@ enum ApsKey: UInt32 {
     case contentAvailable, targetContentID
     case interruptionLevel
 
-    /// Nil for every other key. Compares at most a handful of words of the same length.
+    /// Creates a key from its bytes; nil for any other key. At most a handful of words of the same length are compared.
     init?(_ key: UnsafeRawBufferPointer) {
         switch key.count {
         case 5:
@@ -41,7 +42,7 @@ enum ApsKey: UInt32 {
         return nil
     }
 
-    /// Whether the key has an effect inside `aps` only, so that beside it a slip is likely.
+    /// Whether the key has an effect inside `aps` only, so that beside it a mistake is likely.
     var isOnlyInside: Bool {
         switch self {
         case .alert, .badge, .sound, .category, .threadID, .contentState, .mutableContent, .relevanceScore,
@@ -60,11 +61,11 @@ enum ApsKey: UInt32 {
     }
 }
 
-/// Which keys of `aps` were there.
+/// A set of keys of `aps`.
 struct ApsKeys {
     private var bits: UInt32 = 0
 
-    /// False if the key was there before.
+    /// Inserts a key. Returns false if it was already in the set.
     mutating func insert(_ key: ApsKey) -> Bool {
         let bit = UInt32(1) << key.rawValue
         defer { bits |= bit }

@@ -1,4 +1,5 @@
-/// What Apple calls an app: `com.example.shop`. Stands in topics and paths, so it is letters, digits, `.`, `-` and `_`.
+/// Apple's name of an app: `com.example.shop`. It is used in topics and paths and consists of letters, digits, `.`, `-`
+/// and `_`.
 package struct BundleID: Hashable, Sendable, CustomStringConvertible {
     package static let maximumLength = 155
 

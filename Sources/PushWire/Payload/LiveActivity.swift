@@ -1,13 +1,14 @@
-/// What a Live Activity is told. Times are seconds since 1970.
+/// The `aps` content for a Live Activity. Times are seconds since 1970.
 package struct LiveActivity: Sendable, Equatable {
     package enum Event: Sendable, Equatable {
         case start(Start)
         case update
-        /// Without a dismissal date it stays on the lock screen for up to four hours; one that is past ends it at once.
+        /// Without a dismissal date the activity stays on the lock screen for up to four hours; a date in the past
+        /// removes it at once.
         case end(dismissalDate: Int64?)
     }
 
-    /// What an activity is made from. A start shows an alert too.
+    /// The values from which an activity is created. A start also shows an alert.
     package struct Start: Sendable, Equatable {
         package var attributesType: String
         package var attributes: JSONValue
@@ -20,14 +21,14 @@ package struct LiveActivity: Sendable, Equatable {
         }
     }
 
-    /// How updates will reach the activity: by a token of its own, or by a broadcast channel (iOS 18).
+    /// How the activity receives updates: by its own token, or by a broadcast channel (iOS 18).
     package enum Input: Sendable, Equatable {
         case token
         case channel(ChannelID)
     }
 
     package var event: Event
-    /// One that is older than what is shown is ignored.
+    /// The time of the content. Devices ignore content older than what they show.
     package var timestamp: Int64
     package var contentState: JSONValue
     package var staleDate: Int64?

@@ -1,13 +1,13 @@
-/// Which known word somebody meant who wrote another.
+/// Finds the known word that a misspelled word was probably meant to be.
 enum NearestWord {
-    /// The known word that is at most two letters away, case and `_` for `-` not counted; nil if none is near.
+    /// Returns the known word at an edit distance of at most two, ignoring case, `_` and `-`; nil if none is near.
     static func to(_ word: String, in known: [String]) -> String? {
         guard word.utf8.count <= 40 else { return nil }
         let wanted = plain(word)
         var best: (word: String, distance: Int)?
         for candidate in known {
             let letters = plain(candidate)
-            // Half of a short word is not near it.
+            // For a short word two edits would change too much of it.
             let limit = letters.count < 5 ? 1 : 2
             let distance = distance(wanted, letters)
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
@@ -25,7 +25,7 @@ enum NearestWord {
         }
     }
 
-    /// Letters changed, added or left out, and neighbours swapped.
+    /// Returns the edit distance: letters changed, added or omitted, and neighbors swapped.
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         if abs(one.count - other.count) > 2 { return .max }
         var before: [Int] = []

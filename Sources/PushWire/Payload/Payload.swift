@@ -1,10 +1,10 @@
-/// A notification's JSON, put together from the keys that Apple documents (PROTOCOLS A11).
+/// A notification's JSON, built from the keys that Apple documents (Documentation/Protocols.md, "A11. The payload").
 ///
-/// Equal payloads give equal bytes. What is allowed together depends on the push type and is said by `PayloadRules`,
-/// not here: a builder that refused what tomorrow's devices take would be in the way.
+/// Equal payloads give equal bytes. ``PayloadRules`` checks which keys the push type allows together. This type does
+/// not check, since it would otherwise reject payloads that future devices accept.
 package struct Payload: Sendable, Equatable {
     package var aps: Aps?
-    /// `mdm`: the PushMagic of the device. Stands alone.
+    /// `mdm`: the PushMagic of the device. No other keys are sent with it.
     package var pushMagic: String?
     package var fileProvider: FileProviderSignal?
     package var custom: CustomKeys
@@ -19,8 +19,8 @@ package struct Payload: Sendable, Equatable {
         self.custom = custom
     }
 
-    /// Compact UTF-8: `aps` first, its keys in the order of their declaration, then the custom ones in that of their
-    /// bytes.
+    /// Returns compact UTF-8: `aps` first, its keys in the order of their declaration, then the custom keys in the
+    /// order of their bytes.
     package func encoded() -> [UInt8] {
         var writer = JSONWriter()
         writer.object { writer in
@@ -37,7 +37,7 @@ package struct Payload: Sendable, Equatable {
     }
 }
 
-/// What changed, for a file provider.
+/// The container that changed, for a file provider.
 package struct FileProviderSignal: Sendable, Equatable {
     package var container: String
     package var domain: String?
@@ -48,9 +48,9 @@ package struct FileProviderSignal: Sendable, Equatable {
     }
 }
 
-/// The app's own keys, which stand beside `aps`.
+/// The app's own keys, which are beside `aps`.
 package struct CustomKeys: Sendable, Equatable {
-    /// The keys that a payload writes itself.
+    /// The keys that ``Payload`` writes itself.
     package static let reserved: Set<String> = ["aps", "mdm", "container-identifier", "domain"]
 
     package let members: [String: JSONValue]
@@ -59,7 +59,7 @@ package struct CustomKeys: Sendable, Equatable {
         members = [:]
     }
 
-    /// Nil when one of the names is reserved: the payload would have it twice.
+    /// Creates the keys; nil if one of the names is reserved, since the payload would contain it twice.
     package init?(_ members: [String: JSONValue]) {
         guard members.keys.allSatisfy({ !Self.reserved.contains($0) }) else { return nil }
         self.members = members

@@ -1,13 +1,13 @@
 import PushModel
 
-/// One thing that is wrong with a notification, where it stands, and what to do about it.
+/// One problem of a notification, with its location and advice.
 package struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
     package enum Severity: String, CaseIterable, Sendable {
-        /// The provider answers with an error.
+        /// The provider rejects the notification.
         case refused
-        /// The provider or the device passes over it: it has no effect, or the notification has none.
+        /// The provider or the device ignores the value or the whole notification.
         case ignored
-        /// It may work, on some devices or for now.
+        /// The notification may work, on some devices or for now.
         case risky
     }
 
@@ -17,23 +17,23 @@ package struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
         // Keys and their values.
         case unknownKey, misspeltKey, customInsideAps, keyOutsideAps, legacyKey, wrongType, outOfRange, unknownWord
         case argumentsWithoutKey, criticalWithoutSound
-        // What the push type asks for.
+        // Requirements of the push type.
         case nothingToShow, onlyForBackground, visibleInBackground, notContentAvailable, mutableWithoutAlert
         case contentNotChanged, keyOfAnotherType, missingKey, apsBesideMDM
         // Live Activities.
         case keyOfAnotherEvent, broadcastStart, twoInputs, soundOutsideAlert, staleTooEarly, milliseconds
-        // What goes into headers.
+        // Values for header fields.
         case badPriority, priorityOfAnotherType, badCollapseID, wrongTopic, badExpiration, expirationTooLate
         case expirationPast, expirationStored
     }
 
     package let severity: Severity
     package let code: Code
-    /// `aps.alert.title`, or the name of the option; empty for the payload as a whole.
+    /// The location, such as `aps.alert.title`, or the name of the option; empty for the payload as a whole.
     package let path: String
     package let problem: String
     package let advice: String
-    /// The byte of the payload at which it shows.
+    /// The offset in the payload.
     package let offset: Int?
 
     package var description: String {
@@ -41,20 +41,20 @@ package struct PayloadFinding: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// Gathers findings.
+/// A list of findings with a limited length.
 struct PayloadFindings {
     private(set) var all: [PayloadFinding] = []
-    /// Each costs memory, and past so many nobody reads on.
+    /// The usual limit: findings take memory, and nobody reads more than this.
     static let limit = 100
     private let limit: Int
 
-    /// - Parameter limit: how many are kept besides those for which a notification is refused or rejected.
+    /// - Parameter limit: The number of findings to keep, besides those for which a notification is refused or
+    ///   rejected.
     init(limit: Int = PayloadFindings.limit) {
         self.limit = limit
     }
 
-    /// Whether what is looked for key by key need not be looked for any more. A payload of nothing but unknown keys
-    /// would take milliseconds otherwise.
+    /// Whether checks of single keys can be skipped. Otherwise a payload of unknown keys only would take milliseconds.
     var isFull: Bool { all.count >= limit }
 
     mutating func add(
@@ -69,7 +69,7 @@ struct PayloadFindings {
 }
 
 extension PayloadFinding.Code {
-    /// Whether it says that the payload is not what its push type asks for. There are few of these in a payload.
+    /// Whether the code means that the payload violates its push type. A payload has few such findings.
     var isRuleOfPushType: Bool {
         switch self {
         case .apsNotObject, .noAps, .notContentAvailable, .visibleInBackground, .contentNotChanged, .missingKey: true
@@ -77,7 +77,7 @@ extension PayloadFinding.Code {
         }
     }
 
-    /// As programs read it: `misspelt_key`.
+    /// The code in acks and output for programs, such as `misspelt_key`.
     package var word: String {
         rawValue.reduce(into: "") { word, letter in
             let isWithinCapitals = word.last?.isUppercase ?? true
@@ -88,8 +88,8 @@ extension PayloadFinding.Code {
 }
 
 extension PayloadFinding {
-    /// Whether intake rejects the payload for it: the push service or the device would surely make nothing of the
-    /// notification. An alert without `aps`, which may be meant for the app's own code, is taken and told of.
+    /// Whether intake rejects the payload because of this finding: the push service or the device would certainly
+    /// ignore the notification. An alert without `aps` is accepted with a finding, since the app's own code may use it.
     func breaksRules(of type: PushType) -> Bool {
         switch code {
         case .noAps: type != .alert

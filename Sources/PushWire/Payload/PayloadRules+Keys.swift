@@ -1,8 +1,8 @@
-/// What a value must look like.
+/// The required form of a value.
 enum ValueShape: Equatable {
     case string, stringOrObject, object, array, number, bool
     case strings
-    /// The number 1 and nothing else.
+    /// The number 1 only.
     case one
     /// The number 0 or 1.
     case zeroOrOne
@@ -41,7 +41,7 @@ extension PayloadJudge {
         ("critical", .zeroOrOne), ("name", .string), ("volume", .share),
     ]
 
-    /// Every member of `aps` by itself: whether it is known, and of the right shape.
+    /// Checks every member of `aps` by itself: whether it is known and has the required form.
     mutating func judgeKeys(_ aps: JSONDocument.Place) {
         for member in document.members(aps) {
             let key = document.string(member.key) ?? ""
@@ -68,12 +68,12 @@ extension PayloadJudge {
                 .ignored, .misspeltKey, "\(prefix)\(name)", "there is no such key", "did you mean \(near)?", at: offset)
         } else if prefix == "aps." {
             findings.add(
-                .ignored, .customInsideAps, "\(prefix)\(name)", "apps do not get to see their own keys inside aps",
+                .ignored, .customInsideAps, "\(prefix)\(name)", "the app cannot read its own keys inside aps",
                 "move it beside aps", at: offset)
         } else {
             findings.add(
                 .ignored, .unknownKey, "\(prefix)\(name)", "there is no such key",
-                "leave it out; the app's own keys stand beside aps", at: offset)
+                "remove it; the app's own keys belong beside aps", at: offset)
         }
     }
 
@@ -87,7 +87,7 @@ extension PayloadJudge {
                 check(member.value, "\(path)\(key)", rule.shape)
             } else if legacy.contains(key) {
                 findings.add(
-                    .ignored, .legacyKey, "\(path)\(key)", "no current system reads it", "leave it out",
+                    .ignored, .legacyKey, "\(path)\(key)", "no current system version reads it", "remove it",
                     at: document.offset(member.key))
             } else {
                 judgeUnknown(member, key, path, rules.map(\.name))
@@ -116,8 +116,8 @@ extension PayloadJudge {
     ) {
         guard let given = document.value(arguments, in: object), document.value(key, in: object) == nil else { return }
         findings.add(
-            .ignored, .argumentsWithoutKey, "\(path)\(arguments)", "there is no \(key) whose placeholders they fill",
-            "add \(key), or leave them out", at: document.offset(given))
+            .ignored, .argumentsWithoutKey, "\(path)\(arguments)", "\(key), whose placeholders they fill, is missing",
+            "add \(key), or remove them", at: document.offset(given))
     }
 
     private mutating func judgeSound(_ sound: JSONDocument.Place) {
@@ -159,13 +159,13 @@ extension PayloadJudge {
             let number = document.double(value)
             if number != 1, !(shape == .zeroOrOne && number == 0) {
                 findings.add(
-                    .ignored, .outOfRange, path, "it has no meaning but as 1", "write 1, or leave it out", at: offset)
+                    .ignored, .outOfRange, path, "only 1 has an effect", "write 1, or leave it out", at: offset)
             }
         case .count:
             guard kind.isNumber else { return wrong("a number", &findings) }
             if document.integer(value).map({ $0 < 0 }) ?? true {
                 findings.add(
-                    .ignored, .outOfRange, path, "it is not a whole number from 0", "write 0 to take it away",
+                    .ignored, .outOfRange, path, "it is not a whole number from 0", "write 0 to remove the badge",
                     at: offset)
             }
         case .time:
@@ -178,7 +178,7 @@ extension PayloadJudge {
                 .ignored, .unknownWord, path, "it is not one of \(words.joined(separator: ", "))",
                 near.map { "did you mean \($0)?" } ?? "use one of these", at: offset)
         case .share:
-            // What is no number has been found by another rule where this one is the second.
+            // As a second rule this one does not report values that are not numbers, since the first rule does.
             guard kind.isNumber else { return path == "aps.relevance-score" ? () : wrong("a number", &findings) }
             if document.double(value).map({ !(0...1).contains($0) }) ?? true {
                 findings.add(.ignored, .outOfRange, path, "it is not from 0 to 1", "write 0 to 1", at: offset)
@@ -195,7 +195,7 @@ extension PayloadJudge {
             return
         }
         guard let seconds = document.double(value), seconds >= 0 else {
-            findings.add(.ignored, .outOfRange, path, "it is no time", "write seconds since 1970", at: offset)
+            findings.add(.ignored, .outOfRange, path, "it is not a valid time", "write seconds since 1970", at: offset)
             return
         }
         if seconds >= Double(PayloadRules.firstUnlikelySecond) {

@@ -1,20 +1,20 @@
 import PushModel
 
 extension PayloadRules {
-    /// A number of seconds that only a number of milliseconds reaches: the year 5138.
+    /// The first number of seconds that is certainly a mistaken number of milliseconds: the year 5138.
     static let firstUnlikelySecond: Int64 = 100_000_000_000
 
     private static let longestStorage: Int64 = 30 * 86_400
     private static let longestChannelStorage: Int64 = 8 * 3600
 
-    /// What goes into headers.
+    /// Checks the values for header fields.
     static func judgeOptions(_ options: PushOptions, _ findings: inout PayloadFindings) {
         if let priority = options.priority {
             judgePriority(priority, options, &findings)
         } else if options.target == .device(.background) {
             findings.add(
                 .risky, .badPriority, "priority",
-                "left out it counts as 10, which background notifications must not have",
+                "without it the priority is 10, which is an error for background notifications",
                 "use 5")
         }
         if let id = options.collapseID { judgeCollapseID(id, &findings) }
@@ -23,9 +23,9 @@ extension PayloadRules {
             findings.add(
                 .refused, .wrongTopic, "topic",
                 suffix.isEmpty
-                    ? "\(type.rawValue) goes to the plain bundle id"
+                    ? "the topic for \(type.rawValue) is the plain bundle id"
                     : "the topic for \(type.rawValue) ends in \(suffix)",
-                suffix.isEmpty ? "leave the suffix out" : "send it to the bundle id followed by \(suffix)")
+                suffix.isEmpty ? "remove the suffix" : "send it to the bundle id followed by \(suffix)")
         }
         judgeExpiration(options, &findings)
     }
@@ -62,7 +62,7 @@ extension PayloadRules {
         } else if CollapseID(id) == nil {
             findings.add(
                 .refused, .badCollapseID, "collapse_id",
-                "it is empty, or has a control character or a space at its edge that a header cannot carry",
+                "it is empty, or has a control character, or a space at the start or end",
                 "use 1 to 64 bytes of text")
         }
     }
@@ -71,12 +71,12 @@ extension PayloadRules {
         guard let expiration = options.expiration else {
             if options.target == .broadcast {
                 findings.add(
-                    .refused, .badExpiration, "expires_at", "a broadcast must say when it expires",
-                    "send 0, or for a channel that stores a time within 8 hours")
+                    .refused, .badExpiration, "expires_at", "a broadcast needs an expiration",
+                    "use 0, or a time within 8 hours for a channel that stores broadcasts")
             } else if options.pushType == .pushtotalk {
                 findings.add(
-                    .risky, .expirationStored, "expires_at", "a call to talk that is stored comes too late",
-                    "send 0")
+                    .risky, .expirationStored, "expires_at", "a stored push-to-talk notification arrives too late",
+                    "use 0")
             }
             return
         }
@@ -93,14 +93,14 @@ extension PayloadRules {
         }
         if expiration > 0, options.target != .broadcast, options.pushType == .pushtotalk {
             findings.add(
-                .risky, .expirationStored, "expires_at", "a call to talk that is stored comes too late", "send 0")
+                .risky, .expirationStored, "expires_at", "a stored push-to-talk notification arrives too late", "use 0")
         }
         guard expiration > 0, let now = options.now else { return }
         let longest = options.target == .broadcast ? longestChannelStorage : longestStorage
         if expiration <= now.seconds {
             findings.add(
-                .risky, .expirationPast, "expires_at", "it is past: the notification is dropped or tried only once",
-                "use 0 if one attempt is what you want")
+                .risky, .expirationPast, "expires_at", "it has passed: the notification is dropped or attempted once",
+                "use 0 for a single attempt")
         } else if expiration - now.seconds > longest {
             let time = options.target == .broadcast ? "8 hours" : "30 days"
             findings.add(

@@ -1,7 +1,7 @@
 import PushModel
 
 extension PayloadJudge {
-    /// What the push type makes of the keys together.
+    /// Checks the keys together against the rules of the push type.
     mutating func judgePushType(_ aps: JSONDocument.Place) {
         let type = options.pushType
         switch type {
@@ -24,8 +24,8 @@ extension PayloadJudge {
         for key in keys {
             guard let value = document.value(key, in: aps) else { continue }
             findings.add(
-                .ignored, .keyOfAnotherType, "aps.\(key)", "only \(type) read it",
-                "leave it out, or send it with that push type", at: document.offset(value))
+                .ignored, .keyOfAnotherType, "aps.\(key)", "only the push type \(type) reads it",
+                "remove it, or send it with that push type", at: document.offset(value))
         }
     }
 
@@ -44,7 +44,7 @@ extension PayloadJudge {
         } else if has("mutable-content", aps), !has("alert", aps) {
             findings.add(
                 .ignored, .mutableWithoutAlert, "aps.mutable-content",
-                "the app's extension runs only for what shows an alert", "add an alert, or leave it out",
+                "the app's service extension runs only for an alert", "add an alert, or remove it",
                 at: document.offset(aps))
         }
     }
@@ -59,8 +59,8 @@ extension PayloadJudge {
             guard let value = document.value(key, in: aps) else { continue }
             findings.add(
                 .ignored, .visibleInBackground, "aps.\(key)",
-                "a background notification shows nothing, and may be dropped for trying",
-                "leave it out, or send it with push type alert", at: document.offset(value))
+                "a background notification shows nothing, and may be dropped because of it",
+                "remove it, or send it with push type alert", at: document.offset(value))
         }
     }
 
@@ -75,7 +75,7 @@ extension PayloadJudge {
 
     private mutating func judgeActivity(_ aps: JSONDocument.Place) {
         require("timestamp", in: aps, "aps.", .time, "give the current time in seconds since 1970")
-        require("event", in: aps, "aps.", .string, "say start, update or end")
+        require("event", in: aps, "aps.", .string, "use start, update or end")
         require("content-state", in: aps, "aps.", .object, "give the state that the activity is to show")
         guard let event = document.value("event", in: aps) else { return }
         if document.isString(event, "start") {
@@ -96,7 +96,7 @@ extension PayloadJudge {
         {
             findings.add(
                 .risky, .staleTooEarly, "aps.stale-date", "it is before the timestamp: it is stale at once",
-                "give a later time, or leave it out", at: document.offset(stale))
+                "give a later time, or remove it", at: document.offset(stale))
         }
     }
 
@@ -104,23 +104,23 @@ extension PayloadJudge {
         if options.target == .broadcast {
             findings.add(
                 .ignored, .broadcastStart, "aps.event", "a broadcast cannot start an activity",
-                "start it by its device's push-to-start token, with the channel as input-push-channel",
+                "start it with the device's push-to-start token, and name the channel in input-push-channel",
                 at: document.offset(aps))
         }
         require("attributes-type", in: aps, "aps.", .string, "name the type of the activity's attributes")
-        require("attributes", in: aps, "aps.", .object, "give the attributes that the activity is made from")
+        require("attributes", in: aps, "aps.", .object, "give the attributes from which the activity is created")
         require("alert", in: aps, "aps.", .object, "add an alert: a start without one is not shown")
         if has("input-push-token", aps), let channel = document.value("input-push-channel", in: aps) {
             findings.add(
                 .risky, .twoInputs, "aps.input-push-channel", "an activity is updated by a token or by a channel",
-                "leave one of the two out", at: document.offset(channel))
+                "remove one of the two", at: document.offset(channel))
         }
     }
 
     private mutating func judgeEventKey(_ key: StaticString, _ event: StaticString, _ aps: JSONDocument.Place) {
         guard let value = document.value(key, in: aps) else { return }
         findings.add(
-            .ignored, .keyOfAnotherEvent, "aps.\(key)", "only the event \(event) reads it", "leave it out",
+            .ignored, .keyOfAnotherEvent, "aps.\(key)", "only the event \(event) reads it", "remove it",
             at: document.offset(value))
     }
 }

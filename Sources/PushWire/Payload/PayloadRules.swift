@@ -1,8 +1,9 @@
 import PushModel
 
-/// What is wrong with a notification before anyone has sent it (PROTOCOLS A4, A5, A11, A12).
+/// Checks a notification before it is sent, against Apple's documentation (Documentation/Protocols.md, "A4. The
+/// request", "A5. Push types", "A11. The payload" and "A12. Broadcast channels").
 package enum PayloadRules {
-    /// Everything that is wrong, the options first, then in the order of the payload; at most a hundred findings, or
+    /// Returns all findings, those of the options first, then those of the payload in order; at most a hundred, or
     /// `limit`, besides those for which the notification is refused.
     package static func findings(
         in payload: [UInt8], _ options: PushOptions, limit: Int = PayloadFindings.limit
@@ -19,7 +20,7 @@ package enum PayloadRules {
             findings.add(
                 .refused, .notJSON, "",
                 "it is not JSON: line \(place.line), column \(place.column): \(error.code.rawValue)",
-                "correct it; a JSON library writes what devices read", at: error.offset)
+                "correct it, or write it with a JSON library", at: error.offset)
             return findings.all
         }
         guard document.kind(document.root) == .object else {
@@ -31,7 +32,7 @@ package enum PayloadRules {
         if let key = document.repeatedKey() {
             findings.add(
                 .risky, .repeatedKey, name(document.string(key) ?? ""),
-                "the key comes twice in its object, and which one counts is open", "leave one out",
+                "the key occurs twice in its object, and it is undefined which one counts", "remove one",
                 at: document.offset(key))
         }
         var judge = PayloadJudge(document, options, findings)
@@ -51,13 +52,13 @@ package enum PayloadRules {
         }
     }
 
-    /// A key as it may stand in a message: a name that somebody made up is not shown at any length.
+    /// Returns a key for use in a message, cut to a limited length since anyone can choose it.
     static func name(_ key: String) -> String {
         key.utf8.count <= 48 ? key : "\(key.prefix(40))…"
     }
 }
 
-/// A payload under judgement: where it is looked at, and what was found.
+/// The state of checking a payload, with the findings so far.
 struct PayloadJudge {
     let document: JSONDocument
     let options: PushOptions
@@ -83,7 +84,7 @@ struct PayloadJudge {
         guard document.kind(aps) == .object else {
             findings.add(
                 .ignored, .apsNotObject, "aps", "it is \(document.kind(aps).name), not an object",
-                "write an object, if only an empty one", at: document.offset(aps))
+                "write an object, even an empty one", at: document.offset(aps))
             return
         }
         judgeNeighbours(of: aps)
@@ -98,13 +99,13 @@ struct PayloadJudge {
             let near = keys.first { $0.lowercased() == "aps" }
             findings.add(
                 .ignored, .noAps, "", "there is no aps",
-                near.map { "write aps instead of \($0)" } ?? "put what the device is to do into an aps object")
+                near.map { "write aps instead of \($0)" } ?? "put the keys for the device into an aps object")
         case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk:
             break
         }
     }
 
-    /// Keys that work inside `aps` only and stand beside it.
+    /// Checks for keys beside `aps` that have an effect inside it only.
     private mutating func judgeNeighbours(of aps: JSONDocument.Place) {
         for member in document.members(document.root) {
             guard let key = document.string(member.key), Self.onlyInside.contains(key),
@@ -124,7 +125,7 @@ struct PayloadJudge {
     private mutating func judgeMDM(_ aps: JSONDocument.Place?) {
         if let aps {
             findings.add(
-                .ignored, .apsBesideMDM, "aps", "device management knows no aps", "leave it out",
+                .ignored, .apsBesideMDM, "aps", "device management does not use aps", "remove it",
                 at: document.offset(aps))
         }
         require("mdm", in: document.root, "", .string, "set it to the PushMagic that the device reported")
@@ -136,7 +137,7 @@ struct PayloadJudge {
         if let domain = document.value("domain", in: document.root) { check(domain, "domain", .string) }
     }
 
-    /// That a member is there and of the right shape.
+    /// Checks that a member exists and has the required form.
     mutating func require(
         _ key: StaticString, in object: JSONDocument.Place, _ prefix: String, _ shape: ValueShape, _ advice: String
     ) {
@@ -148,6 +149,6 @@ struct PayloadJudge {
         }
     }
 
-    /// Members of `aps` are held against its table anyway.
+    /// The members of `aps` are checked against its table anyway.
     private func isChecked(_ prefix: String) -> Bool { prefix == "aps." }
 }

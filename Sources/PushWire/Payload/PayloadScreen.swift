@@ -1,10 +1,10 @@
 import PushModel
 
-/// A quick look at a payload whose values are indexed already: whether there is surely nothing to say against it.
+/// A quick check of an indexed payload: whether ``PayloadRules`` would certainly find nothing.
 ///
-/// It errs on one side only. True means that `PayloadRules` finds nothing in the payload, repeated keys of the app's own
-/// members excepted; false means that `PayloadRules` has to look, which takes twenty times as long. Everyday payloads
-/// that are right pass here, without a String and without memory of their own.
+/// It is conservative. True means that ``PayloadRules`` has no findings, except perhaps for duplicate keys among the
+/// app's own members. False means that ``PayloadRules`` has to check, which takes twenty times as long. Correct
+/// everyday payloads pass without a `String` and without an allocation.
 struct PayloadScreen {
     private let json: IndexedJSON
     private let type: PushType
@@ -14,7 +14,7 @@ struct PayloadScreen {
         self.type = type
     }
 
-    /// Whether nothing can be said against what goes into headers: an envelope's options are valid by then.
+    /// Whether the values for header fields have no findings. The options of an envelope are valid at this point.
     static func isClean(_ options: PushOptions) -> Bool {
         if let expiration = options.expiration, expiration >= PayloadRules.firstUnlikelySecond { return false }
         return switch options.pushType {
@@ -24,7 +24,7 @@ struct PayloadScreen {
         }
     }
 
-    /// - Parameter root: the payload, an object.
+    /// - Parameter root: The payload, an object.
     func isClean(_ root: IndexedJSON.Place) -> Bool {
         var aps: IndexedJSON.Place?
         var place = root + 1
@@ -82,7 +82,7 @@ struct PayloadScreen {
         return goTogether(keys, event: event)
     }
 
-    /// Whether the keys are those that the push type asks for, and no others.
+    /// Whether the keys are those that the push type requires, and no others.
     private func goTogether(_ keys: ApsKeys, event: IndexedJSON.Place?) -> Bool {
         let hasForeignKey: Bool
         switch type {
@@ -100,7 +100,7 @@ struct PayloadScreen {
             guard let event, json.isPlainString(event), keys.contains(.timestamp), keys.contains(.contentState),
                 !keys.contains(.sound)
             else { return false }
-            // A start asks for more keys, comes once, and is judged the thorough way.
+            // A start requires more keys and is rare; ``PayloadRules`` checks it.
             let word = json.inner(event)
             return ApsKey.matches(word, "end")
                 || (ApsKey.matches(word, "update") && !keys.contains(.dismissalDate))
@@ -113,7 +113,7 @@ struct PayloadScreen {
     private func isCleanAlert(_ alert: IndexedJSON.Place) -> Bool {
         if json.kind(alert).isString { return true }
         guard json.kind(alert) == .object else { return false }
-        // One bit for each key, and one more for the arguments of a key.
+        // One bit for each key in `seen`, and for each key whose arguments were found in `wanted`.
         var (seen, wanted) = (UInt8(0), UInt8(0))
         var place = alert + 1
         for _ in 0..<json.size(alert) {
@@ -164,7 +164,7 @@ struct PayloadScreen {
             || ApsKey.matches(word, "time-sensitive") || ApsKey.matches(word, "critical")
     }
 
-    /// 0, 1, or written as `0.…`.
+    /// Whether the value is 0, 1, or written as `0.…`.
     private func isShare(_ value: IndexedJSON.Place) -> Bool {
         if isDigit(value, "0") || isDigit(value, "1") { return true }
         guard json.kind(value) == .fraction else { return false }
@@ -175,7 +175,7 @@ struct PayloadScreen {
 }
 
 extension ApsKeys {
-    /// A key that only Live Activities read.
+    /// Whether the set has a key that only Live Activities read.
     fileprivate var hasActivityKey: Bool {
         contains(.event) || contains(.contentState) || contains(.timestamp) || contains(.staleDate)
             || contains(.dismissalDate)

@@ -1,22 +1,22 @@
 package import PushModel
 package import PushTime
 
-/// What a payload is sent with, as far as its rules depend on it. Values are as somebody gave them, not yet believed.
+/// The options of a notification that its payload rules depend on. The values are unchecked input.
 package struct PushOptions: Sendable {
     package enum Target: Sendable, Equatable {
         case device(PushType)
-        /// To the subscribers of a channel; a Live Activity always.
+        /// The subscribers of a channel; the push type is always Live Activity.
         case broadcast
     }
 
     package var target: Target
-    /// Nil: the header is left out.
+    /// The priority; nil if the header is omitted.
     package var priority: Int?
-    /// Seconds since 1970; 0: one attempt; nil: the header is left out.
+    /// Seconds since 1970; 0 for one attempt; nil if the header is omitted.
     package var expiration: Int64?
     package var collapseID: String?
     package var topic: String?
-    /// Nil: expirations are not held against the clock.
+    /// The current time; nil if expirations are not compared with the clock.
     package var now: WallTime?
 
     package init(

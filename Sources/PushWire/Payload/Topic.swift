@@ -1,6 +1,7 @@
 package import PushModel
 
-/// `apns-topic`: the bundle id and what the push type adds to it (PROTOCOLS A5).
+/// The value of `apns-topic`: the bundle id and the suffix of the push type (Documentation/Protocols.md, "A5. Push
+/// types").
 package struct Topic: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
@@ -8,11 +9,11 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
         text = pushType.topic(of: id.text)
     }
 
-    /// Every suffix that a push type has.
+    /// The suffixes of all push types that have one.
     package static let suffixes = PushType.allCases.map(\.topicSuffix).filter { !$0.isEmpty }
 
-    /// Whether notifications of that type may go to a topic. Types without a suffix do not go to one that ends in
-    /// another's.
+    /// Whether notifications of that type may be sent to a topic. Types without a suffix do not fit topics with the
+    /// suffix of another type.
     package static func fits(_ topic: String, _ pushType: PushType) -> Bool {
         let suffix = pushType.topicSuffix
         if !suffix.isEmpty { return topic.hasSuffix(suffix) && topic.utf8.count > suffix.utf8.count }

@@ -2,8 +2,9 @@
 #define CARILLON_CEVENT_SHIM_H
 
 /*
- * First: libevent's configuration header defines _GNU_SOURCE, and the system headers that follow it would then declare
- * types (fd_set) otherwise than Swift's Glibc module does, which the compiler refuses. Once read, the choice stands.
+ * This must come first. libevent's configuration header defines _GNU_SOURCE; system headers after it would then declare
+ * types (fd_set) differently from Swift's Glibc module, which the compiler rejects. features.h evaluates the macros
+ * only once.
  */
 #include <features.h>
 

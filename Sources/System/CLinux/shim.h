@@ -1,11 +1,11 @@
 #ifndef CARILLON_CLINUX_SHIM_H
 #define CARILLON_CLINUX_SHIM_H
 
-/* GNU and Linux calls that Swift's Glibc module leaves out. */
+/* GNU and Linux calls that Swift's Glibc module lacks. */
 
 /*
- * Declared here instead of including their headers: those need _GNU_SOURCE, which a module cannot set for itself,
- * and would give this module its own copy of system types.
+ * The functions are declared here, since their headers need _GNU_SOURCE, which a module cannot define for itself, and
+ * would give this module its own copies of system types.
  */
 struct sockaddr;
 extern int eventfd(unsigned int, int);
@@ -39,20 +39,20 @@ static inline int CLinux_send_without_delay(int descriptor)
     return setsockopt(descriptor, CLINUX_IPPROTO_TCP, CLINUX_TCP_NODELAY, &on, sizeof on);
 }
 
-/* Bytes that were sent and that the peer has not acknowledged; below 0 if the system does not say. */
+/* Returns the number of bytes that were sent and not acknowledged by the peer; negative if it is unknown. */
 static inline int CLinux_unacknowledged(int descriptor)
 {
     int count = 0;
     return ioctl(descriptor, CLINUX_SIOCOUTQ, &count) < 0 ? -1 : count;
 }
 
-/* As in linux/filter.h: a packet filter of a socket, run by the kernel before the socket sees the packet. */
+/* A packet filter of a socket, as in linux/filter.h. The kernel runs it before the socket receives the packet. */
 struct CLinux_filter_step { unsigned short code; unsigned char if_true, if_false; unsigned int value; };
 struct CLinux_filter { unsigned short count; const struct CLinux_filter_step *steps; };
 
 enum { CLINUX_SOL_SOCKET = 1, CLINUX_SO_ATTACH_FILTER = 26 };
 
-/* Resets never reach a TCP socket, nor those that it accepts from then on. Byte 13 of a TCP header holds its flags. */
+/* Makes a TCP socket, and those that it accepts later, ignore resets. Byte 13 of a TCP header contains its flags. */
 static inline int CLinux_ignore_resets(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = {
@@ -65,7 +65,7 @@ static inline int CLinux_ignore_resets(int descriptor)
     return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* Everything reaches it again. */
+/* Makes a socket receive all packets again. */
 static inline int CLinux_hear_everything(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0xffffffff } };
@@ -73,8 +73,8 @@ static inline int CLinux_hear_everything(int descriptor)
     return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* Nothing reaches a socket, as if the packets were lost: at one that listens, new peers wait; at a connection, nothing more
-   arrives. */
+/* Makes a socket receive no packets, as if they were lost: new peers of a listening socket wait, and no more data
+   arrives on a connection. */
 static inline int CLinux_hear_nothing(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0 } };
@@ -82,8 +82,8 @@ static inline int CLinux_hear_nothing(int descriptor)
     return setsockopt(descriptor, CLINUX_SOL_SOCKET, CLINUX_SO_ATTACH_FILTER, &filter, sizeof filter);
 }
 
-/* Bytes that have come by a TCP connection so far; -1 where the kernel does not count them. This is tcpi_bytes_received,
-   at byte 128 of struct tcp_info in linux/tcp.h; the C library's struct of that name ends before it. */
+/* Returns the number of bytes that a TCP connection has received; -1 if the kernel does not count them. The value is
+   tcpi_bytes_received, at byte 128 of struct tcp_info in linux/tcp.h; the C library's struct is shorter. */
 static inline long long CLinux_bytes_received(int descriptor)
 {
     unsigned long long info[17];
@@ -98,32 +98,33 @@ static inline int CLinux_name_thread(const char *name)
     return pthread_setname_np(pthread_self(), name);
 }
 
-/* As PR_SET_DUMPABLE with 0: no core dumps, also not those that a pipe takes whatever the limit, and no look into the
-   memory for other processes of this user. */
+/* Sets PR_SET_DUMPABLE to 0: the process writes no core dumps, not even to a pipe, which ignores the limit, and other
+   processes of this user cannot read its memory. */
 static inline int CLinux_keep_memory_private(void)
 {
     return prctl(CLINUX_PR_SET_DUMPABLE, 0UL, 0UL, 0UL, 0UL);
 }
 
-/* As M_MMAP_THRESHOLD in malloc.h: allocations of so many bytes have pages of their own, which go when they are freed. */
+/* Sets M_MMAP_THRESHOLD (malloc.h): allocations of at least this size get pages of their own, which are returned to the
+   system when they are freed. */
 static inline void CLinux_map_allocations_from(int bytes)
 {
     mallopt(-3, bytes);
 }
 
-/* As M_TRIM_THRESHOLD in malloc.h: a heap keeps so many free bytes at its end. */
+/* Sets M_TRIM_THRESHOLD (malloc.h): a heap keeps up to this many free bytes at its end. */
 static inline void CLinux_keep_free_at_end(int bytes)
 {
     mallopt(-1, bytes);
 }
 
-/* Free pages within the heaps go back to the system. */
+/* Returns free pages within the heaps to the system. */
 static inline void CLinux_return_free_memory(void)
 {
     malloc_trim(0);
 }
 
-/* How many processors this process may run on; 0 if the system does not say. */
+/* Returns the number of processors that this process may run on; 0 if it is unknown. */
 static inline int CLinux_core_count(void)
 {
     unsigned long set[1024 / (8 * sizeof(unsigned long))] = { 0 };

@@ -16,7 +16,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-/* Only what Swift cannot import: macros with arguments and functions with variable arguments. */
+/* Wrappers of what Swift cannot import: macros with arguments, and variadic functions. */
 
 static inline int COpenSSL_CTX_set_min_version(SSL_CTX *ctx, int version)
 {
@@ -48,7 +48,7 @@ static inline void COpenSSL_CTX_set_session_cache_mode(SSL_CTX *ctx, long mode)
     SSL_CTX_set_session_cache_mode(ctx, mode);
 }
 
-/* Takes over its own reference to the certificate. */
+/* The context retains the certificate; the caller keeps its own reference. */
 static inline int COpenSSL_CTX_add1_chain_certificate(SSL_CTX *ctx, X509 *certificate)
 {
     return (int)SSL_CTX_add1_chain_cert(ctx, certificate);
@@ -69,7 +69,7 @@ static inline int COpenSSL_new_ssl_index(void)
     return SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
 }
 
-/* Parameters are pointers to names that must live until the call; in C they do. */
+/* Parameters point to their names, which must live until the call; string literals in C do. */
 static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigned char *key, size_t length)
 {
     OSSL_PARAM parameters[] = {
@@ -78,13 +78,13 @@ static inline int COpenSSL_begin_hmac_sha256(EVP_MAC_CTX *context, const unsigne
     return EVP_MAC_init(context, key, length, parameters);
 }
 
-/* What a memory BIO holds; valid until the BIO changes. */
+/* Returns the content of a memory BIO, which is valid until the BIO changes. */
 static inline long COpenSSL_memory(BIO *bio, char **data)
 {
     return BIO_get_mem_data(bio, data);
 }
 
-/* RFC 2253's form of a name, but with UTF-8 as it is. */
+/* Returns the flags for names in the form of RFC 2253, but with unescaped UTF-8. */
 static inline unsigned long COpenSSL_name_flags(void)
 {
     return XN_FLAG_RFC2253 & ~ASN1_STRFLGS_ESC_MSB;
@@ -95,7 +95,7 @@ static inline EVP_PKEY *COpenSSL_make_p256_key(void)
     return EVP_EC_gen("P-256");
 }
 
-/* Whether a reason says that no provider has the algorithm. */
+/* Whether an error reason means that no provider has the algorithm. */
 static inline int COpenSSL_is_unsupported(int reason)
 {
     return reason == ERR_R_UNSUPPORTED || reason == EVP_R_UNSUPPORTED_ALGORITHM;

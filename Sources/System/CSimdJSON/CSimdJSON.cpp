@@ -10,19 +10,20 @@
 #include <memory>
 #include <new>
 
-// simdjson's first stage does what vector instructions are good at: it checks UTF-8 and control characters in strings,
-// and finds where each bracket, comma, colon, string, number and word begins. The on-demand reader over it looks only at
-// what somebody asks for; here everything is to be checked, so this walks over all that the first stage has found.
+// simdjson's first stage does what vector instructions do well: it checks UTF-8 and control characters in strings, and
+// finds the starts of brackets, commas, colons, strings, numbers and words. simdjson's on-demand parser then checks
+// only the values that are requested. Here everything must be checked, so this code walks over everything that the
+// first stage found.
 
 namespace {
 
-// PushWire's reader of payloads stops at 64; an envelope is around them, and `custom` around its members.
+// PushWire's parser of payloads stops at 64. An envelope encloses the payload, and `custom` its members.
 constexpr uint32_t maximum_depth = 68;
 constexpr size_t least_capacity = 4096;
 // What is kept from one text to the next: enough for thousands of tokens.
 constexpr size_t kept_capacity = 1024 * 1024;
 constexpr size_t kept_nodes = 64 * 1024;
-// From here on malloc would keep what it is given back.
+// At this size and above, malloc would keep freed memory.
 constexpr size_t huge_capacity = 8 * 1024 * 1024;
 constexpr uint32_t none = UINT32_MAX;
 
@@ -36,7 +37,7 @@ inline int hex_value(uint8_t byte)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// The four digits of a \u, or -1.
+// Returns the value of the four digits of a \u, or -1.
 int unit(const uint8_t *at, const uint8_t *end)
 {
     if (end - at < 4) return -1;
@@ -49,8 +50,8 @@ int unit(const uint8_t *at, const uint8_t *end)
     return value;
 }
 
-// Whether each backslash between two quotation marks begins an escape that JSON knows. Half of a surrogate pair alone
-// is in the grammar, and no string.
+// Whether each backslash between two quotation marks begins a valid escape sequence. An unpaired surrogate matches the
+// grammar, but is not a valid string.
 bool has_good_escapes(const uint8_t *at, const uint8_t *end)
 {
     while ((at = static_cast<const uint8_t *>(memchr(at, '\\', end - at)))) {
@@ -118,10 +119,10 @@ struct CSimdJSON_index {
 namespace {
 
 struct Bracket {
-    uint32_t node;  // none when it is not kept
-    uint32_t count; // what is in it so far
+    uint32_t node;  // `none` if the bracket has no node
+    uint32_t count; // the number of elements or members so far
     bool is_object;
-    bool keeps; // whether what is around it was kept
+    bool keeps; // whether the values around the bracket are stored
 };
 
 } // namespace
@@ -136,8 +137,8 @@ CSimdJSON_status CSimdJSON_index::walk(
     uint32_t depth = 0;
     bool keeps = true;
 
-    // The byte behind a string, number or word whose first byte is at `*place`: its next neighbour begins at `behind`,
-    // and between the two is nothing but space.
+    // The end of the space in which the string, number or word at `*place` lies: the next structural byte, or the end
+    // of the text. Between the value and this end is only white space.
 #define BEHIND (place + 1 < last ? place[1] : uint32_t(length))
 
     const auto add = [&](uint8_t kind, uint32_t start, uint32_t end) -> bool {
@@ -148,7 +149,7 @@ CSimdJSON_status CSimdJSON_index::walk(
         count += 1;
         return true;
     };
-    // Adds the string at `*place`; none for what is no string.
+    // Adds the string at `*place`, unless it is malformed.
     const auto add_string = [&]() -> CSimdJSON_status {
         const uint32_t start = *place;
         uint32_t end = BEHIND;
@@ -163,7 +164,7 @@ CSimdJSON_status CSimdJSON_index::walk(
     };
 
     while (true) {
-        // A value, with its key before it in an object.
+        // A value, preceded by its key in an object.
         if (place == last) return CSimdJSON_not_json;
         if (depth > 0) {
             Bracket &around = stack[depth - 1];
@@ -208,7 +209,7 @@ CSimdJSON_status CSimdJSON_index::walk(
         }
         case '-':
         case '0': case '1': case '2': case '3': case '4': case '5': case '6': case '7': case '8': case '9': {
-            // Never past the neighbour: the byte there is no part of a number.
+            // `behind` limits the loops: the byte there is not part of the number.
             const uint32_t behind = BEHIND;
             uint32_t at = start;
             uint8_t kind = CSimdJSON_integer;
@@ -255,7 +256,7 @@ CSimdJSON_status CSimdJSON_index::walk(
         default:
             return CSimdJSON_not_json;
         }
-        // The value is complete, or its bracket is empty: brackets may close, and then a comma or the end comes.
+        // The value is complete, or its bracket is empty. Closing brackets may follow, and then a comma or the end.
         while (true) {
             if (depth == 0) return place == last ? CSimdJSON_ok : CSimdJSON_not_json;
             if (place == last) return CSimdJSON_not_json;

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <zmq.h>
 
-/* In the library since 4.3.3; its header shows it with the draft API only. */
+/* The library has this option since 4.3.3; its header declares it for the draft API only. */
 #ifndef ZMQ_ZAP_ENFORCE_DOMAIN
 #define ZMQ_ZAP_ENFORCE_DOMAIN 93
 #endif

@@ -2,32 +2,32 @@ import Testing
 
 @testable import PushModel
 
-/// These names are on people's disks: what is expected here must never change. The numbers were worked out by another
-/// implementation.
+/// The hashes are stored in data directories, so the values expected here must never change. They were computed by
+/// another implementation.
 @Suite struct IdentitiesTests {
     private let identities = Identities(secret: Array(100..<132))!
     private let shop = AppID("shop")!
     private let token = DeviceToken(words: (0x0102_0304_0506_0708, 2, 3, 4))
     private var message: MessageFingerprint { identities.message(shop, MessageID("order-4711")!) }
 
-    @Test func `A secret has 32 bytes`() {
+    @Test func `A secret must have 32 bytes`() {
         #expect(Identities(secret: Array(0..<31)) == nil)
         #expect(Identities(secret: Array(0..<33)) == nil)
     }
 
-    @Test func `Devices`() {
+    @Test func `Device ids never change`() {
         #expect(identities.device(shop, token).description == "5932718fc46212d26273e3f26428d0a0")
         let long = DeviceToken(bytes: Array(1...40 as ClosedRange<UInt8>))!
         #expect(identities.device(shop, long).description == "16d29f9c4bd00c02146be6a5aafb5aff")
         #expect(identities.device(AppID("other")!, token) != identities.device(shop, token))
     }
 
-    @Test func `Messages and deliveries`() {
+    @Test func `Fingerprints of messages and deliveries never change`() {
         #expect(message.value == 0xdb49_08ce_70d6_3516)
         #expect(identities.delivery(message, identities.device(shop, token)).value == 0x9696_3f21_6cba_2737)
     }
 
-    @Test func `Contents, whatever the traceparent`() {
+    @Test func `Hashes of contents never change and ignore the traceparent`() {
         let plain = Message(id: MessageID("a")!, app: shop, payload: Array("{}".utf8), traceparent: "t")
         #expect(identities.content(of: plain) == 0x8748_6a3d_9fda_072e)
         let full = Message(
@@ -36,7 +36,7 @@ import Testing
         #expect(identities.content(of: full) == 0x8bfe_2bdd_0f29_661c)
     }
 
-    @Test func `Audiences`() {
+    @Test func `Hashes of audiences never change and ignore the order of names`() {
         func audience(_ audience: Audience) -> UInt64 { identities.audience(of: audience, shop, message) }
         let device = identities.device(shop, token)
         let other = DeviceToken(words: (9, 2, 3, 4))

@@ -3,14 +3,14 @@ import Testing
 @testable import PushModel
 
 @Suite struct SipHashTests {
-    /// The vectors of the reference implementation whose inputs are whole words: the bytes 0, 1, 2 … under the key
-    /// 00 01 … 0f.
+    /// The vectors of the reference implementation for inputs of whole words: the bytes 0, 1, 2 … with the key 00 01 …
+    /// 0f.
     @Test(
         arguments: [
             0x726f_db47_dd0e_0e31, 0x93f5_f579_9a93_2462, 0x3f2a_cc7f_57c2_9bdb, 0xb8ad_50c6_f649_af94,
             0x7127_512f_72f2_7cce, 0x0e3e_a96b_5304_a7d0, 0xe612_a3cb_9ecb_a951, 0xb78d_bfaf_3a8d_83bd,
         ].enumerated().map { ($0, $1) } as [(Int, UInt64)])
-    func `Whole words hash as in the reference`(words: Int, expected: UInt64) {
+    func `Hashes of whole words equal those of the reference implementation`(words: Int, expected: UInt64) {
         #expect(Self.hash(words, isWide: false).hash64() == expected)
     }
 
@@ -19,7 +19,7 @@ import Testing
             (0, 0xe6a8_25ba_047f_81a3, 0x9302_55c7_1472_f66d), (1, 0x61f5_5862_baa9_623b, 0xb497_14f3_64e2_830f),
             (2, 0xbb54_b067_caa4_e26e, 0x7705_2385_bf15_33fd),
         ] as [(Int, UInt64, UInt64)])
-    func `Wide hashes are those of the reference`(words: Int, first: UInt64, second: UInt64) {
+    func `Wide hashes equal those of the reference implementation`(words: Int, first: UInt64, second: UInt64) {
         let hash = Self.hash(words, isWide: true).hash128()
         #expect(hash.0 == first)
         #expect(hash.1 == second)
@@ -33,7 +33,7 @@ import Testing
         return hash
     }
 
-    @Test func `Texts that differ in length or in where they end differ`() {
+    @Test func `Texts that differ in length or in their boundaries have different hashes`() {
         func hash(_ texts: String...) -> UInt64 {
             var hash = SipHash(key: (1, 2))
             for text in texts { hash.add(text) }

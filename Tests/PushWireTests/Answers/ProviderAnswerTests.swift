@@ -18,14 +18,16 @@ import Testing
         ("{\"reason\":\"A\",\"x\":\"\(String(repeating: "x", count: 5000))\"}", nil, nil),
     ]
 
-    @Test(arguments: bodies) func `The body of an answer is read`(body: String, reason: String?, timestamp: Int64?) {
+    @Test(arguments: bodies) func `Reason and timestamp are parsed if they are valid`(
+        body: String, reason: String?, timestamp: Int64?
+    ) {
         let answer = ProviderAnswer(body: Array(body.utf8))
         #expect(answer.reason?.rawValue == reason)
         #expect(answer.timestamp == timestamp)
         #expect(ProviderAnswer.reason(in: body.utf8)?.rawValue == reason)
     }
 
-    @Test func `A refusal is put together from an answer`() {
+    @Test func `A refusal is created from status, body and retry-after`() {
         let refusal = Refusal(
             status: 410, body: Array(#"{"reason":"Unregistered","timestamp":1767225600123}"#.utf8),
             retryAfter: "120")
@@ -39,11 +41,11 @@ import Testing
     @Test(arguments: [
         ("0", 0), ("120", 120), ("007", 7), ("86400", 86_400), ("86401", 86_400), ("99999999999999999999999", 86_400),
         ("", nil), ("-1", nil), ("1.5", nil), (" 1", nil), ("Wed, 21 Oct 2026 07:28:00 GMT", nil),
-    ]) func `retry-after is whole seconds, a day at most`(field: String, seconds: Int?) {
+    ]) func `A retry-after is whole seconds, at most a day`(field: String, seconds: Int?) {
         #expect(ProviderAnswer.retryAfter(field) == seconds)
     }
 
-    @Test func `A unique id is a short word`() {
+    @Test func `A unique id is short printable ASCII`() {
         let id = "6e22c1d2-0fbb-4b1c-9c3b-0a7b0f2b0a11"
         #expect(ProviderAnswer.uniqueID(id) == id)
         for wrong in ["", "a\u{0}", "é", String(repeating: "a", count: 65)] {
@@ -51,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `No body traps`() {
+    @Test func `No body causes a trap`() {
         var random = SeededRandom(seed: 7)
         let body = Array(#"{"reason":"Unregistered","timestamp":1767225600123}"#.utf8)
         for _ in 0..<20_000 { _ = ProviderAnswer(body: random.mutate(body, chance: 1)) }

@@ -38,7 +38,7 @@ import Testing
             body: String(decoding: update, as: UTF8.self)),
     ]
 
-    @Test(arguments: examples) func `Requests are written as documented`(example: Example) {
+    @Test(arguments: examples) func `Requests have the documented form`(example: Example) {
         let request = ChannelRequest(example.operation, of: Self.app)
         #expect(request.service == example.service)
         #expect("\(request.method) \(request.path)" == example.line)
@@ -55,7 +55,7 @@ import Testing
         try ChannelRequest(operation, of: Self.app).answer(status: status, channelID: channel, body: Array(body.utf8))
     }
 
-    @Test func `Answers are read`() throws {
+    @Test func `Responses to all operations are parsed`() throws {
         #expect(try answer(.create(.notStored), 201, channel: Self.channel.text) == .created(Self.channel))
         let description = #"{"message-storage-policy":1,"push-type":"LiveActivity","new":[]}"#
         #expect(
@@ -78,7 +78,7 @@ import Testing
         (.list, 200, #"{"channels":["a b"]}"#, nil),
     ]
 
-    @Test(arguments: unreadable) func `An answer that says too little is told from a refusal`(
+    @Test(arguments: unreadable) func `A successful response with missing values is reported as unreadable`(
         operation: ChannelRequest.Operation, status: Int, body: String, channel: String?
     ) {
         let error = #expect(throws: ChannelAnswerError.self) {
@@ -87,7 +87,7 @@ import Testing
         if case .unreadable(let what) = error { #expect(!what.isEmpty) } else { Issue.record("\(error as Any)") }
     }
 
-    @Test func `Refusals carry status, reason and what to do`() {
+    @Test func `Refusals contain the status and the reason`() {
         for known in KnownReason.all {
             let error = #expect(throws: ChannelAnswerError.self) {
                 try answer(.list, known.status, #"{"reason":"\#(known.names[0])"}"#)
@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: [
         ("AA==", true), ("a+/-_=", true), ("", false), ("a b", false), ("a\n", false), ("é", false),
         (String(repeating: "a", count: 1024), true), (String(repeating: "a", count: 1025), false),
-    ]) func `A channel id is base64`(text: String, isOne: Bool) {
+    ]) func `A channel id is valid only if it is base64 of limited length`(text: String, isOne: Bool) {
         #expect((ChannelID(text) != nil) == isOne)
     }
 }

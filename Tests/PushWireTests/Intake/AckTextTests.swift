@@ -10,7 +10,7 @@ import Testing
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test func `each status is one JSON object`() {
+    @Test func `Each ack is one JSON object`() {
         let id = MessageID("order-4711-shipped")!
         #expect(
             Self.text { AckText.accepted(id: id, seq: 918_273, to: &$0) }
@@ -29,7 +29,7 @@ import Testing
                 == #"{"id":"a","status":"busy","retry_after_ms":250}"#)
     }
 
-    @Test func `an ack names what the device will ignore`() {
+    @Test func `An ack contains the findings of the payload`() {
         let finding = PayloadFinding(
             severity: .ignored, code: .misspeltKey, path: "aps.\"bagde", problem: "there is no such key",
             advice: "did you mean badge?", offset: nil)
@@ -48,11 +48,11 @@ import Testing
         (PayloadFinding.Code.noAps, "no_aps"), (.notJSON, "not_json"), (.apsBesideMDM, "aps_beside_mdm"),
         (.badCollapseID, "bad_collapse_id"), (.customInsideAps, "custom_inside_aps"), (.empty, "empty"),
     ])
-    func `codes are words for programs`(_ code: PayloadFinding.Code, _ word: String) {
+    func `Codes of findings are written in snake case`(_ code: PayloadFinding.Code, _ word: String) {
         #expect(code.word == word)
     }
 
-    @Test func `what JSON must escape is escaped`() {
+    @Test func `Characters that JSON requires to be escaped are escaped`() {
         #expect(
             Self.text { AckText.accepted(id: MessageID(#"a"\ü"#)!, seq: 1, to: &$0) }
                 == #"{"id":"a\"\\ü","status":"accepted","seq":1}"#)
@@ -61,7 +61,7 @@ import Testing
                 == #"{"id":"a\u0000\n","status":"rejected","reason":"bad_field","detail":"no \"x\""}"#)
     }
 
-    @Test func `an id that could not be read is null`() {
+    @Test func `An id that could not be read is written as null`() {
         #expect(
             Self.text { AckText.busy(id: nil, retryAfterMS: 0, to: &$0) }
                 == #"{"id":null,"status":"busy","retry_after_ms":0}"#)

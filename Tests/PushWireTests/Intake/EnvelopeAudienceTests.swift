@@ -9,13 +9,13 @@ import Testing
         #"{"tokens":[\#(tokens.map { "\"\($0)\"" }.joined(separator: ","))]}"#
     }
 
-    /// 64 digits that begin with a number.
+    /// Returns 64 digits that end with a number.
     static func token(_ number: Int) -> String {
         let digits = String(number, radix: 16)
         return String(repeating: "0", count: 64 - digits.count) + digits
     }
 
-    @Test func `tokens are read in either case and any length`() throws {
+    @Test func `Tokens are parsed in either case and with any valid length`() throws {
         let hex = [
             "00", "AbCd", Examples.token, Examples.token.uppercased() + "ff", String(repeating: "9F", count: 100),
         ]
@@ -24,20 +24,20 @@ import Testing
     }
 
     @Test(arguments: [2, 3, 5, 64, 1000])
-    func `a token that is named twice counts once`(_ count: Int) throws {
+    func `A duplicate token counts once`(_ count: Int) throws {
         let hex = (0..<count).map { Self.token($0 / 2) }
         let request = try Examples.request(to: Self.tokens(hex + [hex[0].uppercased()]))
         #expect(request.audience == .tokens((0..<(count + 1) / 2).map { DeviceToken(hex: Self.token($0))! }))
     }
 
-    @Test func `long tokens that differ at their end are two`() throws {
+    @Test func `Long tokens that differ only at the end are different tokens`() throws {
         let hex = [Examples.token + "aa", Examples.token + "ab", Examples.token, Examples.token + "AA"]
         #expect(
             try Examples.request(to: Self.tokens(hex)).audience == .tokens(hex.prefix(3).map { DeviceToken(hex: $0)! }))
     }
 
-    @Test func `names that are alike fall into different places`() {
-        // A word that is a constant of the hash, or zero, must not hide the others.
+    @Test func `Similar names have different hashes`() {
+        // A word that equals a constant of the hash, or zero, must not hide the other words.
         let golden: UInt64 = 0x9e37_79b9_7f4a_7c15
         let seed: UInt64 = 0x0123_4567_89ab_cdef
         for word in [0, 1, golden, ~golden, .max] {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `of a bad token only its place is told`() {
+    @Test func `The rejection of a malformed token contains its position, not its content`() {
         for (bad, words) in [
             ("", "is empty"), ("abc", "odd number"), (String(repeating: "ab", count: 101), "202 digits"),
             ("zz", "not hexa"),
@@ -66,7 +66,7 @@ import Testing
                 == Rejection(.badToken, "token 2 of 3 is an array, not a string"))
     }
 
-    @Test func `every digit is the digit it is`() throws {
+    @Test func `The fast and the slow parser agree on every byte as a digit`() throws {
         for byte in UInt8.min ... .max {
             let digits: [UInt8] = Array(repeating: UInt8(ascii: "5"), count: 64)
             for place in [0, 7, 8, 31, 63] {
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `devices, users, tags and all are read`() throws {
+    @Test func `Audiences of devices, users, tags and all are parsed`() throws {
         let id = "00112233445566778899aabbccddeeff"
         #expect(
             try Examples.request(to: #"{"devices":["\#(id)","\#(id)"]}"#).audience == .devices([DeviceID(id)!]))
@@ -93,7 +93,7 @@ import Testing
                 == .tags(.all([.tag("a"), .any([.tag("b"), .tag("c")]), .not(.tag("d")), .not(.all([.tag("e")]))])))
     }
 
-    @Test func `two spellings of one letter are two users`() throws {
+    @Test func `Two Unicode spellings of one letter are two users`() throws {
         guard case .users(let users) = try Examples.request(to: #"{"users":["\u00e9","e\u0301"]}"#).audience else {
             Issue.record("not users")
             return
@@ -104,7 +104,8 @@ import Testing
     @Test(arguments: [
         ("[]", "to is an array"), ("{}", "exactly one"), (#"{"all":true,"users":["a"]}"#, "exactly one"),
         (#"{"all":true,"all":true}"#, "exactly one"), (#"{"token":["ab"]}"#, "did you mean tokens?"),
-        (#"{"x\u0000":1}"#, "knows no"), (#"{"all":false}"#, "all is true"), (#"{"all":"true"}"#, "all is true"),
+        (#"{"x\u0000":1}"#, "has no key"), (#"{"all":false}"#, "all must be true"),
+        (#"{"all":"true"}"#, "all must be true"),
         (#"{"tokens":[]}"#, "tokens is empty"), (#"{"devices":[]}"#, "devices is empty"),
         (#"{"users":[]}"#, "users is empty"), (#"{"tokens":"ab"}"#, "tokens is a string, not an array"),
         (#"{"devices":{}}"#, "devices is an object"), (#"{"users":null}"#, "users is null"),
@@ -112,20 +113,20 @@ import Testing
         (#"{"devices":["00112233445566778899aabbccddeeff",3]}"#, "device 2 of 2"),
         (#"{"users":["a",""]}"#, "user 2 of 2 is 0 bytes"), (#"{"users":[1]}"#, "user 1 of 1 is a number"),
         (#"{"users":["\#(String(repeating: "u", count: 256))"]}"#, "256 bytes"),
-        (#"{"tags":[]}"#, "an array stands for no tags"), (#"{"tags":1}"#, "a number"),
+        (#"{"tags":[]}"#, "an array is not a tag expression"), (#"{"tags":1}"#, "a number"),
         (#"{"tags":{}}"#, "exactly one"),
         (#"{"tags":{"all":[]}}"#, "all is empty"), (#"{"tags":{"any":"a"}}"#, "any is a string, not an array"),
-        (#"{"tags":{"not":["a"]}}"#, "an array stands for no tags"), (#"{"tags":{"none":["a"]}}"#, #"no "none""#),
+        (#"{"tags":{"not":["a"]}}"#, "an array is not"), (#"{"tags":{"none":["a"]}}"#, #"no key "none""#),
         (#"{"tags":{"all":["a"],"any":["b"]}}"#, "exactly one"), (#"{"tags":""}"#, "0 bytes"),
         (#"{"tags":"\#(String(repeating: "t", count: 129))"}"#, "129 bytes"),
     ])
-    func `an audience that is none is refused`(_ to: String, _ words: String) {
+    func `An invalid audience is rejected with the cause`(_ to: String, _ words: String) {
         let rejection = Examples.rejection(Examples.envelope(to: to))
         #expect(rejection?.reason == .badAudience)
         #expect(rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
     }
 
-    @Test func `tags have their bounds`() throws {
+    @Test func `The depth and the number of tags are limited`() throws {
         func nested(_ depth: Int) -> String {
             #"{"tags":"# + String(repeating: #"{"any":["#, count: depth) + #""a""#
                 + String(repeating: "]}", count: depth)
@@ -142,13 +143,13 @@ import Testing
         for to in [nested(TagExpression.maximumDepth + 1), many(TagExpression.maximumTags + 1)] {
             #expect(Examples.rejection(Examples.envelope(to: to))?.reason == .badAudience)
         }
-        // Past what any envelope nests it is not even read to its end.
+        // An envelope nested deeper than any valid one is rejected before the end of its text.
         for depth in [40, 1000, 100_000] {
             #expect(Examples.rejection(Examples.envelope(to: nested(depth)))?.reason == .badJSON)
         }
     }
 
-    @Test func `as many as a message may name are taken, and not one more`() throws {
+    @Test func `The largest number of names is accepted, and one more is rejected`() throws {
         let most = Audience.maximumNamed
         let request = try Examples.request(to: Self.tokens((0..<most).map(Self.token)))
         #expect(request.audience.named == most)
@@ -156,7 +157,7 @@ import Testing
         #expect(Examples.rejection(Examples.envelope(to: #"{"users":[\#(users)]}"#))?.reason == .tooMany)
         let tokens = Self.tokens((0...most).map(Self.token))
         guard case .failure(let fault) = Examples.read(#"{"to":\#(tokens),"app":"shop","id":"m-1"}"#) else {
-            Issue.record("it was taken")
+            Issue.record("the envelope was accepted")
             return
         }
         #expect(fault.rejection == Rejection(.tooMany, "100001 tokens; one message names at most 100000"))
@@ -164,7 +165,7 @@ import Testing
         #expect(fault.app?.name == "shop")
     }
 
-    @Test func `a million tokens are refused, whether they are short or not, and the next envelope is read`() throws {
+    @Test func `A million tokens are rejected, and the next envelope is parsed`() throws {
         let reader = EnvelopeReader(apps: Examples.apps)
         let short =
             #"{"to":{"tokens":["ab""# + String(repeating: #","cd""#, count: 999_999) + #"]},"app":"shop","id":"m-1"}"#
@@ -173,7 +174,7 @@ import Testing
             + String(repeating: ",\"\(Examples.token)\"", count: 999_999) + "]}}"
         for text in [short, long] {
             guard case .failure(let fault) = Examples.read(Array(text.utf8), by: reader) else {
-                Issue.record("it was taken")
+                Issue.record("the envelope was accepted")
                 continue
             }
             #expect(fault.rejection.reason == .tooMany)
@@ -182,7 +183,7 @@ import Testing
         #expect(try Examples.read(Array(Examples.envelope().utf8), by: reader).get().message.id.text == "m-1")
     }
 
-    @Test func `other things by the million are refused too`() {
+    @Test func `Envelopes with too many values of other kinds are rejected`() {
         let keys = (0..<200_000).map { "\"k\($0)\":1" }.joined(separator: ",")
         #expect(Examples.rejection("{\(keys)}")?.reason == .badField)
         let lists = String(repeating: "[1,2],", count: 200_000) + "0"

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: ["", "\n"])
-    func `lines are told in their order, the good and the bad`(_ end: String) throws {
+    func `Valid and invalid lines are reported in order`(_ end: String) throws {
         let lines = [
             Self.line(0), "", Self.line(2) + "\r", "{", Self.line(4, #""bogus":1"#), Self.line(5), "[1]",
             Self.line(7, #""payload":{"x":1}"#), Self.line(8) + Self.line(8), Self.line(9),
@@ -29,15 +29,15 @@ import Testing
             ])
     }
 
-    @Test func `a line has its payload in it`() throws {
+    @Test func `A line must contain its payload`() throws {
         let results = try Examples.batch(Self.line(0, #""again":true"#))
         #expect(throws: EnvelopeFault.self) { try results[0].get() }
         guard case .failure(let fault) = results[0] else { return }
         #expect(fault.rejection.reason == .missingField)
     }
 
-    @Test func `a frame has a line, and no more than ten thousand`() throws {
-        #expect(throws: Rejection(.badFrame, "there is no line in it")) { _ = try Examples.batch("") }
+    @Test func `A batch has at least one line and at most ten thousand`() throws {
+        #expect(throws: Rejection(.badFrame, "there is no line in the frame")) { _ = try Examples.batch("") }
         #expect(try Examples.batch("\n").count == 1)
         #expect(try Examples.batch(String(repeating: "{}\n", count: 10_000)).count == 10_000)
         for end in ["x", "\n"] {
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a line is read the same wherever it stands`() throws {
+    @Test func `A line is parsed alike at every position`() throws {
         for padding in 0..<130 {
             let text = Self.line(0) + "\n" + Self.line(1) + String(repeating: " ", count: padding)
             let results = try Examples.batch(text)

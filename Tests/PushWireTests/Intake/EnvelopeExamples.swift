@@ -1,7 +1,7 @@
 import PushModel
 import PushWire
 
-/// What the tests of intake read with, and a usual envelope.
+/// The apps and helper functions for tests of intake, and a usual envelope.
 enum EnvelopeExamples {
     static let now: Int64 = 1_767_000_000
     static let apps = AppTable([
@@ -14,7 +14,7 @@ enum EnvelopeExamples {
     static let frame = #"{"aps":{"alert":"Hello"}}"#
     static let wakes = #"{"aps":{"content-available":1}}"#
 
-    /// A payload that is as its push type asks.
+    /// Returns a payload that satisfies the rules of its push type.
     static func frame(of type: PushType) -> String {
         switch type {
         case .alert, .voip, .complication, .location: frame
@@ -27,7 +27,7 @@ enum EnvelopeExamples {
         }
     }
 
-    /// A reader for each: they are not shared.
+    /// Parses an envelope with its own reader, since readers are not shared.
     static func read(_ envelope: String, frame: String? = frame) -> Result<PushRequest, EnvelopeFault> {
         read(Array(envelope.utf8), frame: frame.map { Array($0.utf8) })
     }
@@ -46,7 +46,7 @@ enum EnvelopeExamples {
         }
     }
 
-    /// `id` and `app` and `to`, and what else is given.
+    /// Returns an envelope with `id`, `app`, `to` and the given members.
     static func envelope(_ members: String = "", to: String? = nil) -> String {
         #"{"id":"m-1","app":"shop","to":\#(to ?? #"{"tokens":["\#(token)"]}"#)\#(members.isEmpty ? "" : ",")\#(members)}"#
     }
@@ -76,7 +76,7 @@ enum EnvelopeExamples {
     }
 }
 
-/// Bytes in memory of exactly their size, for as long as it lives: a look past their end is one.
+/// Bytes in an allocation of exactly their size, so that the address sanitizer detects reads past their end.
 final class Lent {
     private let memory: UnsafeMutableRawBufferPointer
 

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushWire
 
-/// The rules of `aps` at intake: what breaks those of its push type is rejected, and what does no harm is told.
+/// The payload rules at intake: violations of the push type's rules are rejected, harmless problems are reported in the
+/// ack.
 @Suite struct EnvelopeFindingsTests {
     typealias Examples = EnvelopeExamples
 
@@ -29,7 +30,7 @@ import Testing
             (.alert, #"{"aps":5}"#, "aps: it is a number, not an object"),
             (.alert, #"{"aps":[]}"#, "aps: it is an array"), (.voip, #"{"aps":null}"#, "aps: it is null"),
             (.background, aps(""), "aps.content-available: without it the app is not woken"),
-            (.background, aps(#""content-available":0"#), "aps.content-available: it has no meaning but as 1"),
+            (.background, aps(#""content-available":0"#), "aps.content-available: only 1 has an effect"),
             (.background, aps(#""content-available":true"#), "aps.content-available: it is a boolean"),
             (.background, aps(#""content-available":1,"alert":"a""#), "aps.alert: a background notification shows"),
             (.background, aps(#""content-available":1,"badge":1"#), "aps.badge: a background notification shows"),
@@ -39,7 +40,9 @@ import Testing
             (.controls, aps(#""content-changed":false"#), "aps.content-changed: without it nothing is reloaded"),
             (.mdm, aps(""), "mdm: it is missing"), (.fileprovider, "{}", "container-identifier: it is missing"),
         ] as [(PushType, String, String)])
-    func `what breaks the rules of its push type is rejected`(_ type: PushType, _ payload: String, _ words: String) {
+    func `A payload that violates the rules of its push type is rejected`(
+        _ type: PushType, _ payload: String, _ words: String
+    ) {
         let framed = Examples.rejection(Examples.envelope(Self.typed(type)), frame: payload)
         #expect(framed?.reason == .badPayload)
         #expect(framed?.detail.hasPrefix(words) == true, "\(framed?.detail ?? "")")
@@ -47,7 +50,7 @@ import Testing
         #expect(Examples.rejection(inline, frame: nil) == framed)
     }
 
-    @Test func `plain fields make no background notification`() {
+    @Test func `Plain fields with an alert are rejected for a background notification`() {
         let envelope = Examples.envelope(Self.typed(.background) + #","alert":"Hello""#)
         #expect(Examples.rejection(envelope, frame: nil)?.reason == .badPayload)
     }
@@ -63,7 +66,7 @@ import Testing
             (.voip, aps(#""alert":7"#), "wrong_type", "aps.alert"),
             (.mdm, #"{"mdm":"x","aps":{}}"#, "aps_beside_mdm", "aps"),
         ] as [(PushType, String, String, String)])
-    func `what does no harm is taken and told of`(
+    func `A harmless problem is accepted and reported as a finding`(
         _ type: PushType, _ payload: String, _ code: String, _ path: String
     ) throws {
         for (members, frame) in [("", payload), (#","payload":\#(payload)"#, nil)] {
@@ -76,28 +79,28 @@ import Testing
         }
     }
 
-    @Test func `so are plain fields`() throws {
+    @Test func `Harmless problems in plain fields are reported as findings`() throws {
         let fields = try Examples.request(#""alert":{"titel":"Hi"}"#, frame: nil)
         #expect(try Self.findings(fields).map { $0["code"] } == ["misspelt_key"])
     }
 
-    @Test func `a payload of nothing but slips is told of briefly`() throws {
+    @Test func `The number of findings in an ack is limited`() throws {
         let slips = (0..<300).map { "\"k\($0)\":1" }.joined(separator: ",")
         #expect(try Self.findings(try Examples.request(frame: Self.aps(slips))).count == 10)
-        // A broken rule is found behind them too.
+        // A violated rule is found after them, too.
         let background = Examples.envelope(Self.typed(.background))
         #expect(Examples.rejection(background, frame: Self.aps(slips))?.reason == .badPayload)
     }
 
-    @Test(arguments: PushType.allCases) func `a payload that is right has no findings`(_ type: PushType) throws {
+    @Test(arguments: PushType.allCases) func `A correct payload has no findings`(_ type: PushType) throws {
         let expires = type == .pushtotalk ? #","expires_at":0"# : ""
         let request = try Examples.request(Self.typed(type) + expires, frame: Examples.frame(of: type))
         #expect(request.findings.isEmpty)
     }
 
-    // MARK: The quick look
+    // MARK: The quick check
 
-    /// The verdict of the quick look on a payload.
+    /// Returns the result of the quick check of a payload.
     static func isClean(_ payload: [UInt8], _ options: PushOptions) -> Bool {
         var index = JSONIndex()
         let lent = Lent(payload)
@@ -106,7 +109,7 @@ import Testing
         return PayloadScreen(json, options.pushType).isClean(0) && PayloadScreen.isClean(options)
     }
 
-    /// As intake has them: valid, and not held against the clock.
+    /// Returns options as intake has them: valid, and without a time to compare expirations with.
     static func options(_ type: PushType, expiration: Int64? = nil) -> PushOptions {
         PushOptions(.device(type), priority: Int(type.defaultPriority.rawValue), expiration: expiration)
     }
@@ -126,11 +129,11 @@ import Testing
             (.liveactivity, aps(#""event":"end","timestamp":5,"content-state":{},"dismissal-date":7"#)),
             (.widgets, aps(#""content-changed":true"#)),
         ] as [(PushType, String)])
-    func `everyday payloads need no closer look`(_ type: PushType, _ payload: String) {
+    func `Everyday payloads pass the quick check`(_ type: PushType, _ payload: String) {
         #expect(Self.isClean(Array(payload.utf8), Self.options(type)))
     }
 
-    /// Members from which payloads are put together at random.
+    /// Members of which random payloads are composed.
     static let members = [
         #""alert":"a""#, #""alert":{"title":"T","body":"B"}"#, #""alert":{"loc-args":["a"]}"#, #""alert":7"#,
         #""alert":{"title":"T","title":"U"}"#, #""alert":{"loc-key":"K","loc-args":["a",1]}"#,
@@ -146,7 +149,7 @@ import Testing
         #""filter-criteria":"f""#, #""target-content-id":"w""#, #""category":"c""#,
     ]
 
-    @Test func `the quick look never passes what the rules find something in`() {
+    @Test func `A payload that passes the quick check has no findings`() {
         var random = SeededRandom(seed: 2026)
         var passed = 0
         for round in 0..<40_000 {
@@ -165,7 +168,7 @@ import Testing
             let findings = PayloadRules.findings(in: payload, options).filter { $0.code != .repeatedKey }
             #expect(findings.isEmpty, "\(type) \(String(decoding: payload, as: UTF8.self))")
         }
-        // Enough of them, or the examples have lost their meaning.
+        // If too few pass, the examples are no longer meaningful.
         #expect(passed > 500)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushWire
 
-/// Holds the reader of intake against the reader of payloads, which shares nothing with it.
+/// Compares the parser of intake with the parser of payloads, which is an independent implementation.
 @Suite struct EnvelopeMutationTests {
     typealias Examples = EnvelopeExamples
 
@@ -21,7 +21,7 @@ import Testing
         Examples.envelope(#""payload":{}"#, to: #"{"all":true}"#),
     ].map { Array($0.utf8) }
 
-    /// What mutations of bytes alone would not find.
+    /// Pieces of text that mutations of single bytes would rarely produce.
     static let pieces = [
         "{}", "[]", "[[", "{\"", "\"", "\\", "\\u00", "\\ud800", "\\\"", ",", ":", "null", "true", "fals", "-", "0",
         "00", "1.",
@@ -40,7 +40,7 @@ import Testing
         return text
     }
 
-    @Test func `two readers find the same values in the same text, or none`() {
+    @Test func `Both parsers find the same values in a text, or both reject it`() {
         var random = SeededRandom(seed: 4711)
         var index = JSONIndex()
         var (taken, refused) = (0, 0)
@@ -55,13 +55,13 @@ import Testing
                 continue
             }
             guard verdict == .json, let json = index.found(in: padded) else {
-                Issue.record("refused: \(String(decoding: text, as: UTF8.self))")
+                Issue.record("rejected: \(String(decoding: text, as: UTF8.self))")
                 continue
             }
             #expect(Self.isSame(json, document), "\(String(decoding: text, as: UTF8.self))")
             taken += 1
         }
-        // Enough of both, or the mutations have lost their meaning.
+        // If there are too few of either, the mutations are no longer meaningful.
         #expect(taken > 2000)
         #expect(refused > 2000)
     }
@@ -79,7 +79,7 @@ import Testing
             }
     }
 
-    @Test func `what is taken is what was written, and what is refused has a reason`() throws {
+    @Test func `An accepted request equals its envelope, and a rejection has a reason`() throws {
         var random = SeededRandom(seed: 815)
         let reader = EnvelopeReader(apps: Examples.apps)
         var taken = 0
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a line in a batch is what it is alone`() throws {
+    @Test func `A line gives the same result in a batch and alone`() throws {
         var random = SeededRandom(seed: 42)
         let reader = EnvelopeReader(apps: Examples.apps)
         for _ in 0..<300 {

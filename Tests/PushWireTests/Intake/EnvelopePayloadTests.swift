@@ -9,12 +9,12 @@ import Testing
         String(decoding: try Examples.request(members, frame: nil).message.payload, as: UTF8.self)
     }
 
-    @Test func `frame 3 is forwarded byte for byte`() throws {
+    @Test func `Frame 3 is forwarded byte for byte`() throws {
         let frame = "\n{ \"aps\" : {\"badge\":1.0e0} ,\"x\":\"\\u0041\"} "
         #expect(try Examples.request(frame: frame).message.payload == Array(frame.utf8))
     }
 
-    @Test func `so is what stands in the envelope`() throws {
+    @Test func `A payload in the envelope is forwarded byte for byte`() throws {
         let inline = #"{ "aps" : {"alert":"a\u0041\ud83d\ude00 ü"} ,"x":[1.50, {"y":null}]}"#
         #expect(try Self.payload(#""payload": \#(inline) "#) == inline)
     }
@@ -33,25 +33,25 @@ import Testing
             #"{"aps":{},"a":123456789012345678901234567890,"b":[1,{"c":[],"d":2},"\n"]}"#
         ),
     ])
-    func `plain fields make a payload, the same whatever their order`(_ members: String, _ payload: String) throws {
+    func `Plain fields give the same payload in any order`(_ members: String, _ payload: String) throws {
         #expect(try Self.payload(members) == payload)
     }
 
     @Test(
         arguments: [
-            // Which of them.
-            ("", nil, .missingField, "no payload"),
-            (#""payload":{}"#, "{}", .badField, "frame 3 and payload"),
-            (#""badge":1"#, "{}", .badField, "frame 3 and badge"),
-            (#""payload":{},"custom":{}"#, nil, .badField, "payload and custom"),
-            // Frame 3.
+            // The number of payloads.
+            ("", nil, .missingField, "payload is missing"),
+            (#""payload":{}"#, "{}", .badField, "frame 3 and as payload"),
+            (#""badge":1"#, "{}", .badField, "frame 3 and as badge"),
+            (#""payload":{},"custom":{}"#, nil, .badField, "payload and as custom"),
+            // A payload in frame 3.
             ("", "", .badPayload, "empty"), ("", "[]", .badPayload, "an array"), ("", "{", .badPayload, "not JSON"),
             ("", #"{"a":1}x"#, .badPayload, "not JSON"), ("", #"{"a":tru}"#, .badPayload, "not JSON"),
             (
                 "", #"{"aps":{"alert":"\#(String(repeating: "x", count: 4096))"}}"#, .payloadTooLarge,
                 "4116 bytes; alert allows 4096"
             ),
-            // In the envelope.
+            // A payload in the envelope.
             (#""payload":[]"#, nil, .badPayload, "payload is an array, not an object"),
             (#""payload":"{}""#, nil, .badPayload, "payload is a string"),
             (
@@ -62,7 +62,7 @@ import Testing
                 #""payload":{"a":"\#(String(repeating: "x", count: 5000))"}"#, nil, .payloadTooLarge,
                 "5008 bytes; alert allows 4096"
             ),
-            // The fields.
+            // Plain fields.
             (#""alert":7"#, nil, .badField, "alert is a number, not a string or an object"),
             (#""badge":"1""#, nil, .badField, "badge is a string"),
             (#""badge":-1"#, nil, .badField, "badge is negative"),
@@ -72,8 +72,8 @@ import Testing
             (#""custom":{"aps":{}}"#, nil, .badField, #""aps" is reserved"#),
             (#""custom":{"\u0061ps":{}}"#, nil, .badField, #""aps" is reserved"#),
             (#""custom":{"mdm":"x"}"#, nil, .badField, #""mdm" is reserved"#),
-            (#""custom":{"a":1,"\u0061":2}"#, nil, .badField, #"custom: "a" is there twice"#),
-            (#""alert":{"body":"a","body":"b"}"#, nil, .badField, #"alert: "body" is there twice"#),
+            (#""custom":{"a":1,"\u0061":2}"#, nil, .badField, #"custom: "a" is given twice"#),
+            (#""alert":{"body":"a","body":"b"}"#, nil, .badField, #"alert: "body" is given twice"#),
             (
                 #""alert":"\#(String(repeating: "x", count: 4096))""#, nil, .payloadTooLarge,
                 "4116 bytes; alert allows 4096"
@@ -83,7 +83,7 @@ import Testing
                 .payloadTooLarge, "alert allows 4096"
             ),
         ] as [(String, String?, RejectionReason, String)])
-    func `what is wrong with a payload is said`(
+    func `A rejected payload has the reason and the cause`(
         _ members: String, _ frame: String?, _ reason: RejectionReason, _ words: String
     ) {
         let rejection = Examples.rejection(Examples.envelope(members), frame: frame)
@@ -91,7 +91,7 @@ import Testing
         #expect(rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
     }
 
-    @Test func `a large payload is as large as its push type allows`() throws {
+    @Test func `A payload may be as large as its push type allows, and not larger`() throws {
         let frame = #"{"a":"\#(String(repeating: "x", count: 5112))"}"#
         #expect(try Examples.request(#""push_type":"voip""#, frame: frame).message.payload.count == 5120)
         #expect(
@@ -99,7 +99,7 @@ import Testing
                 == Rejection(.payloadTooLarge, "5121 bytes; voip allows 5120"))
     }
 
-    @Test func `a payload may be as deep in the envelope as by itself`() throws {
+    @Test func `The depth limit of a payload is the same within and outside of the envelope`() throws {
         func deep(_ depth: Int) -> String {
             String(repeating: #"{"a":"#, count: depth) + "1" + String(repeating: "}", count: depth)
         }

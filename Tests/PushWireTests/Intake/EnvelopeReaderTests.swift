@@ -5,7 +5,7 @@ import Testing
 @Suite struct EnvelopeReaderTests {
     typealias Examples = EnvelopeExamples
 
-    @Test func `an envelope with every option is read`() throws {
+    @Test func `An envelope with every option is parsed`() throws {
         let request = try Examples.request(
             #"""
             "push_type":"background","priority":1,"expires_at":1767225600,"not_before":1767200000,
@@ -26,7 +26,7 @@ import Testing
         #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
     }
 
-    @Test func `what is left out has its default`() throws {
+    @Test func `Omitted options have their defaults`() throws {
         let request = try Examples.request()
         #expect(request.message.pushType == .alert)
         #expect(request.message.priority == .ten)
@@ -41,12 +41,12 @@ import Testing
     }
 
     @Test(arguments: PushType.allCases)
-    func `every push type is known by its word`(_ type: PushType) throws {
+    func `Every push type is recognized`(_ type: PushType) throws {
         let request = try Examples.request(#""push_type":"\#(type.rawValue)""#, frame: Examples.frame(of: type))
         #expect(request.message.pushType == type)
     }
 
-    @Test func `an envelope may be written with escapes, space and in any order`() throws {
+    @Test func `An envelope may contain escapes and white space, and its keys may be in any order`() throws {
         let text = """
             \t{ "to" : { "tokens" : [ "\(Examples.token.uppercased())" ] } ,\r
               "\\u0061pp" : "sh\\u006fp" , "id" : "\\u00fc-\\ud83d\\ude00\\/" } \n
@@ -57,12 +57,12 @@ import Testing
         #expect(request.audience == .tokens([DeviceToken(hex: Examples.token)!]))
     }
 
-    @Test func `apps are found by their names, long ones too`() throws {
+    @Test func `Apps are found by their names, including long ones`() throws {
         let text = Examples.envelope().replacing("shop", with: "an-app.of_a.long-name")
         #expect(try Examples.read(text).get().message.app.name == "an-app.of_a.long-name")
     }
 
-    @Test func `a time that has come is no time to wait for`() throws {
+    @Test func `A not_before in the past or up to the limit is accepted`() throws {
         #expect(try Examples.request(#""not_before":\#(Examples.now)"#).message.notBefore == Examples.now)
         #expect(try Examples.request(#""not_before":0"#).message.notBefore == 0)
         #expect(try Examples.request(#""not_before":\#(Examples.now + 1)"#).message.notBefore == Examples.now + 1)
@@ -71,11 +71,11 @@ import Testing
     }
 
     @Test(arguments: [1_766_999_999, 1_767_000_000] as [Int64])
-    func `an end that is past is read: whoever knows what was accepted judges it`(time: Int64) throws {
+    func `An expires_at in the past is accepted, since the ledger decides about it`(time: Int64) throws {
         #expect(try Examples.request(#""expires_at":\#(time)"#).message.expiresAt == time)
     }
 
-    @Test func `one attempt may wait for its time`() throws {
+    @Test func `A message for a single attempt may be scheduled`() throws {
         let request = try Examples.request(#""expires_at":0,"not_before":\#(Examples.now + 60)"#)
         #expect(request.message.expiresAt == 0)
         #expect(request.message.notBefore == Examples.now + 60)
@@ -83,28 +83,28 @@ import Testing
 
     @Test(
         arguments: [
-            // Not JSON.
-            ("", .badJSON, "nothing"), ("{", .badJSON, "ends"), ("[]", .badJSON, "an array"),
+            // Invalid JSON.
+            ("", .badJSON, "empty"), ("{", .badJSON, "ends"), ("[]", .badJSON, "an array"),
             ("7", .badJSON, "a number"),
             (Examples.envelope() + "x", .badJSON, "follows"), (Examples.envelope() + "{}", .badJSON, "follows"),
             (Examples.envelope(#""again":tru"#), .badJSON, "true"),
             (Examples.envelope(#""priority":01"#), .badJSON, ""),
             (Examples.envelope(#""priority":1 0"#), .badJSON, ""),
             (Examples.envelope(#""again":true,"#), .badJSON, "key"),
-            (Examples.envelope(#""collapse_id":"\ud800""#), .badJSON, "half"),
+            (Examples.envelope(#""collapse_id":"\ud800""#), .badJSON, "unpaired"),
             (Examples.envelope(#""collapse_id":"\x""#), .badJSON, "escape"),
             ("\u{feff}" + Examples.envelope(), .badJSON, "byte order mark"),
             (Examples.envelope(#""collapse_id":"a\#u{1}""#), .badJSON, "control"),
-            // Missing.
+            // Missing keys.
             (#"{"app":"shop"}"#, .missingField, "id"), (#"{"id":"a"}"#, .missingField, "app"),
             (#"{"id":"a","app":"shop"}"#, .missingField, "to"),
-            // Keys.
+            // Unknown and duplicate keys.
             (Examples.envelope(#""colapse_id":"x""#), .badField, "did you mean collapse_id?"),
             (Examples.envelope(#""zzzzzzzzz":1"#), .badField, #""zzzzzzzzz""#),
             (Examples.envelope(#""id\u0000":"x""#), .badField, "no key"),
             (Examples.envelope(#""":1"#), .badField, "no key"),
-            (Examples.envelope(#""id":"m-1""#), .badField, "id is there twice"),
-            (Examples.envelope(#""\u0069d":"m-1""#), .badField, "id is there twice"),
+            (Examples.envelope(#""id":"m-1""#), .badField, "id is given twice"),
+            (Examples.envelope(#""\u0069d":"m-1""#), .badField, "id is given twice"),
             // Ids and apps.
             (#"{"id":7,"app":"shop"}"#, .badField, "id is a number, not a string"),
             (#"{"id":"","app":"shop"}"#, .badField, "empty"),
@@ -122,8 +122,8 @@ import Testing
             (Examples.envelope(#""push_type":""# + "\""), .badField, "one of alert"),
             (Examples.envelope(#""push_type":1"#), .badField, "push_type is a number, not a string"),
             (Examples.envelope(#""priority":"10""#), .badField, "priority is a string, not a whole number"),
-            (Examples.envelope(#""priority":10.0"#), .badField, "point or an exponent"),
-            (Examples.envelope(#""priority":1e1"#), .badField, "point or an exponent"),
+            (Examples.envelope(#""priority":10.0"#), .badField, "decimal point or an exponent"),
+            (Examples.envelope(#""priority":1e1"#), .badField, "decimal point or an exponent"),
             (Examples.envelope(#""priority":7"#), .badField, "10, 5 or 1"),
             (Examples.envelope(#""priority":-10"#), .badField, "negative"),
             (Examples.envelope(#""priority":266"#), .badField, "266"),
@@ -151,24 +151,24 @@ import Testing
             (Examples.envelope(#""traceparent":"\#(String(repeating: "0", count: 129))""#), .badField, "traceparent"),
             (Examples.envelope(#""traceparent":{}"#), .badField, "traceparent is an object, not a string"),
         ] as [(String, RejectionReason, String)])
-    func `what is wrong is named`(_ envelope: String, _ reason: RejectionReason, _ words: String) {
+    func `A rejection has the reason and the cause`(_ envelope: String, _ reason: RejectionReason, _ words: String) {
         let rejection = Examples.rejection(envelope)
         #expect(rejection?.reason == reason)
         #expect(words.isEmpty || rejection?.detail.contains(words) == true, "\(rejection?.detail ?? "")")
     }
 
-    @Test func `a type that a certificate cannot carry is refused for an app that has one`() {
+    @Test func `A push type that needs a provider token is rejected for an app with a certificate`() {
         let text = Examples.envelope(#""push_type":"location""#)
         #expect(Examples.rejection(text) == nil)
         #expect(Examples.rejection(text.replacing("shop", with: "bank"))?.reason == .badField)
     }
 
-    @Test func `a type that does not go with the topic of the app is refused`() {
+    @Test func `A push type that does not fit the topic of the app is rejected`() {
         let text = Examples.envelope().replacing("shop", with: "calls")
         #expect(Examples.rejection(text)?.detail.contains("com.example.shop.voip") == true)
     }
 
-    @Test func `text that is not UTF-8 is refused, in strings that nobody reads too`() {
+    @Test func `Invalid UTF-8 is rejected, even in strings that are not used`() {
         for place in [#"{"id":"m-"#, #""x":""#] {
             var bytes = Array(Examples.envelope(#""custom":{"x":"y"}"#).utf8)
             bytes[bytes.firstRange(of: Array(place.utf8))!.upperBound] = 0xff
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    // MARK: Whose fault it is
+    // MARK: The message of a fault
 
     @Test(
         arguments: [
@@ -191,16 +191,18 @@ import Testing
             (#"{"id":"\#(String(repeating: "ä", count: 100))"}"#, String(repeating: "ä", count: 64), nil),
             ("[]", nil, nil), ("", nil, nil),
         ] as [(String, String?, String?)])
-    func `a fault says of which message it is`(_ envelope: String, _ id: String?, _ app: String?) throws {
+    func `A fault contains the id and the app as far as they can be read`(
+        _ envelope: String, _ id: String?, _ app: String?
+    ) throws {
         guard case .failure(let fault) = Examples.read(envelope) else {
-            Issue.record("it was taken")
+            Issue.record("the envelope was accepted")
             return
         }
         #expect(fault.id == id)
         #expect(fault.app?.name == app)
     }
 
-    @Test func `one reader reads one after the other`() throws {
+    @Test func `A reader can be reused after faults`() throws {
         let reader = EnvelopeReader(apps: Examples.apps)
         for number in 0..<100 {
             let bad = Examples.read(Array("{\"id\":\"x\(number)\"".utf8), by: reader)

@@ -15,7 +15,7 @@ import Testing
         (#"{"":""}"#, ["": ""]), (#"{"a":1,"a":2}"#, ["a": 1]), ("1e999", .null),
     ]
 
-    @Test(arguments: accepted) func `JSON is read`(text: String, value: JSONValue) throws {
+    @Test(arguments: accepted) func `Valid JSON is parsed`(text: String, value: JSONValue) throws {
         let document = try JSONDocument(Array(text.utf8))
         #expect(document.value(at: document.root) == value)
         #expect(JSONDocument.isObject(Array(text.utf8)) == (document.kind(document.root) == .object))
@@ -44,7 +44,7 @@ import Testing
         ("é", .unexpectedByte, 0), ("\u{a0}1", .unexpectedByte, 0), ("\u{b}1", .unexpectedByte, 0),
     ]
 
-    @Test(arguments: rejected) func `What is not JSON is refused at its place`(
+    @Test(arguments: rejected) func `Invalid JSON is rejected with the cause and the offset`(
         text: String, code: JSONError.Code, offset: Int
     ) {
         #expect(throws: JSONError(code, at: offset)) { try JSONDocument(Array(text.utf8)) }
@@ -57,12 +57,12 @@ import Testing
         [0xf5, 0x80, 0x80, 0x80], [0xff], [0xf0, 0x9f, 0x94, 0x41],
     ]
 
-    @Test(arguments: notUTF8) func `What is not UTF-8 is refused`(bytes: [UInt8]) {
+    @Test(arguments: notUTF8) func `Invalid UTF-8 is rejected`(bytes: [UInt8]) {
         let text = [UInt8(ascii: "\"")] + bytes + Array("\"    ".utf8)
         #expect(throws: JSONError(.badUTF8, at: 1)) { try JSONDocument(text) }
     }
 
-    @Test func `Every scalar is read as itself, written out and escaped`() throws {
+    @Test func `Every scalar is parsed, both literal and escaped`() throws {
         for value in Array(UInt32(0x20)...0x2fff) + [0xd7ff, 0xe000, 0xffff, 0x10000, 0x1f514, 0x10ffff] {
             guard let scalar = Unicode.Scalar(value), value != 0x22, value != 0x5c else { continue }
             let text = String(scalar)
@@ -80,7 +80,7 @@ import Testing
         return document.value(at: document.root)
     }
 
-    @Test(arguments: 0..<40) func `A string ends, breaks off or goes on wherever its bytes say so`(length: Int) throws {
+    @Test(arguments: 0..<40) func `Special bytes are found at every position of a string`(length: Int) throws {
         let letters = [UInt8](repeating: UInt8(ascii: "~"), count: length)
         let quote = UInt8(ascii: "\"")
         for place in 0...length {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `Brackets nest to the limit and no further`() throws {
+    @Test func `Brackets may be nested up to the limit`() throws {
         for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
             let nested = { (depth: Int) in
                 Array((String(repeating: open, count: depth) + "0" + String(repeating: close, count: depth)).utf8)
@@ -124,12 +124,12 @@ import Testing
         (#"{"a":"a","b":"a"}"#, nil), (#"{"é":1,"é":2}"#, 8), ("{}", nil),
     ]
 
-    @Test(arguments: repeated) func `Repeated keys are found`(text: String, offset: Int?) throws {
+    @Test(arguments: repeated) func `Duplicate keys are found`(text: String, offset: Int?) throws {
         let document = try JSONDocument(Array(text.utf8))
         #expect(document.repeatedKey().map { document.offset($0) } == offset)
     }
 
-    @Test func `Repeated keys are found among many`() throws {
+    @Test func `A duplicate key is found among many`() throws {
         let members = (0..<20_000).map { "\"key\($0)\":\($0)" }
         let all = try JSONDocument(Array("{\(members.joined(separator: ","))}".utf8))
         #expect(all.repeatedKey() == nil)
@@ -137,7 +137,7 @@ import Testing
         #expect(twice.repeatedKey().flatMap { twice.string($0) } == "key7")
     }
 
-    @Test func `Every truncation is refused, and no later than where it ends`() throws {
+    @Test func `Every truncated text is rejected, at an offset within it`() throws {
         let text = Array(
             #"{"aps":{"alert":{"title":"Grüße \ud83d\udd14","loc-args":["a",-1.5e+10,true,false,null]},"badge":0},"x":[[{}]]}"#
                 .utf8)
@@ -145,13 +145,12 @@ import Testing
         for count in 0..<text.count {
             let error = #expect(throws: JSONError.self) { try JSONDocument(Array(text[..<count])) }
             #expect(error?.offset ?? .max <= count)
-            // A cut through a character or a surrogate pair may be told by what is missing or by what is there.
+            // A cut through a character or a surrogate pair is also reported as an unexpected end.
             #expect([.unexpectedEnd, .empty].contains(error?.code))
         }
     }
 
-    @Test func `Whatever is changed in it, JSON is read as it reads when written again, or refused at a place`() throws
-    {
+    @Test func `Mutated JSON is either parsed and written without loss, or rejected within the text`() throws {
         let texts = [
             #"{"aps":{"alert":"Hello","badge":1,"sound":"default"},"id":12345678901234567890}"#,
             #"{"a":[1,2.5,-3e2,{"b":"\u00e9\ud83d\udd14\n"}],"c":{"d":{"e":[[],{}]}},"f":null,"g":true}"#,
@@ -177,11 +176,11 @@ import Testing
                 }
             }
         }
-        // Enough of both, or the mutations have lost their meaning.
+        // If there are too few or too many, the mutations are no longer meaningful.
         #expect((20_000..<150_000).contains(read))
     }
 
-    @Test func `Numbers keep their digits`() throws {
+    @Test func `Large numbers keep their digits`() throws {
         let document = try JSONDocument(Array("[123456789012345678901234567890,1e400,-5]".utf8))
         let numbers = Array(document.elements(document.root))
         #expect(document.kind(numbers[0]) == .integer)
@@ -192,7 +191,7 @@ import Testing
         #expect(document.integer(numbers[2]) == -5)
     }
 
-    @Test func `Members are found by name, written out or escaped`() throws {
+    @Test func `Members are found by name, both literal and escaped`() throws {
         let document = try JSONDocument(Array(#"{"\u0061ps":1,"b":{"c":[2,3]},"b2":4}"#.utf8))
         let aps = try #require(document.value("aps", in: document.root))
         #expect(document.integer(aps) == 1)
@@ -203,7 +202,7 @@ import Testing
         #expect(Array(document.elements(document.root)).isEmpty)
     }
 
-    @Test func `Places are told in lines and columns`() {
+    @Test func `An offset is converted to line and column`() {
         let text = Array("{\n  \"a\": x\n}".utf8)
         let error = #expect(throws: JSONError.self) { try JSONDocument(text) }
         let place = JSONError.place(of: error?.offset ?? 0, in: text)
@@ -217,7 +216,8 @@ import Testing
         (["b": 1, "a": [1, "x", [:], []], "ä": nil], #"{"a":[1,"x",{},[]],"b":1,"ä":null}"#),
     ]
 
-    @Test(arguments: written) func `Values are written compactly, keys in order`(value: JSONValue, text: String) throws
+    @Test(arguments: written) func `Values are written compactly, with sorted keys`(value: JSONValue, text: String)
+        throws
     {
         #expect(String(decoding: value.bytes, as: UTF8.self) == text)
         _ = try JSONDocument(value.bytes)

@@ -3,7 +3,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// A list as the service sends it, put together by hand.
+/// Returns a list in the format of the service, encoded by hand.
 private func list(_ tuples: [FeedbackTuple]) -> [UInt8] {
     tuples.flatMap { tuple in
         [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: tuple.time >> UInt32($0)) } + [0, UInt8(tuple.token.byteCount)]
@@ -13,14 +13,14 @@ private func list(_ tuples: [FeedbackTuple]) -> [UInt8] {
 
 private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTuple] {
     (0..<count).map { index in
-        // 0x0a everywhere: that it ends no record was a mistake of old.
+        // Some tokens consist of 0x0a, which must not be mistaken for the end of a record.
         let token = index.isMultiple(of: 3) ? [UInt8](repeating: 0x0a, count: 32) : random.bytes(1 + index * 7 % 100)
         return FeedbackTuple(time: UInt32.random(in: 0 ... .max, using: &random), token: DeviceToken(bytes: token)!)
     }
 }
 
 @Suite struct FeedbackDecoderTests {
-    @Test func `A tuple is a time and a token with its length`() throws {
+    @Test func `A tuple is decoded from its time, token length and token`() throws {
         var decoder = FeedbackDecoder()
         var found: [FeedbackTuple] = []
         decoder.decode([0x65, 0x53, 0xf1, 0, 0, 2, 0xab, 0xcd, 0, 0, 0, 1, 0, 1, 0x0a], into: &found)
@@ -32,7 +32,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         try decoder.finish()
     }
 
-    @Test func `Tuples are read at every split, and an end within one is an error`() {
+    @Test func `Tuples are decoded at every split, and an end within one is an error`() {
         var random = SeededRandom(seed: 5)
         let all = tuples(6, &random)
         let bytes = list(all)
@@ -59,7 +59,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
     }
 
     @Test(arguments: [0, 101, 256, 65_535])
-    func `A token that is none is passed over, and what follows is read`(length: Int) throws {
+    func `A malformed token is skipped, and the following tuples are decoded`(length: Int) throws {
         var random = SeededRandom(seed: 6)
         let all = tuples(3, &random)
         let odd = [1, 2, 3, 4, UInt8(length >> 8), UInt8(length & 255)] + random.bytes(length)
@@ -83,7 +83,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         }
     }
 
-    @Test func `Whatever the bytes, cutting them makes no difference`() {
+    @Test func `The result does not depend on how the bytes are split`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<1000 {
             let bytes = random.mutate(list(tuples(5, &random)), chance: 0.95)
@@ -105,7 +105,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
 }
 
 @Suite struct FeedbackRecordTests {
-    @Test func `A record ends with the checksum that gzip has`() {
+    @Test func `A record ends with the CRC-32 of gzip`() {
         var bytes: [UInt8] = []
         FeedbackRecord.append(FeedbackTuple(time: 0x3637_3839, token: DeviceToken(bytes: [0x30])!), into: &bytes)
         // python3: zlib.crc32(b"\x016789\x30") == 0x3b26f606
@@ -113,7 +113,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         #expect(Array(bytes[6...]) == CRCGolden.bytes)
     }
 
-    @Test func `Records that are cut short anywhere give those before the cut`() {
+    @Test func `Of truncated records those before the cut are read`() {
         var random = SeededRandom(seed: 8)
         let all = tuples(5, &random)
         var bytes: [UInt8] = []
@@ -130,7 +130,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         #expect(FeedbackRecord.read(bytes, limit: 2).used == ends[2])
     }
 
-    @Test func `A damaged record is seen, whichever bit is wrong`() {
+    @Test func `A record with any flipped bit is detected`() {
         var random = SeededRandom(seed: 9)
         let all = tuples(3, &random)
         var bytes: [UInt8] = []

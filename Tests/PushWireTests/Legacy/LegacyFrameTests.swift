@@ -19,22 +19,22 @@ import Testing
     ) throws -> [UInt8] {
         var bytes: [UInt8] = [0x55]
         try LegacyFrame.append(command, message, to: token, identifier: identifier, into: &bytes)
-        #expect(bytes.removeFirst() == 0x55, "what was there is kept")
+        #expect(bytes.removeFirst() == 0x55, "earlier bytes are kept")
         return bytes
     }
 
-    @Test func `Command 0 holds token and payload`() throws {
+    @Test func `Command 0 contains token and payload`() throws {
         #expect(
             try frame(.simple, Self.message()) == [0, 0, 4, 0xde, 0xad, 0xbe, 0xef, 0, 2, 0x7b, 0x7d])
     }
 
-    @Test func `Command 1 holds identifier and expiration before them`() throws {
+    @Test func `Command 1 contains identifier and expiration before token and payload`() throws {
         #expect(
             try frame(.enhanced, Self.message(expiresAt: 0x1122_3344))
                 == [1, 1, 2, 3, 4, 0x11, 0x22, 0x33, 0x44, 0, 4, 0xde, 0xad, 0xbe, 0xef, 0, 2, 0x7b, 0x7d])
     }
 
-    @Test func `Command 2 is items in a frame whose length counts only them`() throws {
+    @Test func `Command 2 contains items, preceded by their total length`() throws {
         #expect(
             try frame(.modern, Self.message(expiresAt: 0x1122_3344, priority: .five)) == [
                 2, 0, 0, 0, 30, 1, 0, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0, 2, 0x7b, 0x7d, 3, 0, 4, 1, 2, 3, 4, 4, 0, 4,
@@ -43,7 +43,7 @@ import Testing
             ])
     }
 
-    @Test func `Without an expiration command 2 leaves its item out and command 1 names the latest time`() throws {
+    @Test func `Without an expiration, command 2 omits its item and command 1 contains the latest time`() throws {
         #expect(
             try frame(.modern, Self.message()) == [
                 2, 0, 0, 0, 23, 1, 0, 4, 0xde, 0xad, 0xbe, 0xef, 2, 0, 2, 0x7b, 0x7d, 3, 0, 4, 1, 2, 3, 4, 5, 0, 1, 10,
@@ -52,18 +52,18 @@ import Testing
     }
 
     @Test(arguments: [(Int64(0), UInt8(0)), (-5, 0), (1 << 40, 255)])
-    func `An expiration that 32 bits do not hold is the nearest that they do`(time: Int64, byte: UInt8) throws {
+    func `An expiration outside of 32 bits is clamped`(time: Int64, byte: UInt8) throws {
         let bytes = try frame(.enhanced, Self.message(expiresAt: time))
         #expect(Array(bytes[5..<9]) == Array(repeating: byte, count: 4))
     }
 
     @Test(arguments: [(PushPriority.ten, UInt8(10)), (.five, 5), (.one, 5)])
-    func `There are two priorities`(priority: PushPriority, byte: UInt8) throws {
+    func `Priorities are written as 10 or 5`(priority: PushPriority, byte: UInt8) throws {
         #expect(try frame(.modern, Self.message(priority: priority)).last == byte)
     }
 
     @Test(arguments: LegacyCommand.allCases)
-    func `Payloads of 1 to 2048 bytes have frames, and tokens of 1 to 100`(command: LegacyCommand) throws {
+    func `Payloads of 1 to 2048 bytes and tokens of 1 to 100 bytes are framed`(command: LegacyCommand) throws {
         let overhead: [LegacyCommand: Int] = [.simple: 5, .enhanced: 13, .modern: 5 + 3 + 3 + 7 + 4]
         for count in [1, 255, 256, 257, 2047, 2048] {
             let bytes = try frame(command, Self.message(String(repeating: "x", count: count)))
@@ -80,18 +80,18 @@ import Testing
         #expect(throws: LegacyFrameError.payloadEmpty) { try frame(command, Self.message("")) }
     }
 
-    @Test func `Payloads are counted in bytes, not in characters`() throws {
+    @Test func `The length of a payload is its number of bytes`() throws {
         let bytes = try frame(.simple, Self.message("ä€😀"))
         #expect(Array(bytes[7..<9]) == [0, 9] && bytes.count == 5 + 4 + 9)
     }
 
-    @Test func `Identifier 0 is refused where it would be sent`() throws {
+    @Test func `Identifier 0 is rejected by the commands that contain it`() throws {
         #expect(throws: LegacyFrameError.identifierZero) { try frame(.modern, Self.message(), identifier: 0) }
         #expect(throws: LegacyFrameError.identifierZero) { try frame(.enhanced, Self.message(), identifier: 0) }
         #expect(try frame(.simple, Self.message(), identifier: 0).count == 11)
     }
 
-    @Test func `The probe is a notification to a token of no bytes`() {
+    @Test func `The probe is a notification with an empty token`() {
         var bytes: [UInt8] = []
         LegacyFrame.appendProbe(.simple, identifier: 7, into: &bytes)
         LegacyFrame.appendProbe(.enhanced, identifier: 7, into: &bytes)
@@ -106,7 +106,7 @@ import Testing
 @Suite struct LegacyErrorDecoderTests {
     private static let packet: [UInt8] = [8, 10, 0xff, 0, 1, 2]
 
-    @Test func `A packet is read at every split`() throws {
+    @Test func `A packet is decoded at every split`() throws {
         for first in 0...6 {
             for second in first...6 {
                 var decoder = LegacyErrorDecoder()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `A packet that is cut short says how much of it came`() throws {
+    @Test func `The decoder reports the number of bytes of an incomplete packet`() throws {
         for count in 0..<6 {
             var decoder = LegacyErrorDecoder()
             #expect(try decoder.decode(Self.packet[..<count]) == nil)
@@ -128,14 +128,14 @@ import Testing
         }
     }
 
-    @Test func `What begins with another byte is no packet`() {
+    @Test func `Bytes that do not begin with 8 are rejected`() {
         for byte in UInt8.min...UInt8.max where byte != 8 {
             var decoder = LegacyErrorDecoder()
             #expect(throws: LegacyPacketError(firstByte: byte)) { try decoder.decode([byte] + Self.packet) }
         }
     }
 
-    @Test func `Anything may come, and it holds five bytes at most`() {
+    @Test func `With any input the decoder keeps at most five bytes`() {
         var random = SeededRandom(seed: 21)
         for _ in 0..<20_000 {
             var decoder = LegacyErrorDecoder()

@@ -28,14 +28,14 @@ import Testing
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: [], onUnknown: onUnknown, notBefore: notBefore)
     }
 
-    @Test func `named devices with all defaults are a number`() throws {
+    @Test func `With defaults, an acceptance contains only the number of named devices`() throws {
         let token = DeviceToken(words: (1, 2, 3, 4))
         let line = try Self.line(PushRequest(Self.message(), to: .tokens([token])))
         #expect(line.hasSuffix(#""message_id":"m","devices":1}"#), "\(line)")
         #expect(!line.contains(token.hex))
     }
 
-    @Test func `a dynamic audience is told, as far as it is short`() throws {
+    @Test func `An acceptance contains a dynamic audience within limits`() throws {
         let users = (1...12).map { "u\($0)" }
         let some = try Self.line(PushRequest(Self.message(), to: .users(users)))
         #expect(some.contains(#""audience":"users","user_count":12,"users":["u1","u2","#) && !some.contains("u11"))
@@ -48,7 +48,7 @@ import Testing
         #expect(try Self.line(PushRequest(Self.message(), to: .everyone)).hasSuffix(#""audience":"all"}"#))
     }
 
-    @Test func `options that differ from the defaults, and the client`() throws {
+    @Test func `An acceptance contains the client and the options that differ from the defaults`() throws {
         let message = Self.message(
             .voip, priority: .five, expiresAt: 1_767_225_600, notBefore: 1_767_225_000, collapseID: "c",
             onUnknown: .drop)
@@ -60,7 +60,7 @@ import Testing
                 #""audience":"all","push_type":"voip","priority":5,"expires_at":1767225600000,"#
                     + #""not_before_at":1767225000000,"collapse_id":"c","on_unknown":"drop","client":"orders"}"#),
             "\(line)")
-        // A background message has priority 5 by default; a time that no number of milliseconds holds is the last.
+        // A background message has priority 5 by default. A time that overflows in milliseconds saturates.
         let background = try Self.line(PushRequest(Self.message(.background, expiresAt: .max), to: .everyone))
         #expect(background.contains(#""push_type":"background","expires_at":9223372036854775807}"#), "\(background)")
     }

@@ -3,9 +3,9 @@ import PushWire
 import TestSupport
 import Testing
 
-/// Every event names the one before it in its topic, whatever came between them and whatever was taken back.
+/// Every event contains the number of the previous event of its topic, whatever came between and whatever was reverted.
 @Suite struct LogChainTests {
-    @Test(arguments: 0..<6)
+    @Test("The chain of each topic is complete over thousands of events", arguments: 0..<6)
     func chainsOverThousandsOfEvents(_ seed: UInt64) throws {
         var samples = LogSamples(seed: seed)
         var writer = LogWriter(next: 1)
@@ -20,7 +20,7 @@ import Testing
             var added = 0
             while added < size { added += samples.add(to: &writer) }
             #expect(writer.count == added)
-            // Some that the disk did not take: half of them before they were finished.
+            // Some segments fail to reach the disk, half of them before they are finished.
             if Int.random(in: 0..<4, using: &samples.random) == 0 {
                 if Bool.random(using: &samples.random) { _ = writer.finish() }
                 writer.revert()
@@ -46,7 +46,7 @@ import Testing
             }
             for head in changed { #expect(lasts[head.kind.topic(of: head.app)] == Int64(head.seq)) }
         }
-        // What the writer would hand to the next one is what was seen.
+        // The heads that the next writer starts from are those that were written.
         let heads = writer.topics
         #expect(Dictionary(uniqueKeysWithValues: heads.map { ($0.kind.topic(of: $0.app), Int64($0.seq)) }) == lasts)
         var resumed = LogWriter(next: writer.next, heads: heads)

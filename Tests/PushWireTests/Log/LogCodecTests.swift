@@ -3,7 +3,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// Segments of the ledger: what is written is read again, and what is damaged is refused.
+/// Segments of the ledger: the reader returns what was written.
 @Suite struct LogCodecTests {
     private let shop = AppID("shop")!
 
@@ -16,7 +16,7 @@ import Testing
             apnsID: APNSID(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738), attempt: attempt, what: what)
     }
 
-    @Test func goldenBytes() throws {
+    @Test("Segments are written in the documented format") func goldenBytes() throws {
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 300, heads: [.init(app: shop, kind: .messageAccepted, seq: 100)])
         writer.begin(time: 1000, reserving: 0)
@@ -37,11 +37,11 @@ import Testing
             + [1, 0x9a, 0x03, 4] + Array("Gone".utf8) + [99]
         let up: [UInt8] = [48, 0, 0, 0, 0, 0x80, 0x01]
         #expect(segment.body == accepted + rejected + up)
-        // Files of today are read by tomorrow's program.
+        // The checksum must not change, since later versions read today's files.
         #expect(segment.bytes.suffix(4) == [193, 68, 189, 8])
     }
 
-    @Test func goldenLines() throws {
+    @Test("Events are written as the documented JSON lines") func goldenLines() throws {
         let message = Message(id: MessageID("m1")!, app: shop, payload: [], traceparent: "00-a")
         var writer = LogWriter(next: 7)
         writer.begin(time: 1000, reserving: 0)
@@ -65,8 +65,8 @@ import Testing
                 """)
     }
 
-    /// With and without each thing that a draft may have, alone and in company, of every kind.
-    @Test func everyCombinationOfADraft() throws {
+    /// Tests each optional field of a draft, alone and with others, for every kind.
+    @Test("Every combination of a draft's fields is written and read back") func everyCombinationOfADraft() throws {
         for kind in EventKind.allCases {
             var writer = LogWriter(next: 1)
             writer.begin(time: 50, reserving: 0)
@@ -107,8 +107,8 @@ import Testing
         }
     }
 
-    /// Whatever a record brings, and whether or not the record before it was of the same message.
-    @Test func everyCombinationOfARecord() throws {
+    /// Tests every outcome, after a record of the same message and after one of another message.
+    @Test("Every combination of a record's fields is written and read back") func everyCombinationOfARecord() throws {
         let refusals = [
             Refusal(status: 410, reason: ProviderReason(rawValue: "Unregistered")), Refusal(status: -1, reason: nil),
         ]
@@ -157,8 +157,8 @@ import Testing
         }
     }
 
-    /// A thousand messages of hundreds of apps: the name of an app stands in a segment once.
-    @Test func manyApps() throws {
+    /// A thousand events of hundreds of apps.
+    @Test("A segment contains the name of each app once") func manyApps() throws {
         var writer = LogWriter(next: 1)
         for _ in 0..<2 {
             writer.begin(time: 1, reserving: 0)
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func theClockGoesBack() throws {
+    @Test("Times are kept if the clock goes back") func theClockGoesBack() throws {
         let message = Message(id: MessageID("m")!, app: shop, payload: [])
         var writer = LogWriter(next: 1)
         writer.begin(time: 1_000_000, reserving: 0)
@@ -186,7 +186,9 @@ import Testing
         #expect(lines[0].number("latency_ms") == 0 && lines[1].number("latency_ms") == 0)
     }
 
-    @Test(arguments: [1, 127, 128, 16_384, 1 << 32, 1 << 56, UInt64.max - 10])
+    @Test(
+        "The distance to the previous event can be large",
+        arguments: [1, 127, 128, 16_384, 1 << 32, 1 << 56, UInt64.max - 10])
     func predecessorsThatAreFarBack(_ distance: UInt64) throws {
         let old = UInt64.max - 9 - distance
         var writer = LogWriter(next: .max - 9, heads: [.init(app: shop, kind: .deviceBrake, seq: max(old, 1))])
@@ -202,14 +204,16 @@ import Testing
         #expect(seen.map(\.1) == [max(old, 1), .max - 9])
     }
 
-    /// Heads that are ahead of the next number: no number is given out twice.
-    @Test func headsAheadOfTheNextNumber() {
+    /// The next number must exceed all heads, so that no number is assigned twice.
+    @Test("Numbering continues after the largest head") func headsAheadOfTheNextNumber() {
         let writer = LogWriter(next: 5, heads: [.init(app: nil, kind: .deviceBrake, seq: 9)])
         #expect(writer.next == 10)
         #expect(LogWriter(next: 0).next == 1)
     }
 
-    @Test func walksFromWhereItIsTold() throws {
+    @Test("A walk starts after the given number and ends when the visitor returns false") func walksFromWhereItIsTold()
+        throws
+    {
         var samples = LogSamples(seed: 3)
         var writer = LogWriter(next: 100)
         writer.begin(time: samples.now, reserving: 0)
@@ -226,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func anEmptySegment() throws {
+    @Test("A segment may be empty") func anEmptySegment() throws {
         var writer = LogWriter(next: 9)
         writer.begin(time: 1, reserving: 0)
         let segment = writer.finish()
@@ -234,7 +238,7 @@ import Testing
         #expect(segment.count == 0 && writer.next == 9)
     }
 
-    @Test func decimalsOfEveryLength() {
+    @Test("Decimal numbers of every length are written correctly") func decimalsOfEveryLength() {
         var numbers: [UInt64] = [0, .max, .max - 1]
         var power: UInt64 = 1
         for _ in 0..<20 {

@@ -3,7 +3,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// What a bad disk makes of segments.
+/// Segments that the disk damaged.
 @Suite struct LogDamageTests {
     private func segment(seed: UInt64, events: Int) -> LogSegment {
         var samples = LogSamples(seed: seed)
@@ -13,7 +13,7 @@ import Testing
         return writer.finish()
     }
 
-    @Test func everyTruncation() throws {
+    @Test("A truncated segment is rejected") func everyTruncation() throws {
         let whole = segment(seed: 1, events: 60)
         #expect(try whole.lines().count == whole.count)
         for length in 0..<whole.bytes.count {
@@ -21,7 +21,7 @@ import Testing
                 try whole.with(Array(whole.bytes.prefix(length))).walk { _, _, _ in true }
             }
         }
-        // And with a checksum that is right: the reader itself sees that something is missing.
+        // With a correct checksum the decoder itself must detect the missing bytes.
         for length in 0..<whole.body.count {
             #expect(throws: DamagedSegment.self) {
                 try whole.sealed(Array(whole.body.prefix(length))).walk { _, _, _ in true }
@@ -29,8 +29,8 @@ import Testing
         }
     }
 
-    /// Every byte, every bit: nothing is visited of a segment that is not as it was written.
-    @Test func everyFlippedBit() throws {
+    /// The walk must not visit any event of a segment that differs from what was written.
+    @Test("A segment with any flipped bit is rejected before the first event") func everyFlippedBit() throws {
         let whole = segment(seed: 2, events: 12)
         for index in whole.bytes.indices {
             for bit in 0..<8 {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func aRowUnderTheWrongNumber() {
+    @Test("A segment under a wrong number, count or time is rejected") func aRowUnderTheWrongNumber() {
         let whole = segment(seed: 3, events: 12)
         let wrong = [
             LogSegment(first: whole.first + 1, count: whole.count, time: whole.time, bytes: whole.bytes),
@@ -59,7 +59,7 @@ import Testing
             LogSegment(first: whole.first, count: .min, time: whole.time, bytes: []),
         ]
         for segment in wrong { #expect(throws: DamagedSegment.self) { try segment.walk { _, _, _ in true } } }
-        // The same with a checksum that fits the lie.
+        // The same with a checksum that matches the wrong values.
         for count in [-1, .min, .max, whole.count - 1, whole.count + 1] {
             #expect(throws: DamagedSegment.self) { try whole.sealed(whole.body, count: count).walk { _, _, _ in true } }
         }
@@ -68,9 +68,9 @@ import Testing
         }
     }
 
-    /// Bytes that somebody changed, with a checksum that fits: whatever is in them, nothing is read beyond them and
-    /// what is visited can be written as a line.
-    @Test(arguments: 0..<8)
+    /// The checksum matches the changed bytes, so the decoder must cope with any content: it reads nothing beyond the
+    /// bytes, and each visited event can be written as a line.
+    @Test("Changed bytes with a matching checksum are decoded safely", arguments: 0..<8)
     func mutatedBytes(_ seed: Int) throws {
         var random = SeededRandom(seed: UInt64(seed) + 77)
         var text = EventText()
@@ -102,7 +102,7 @@ import Testing
         #expect(refused > 0 && passed > 0)
     }
 
-    @Test func bytesOfNoSegment() {
+    @Test("Random bytes are rejected or decoded safely") func bytesOfNoSegment() {
         var random = SeededRandom(seed: 5)
         let whole = segment(seed: 4, events: 1)
         for length in 0..<300 {
@@ -112,8 +112,9 @@ import Testing
         }
     }
 
-    /// A reference to what has not been there, an app out of turn, fields that nobody knows, a varint without end.
+    /// References to missing values, an app out of order, unknown fields, and varints that do not end.
     @Test(
+        "Invalid events are rejected",
         arguments: [
             [1, 0x02, 0, 0, 0, 0], [1, 0, 0x02, 0, 0, 0], [1, 0, 0, 1, 0, 0, 0], [1, 0, 0, 2, 0, 0],
             [1, 0, 0x08, 0, 0, 0], [0, 0, 0, 0, 0, 0], [255, 0, 0, 0, 0, 0], [1, 0, 0, 1, 1, 0x2f, 0, 0],

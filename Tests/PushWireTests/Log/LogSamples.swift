@@ -3,7 +3,7 @@ import PushModel
 import PushWire
 import TestSupport
 
-/// Random events of every kind, and what they are when Foundation reads them.
+/// Random events of every kind, and their content as Foundation parses it.
 struct LogSamples {
     var random: SeededRandom
     var now: Int64 = 1_763_000_000_000
@@ -25,7 +25,7 @@ struct LogSamples {
 
     mutating func message() -> Message { messages.randomElement(using: &random)! }
 
-    /// One or two events; how many.
+    /// Adds one or two events and returns their number.
     mutating func add(to writer: inout LogWriter) -> Int {
         now += Int64.random(in: -3...9, using: &random)
         switch Int.random(in: 0..<10, using: &random) {
@@ -82,7 +82,7 @@ struct LogSamples {
     }
 }
 
-/// A line as an independent reader sees it.
+/// A line as parsed by an independent JSON parser.
 struct ReadEvent {
     let members: [String: Any]
 
@@ -110,10 +110,10 @@ extension LogSegment {
         return try lines.map { try ReadEvent($0) }
     }
 
-    /// The same numbers with other bytes, as they are.
+    /// Returns a segment with the same numbers and other bytes.
     func with(_ bytes: [UInt8]) -> LogSegment { LogSegment(first: first, count: count, time: time, bytes: bytes) }
 
-    /// With other events' bytes and a checksum that is right for them, so that the reader behind it is met.
+    /// Returns a segment with other bytes of events and a matching checksum, so that the decoder has to detect errors.
     func sealed(_ body: [UInt8], count: Int? = nil, first: UInt64? = nil) -> LogSegment {
         let count = count ?? self.count
         let first = first ?? self.first

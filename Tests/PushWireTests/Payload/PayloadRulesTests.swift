@@ -8,7 +8,7 @@ import Testing
     typealias Code = PayloadFinding.Code
     typealias Severity = PayloadFinding.Severity
 
-    /// One finding, and what it is found in.
+    /// An expected finding, with the payload and options that cause it.
     struct Case: Sendable, CustomTestStringConvertible {
         var json: String
         var options: PushOptions
@@ -212,7 +212,7 @@ import Testing
 
     static let cases = whole + keys + types + activities + headers
 
-    @Test(arguments: cases) func `A fault is found, and nothing else`(example: Case) throws {
+    @Test(arguments: cases) func `Each problem gives exactly the expected finding`(example: Case) throws {
         let payload = Array(example.json.utf8)
         let findings = PayloadRules.findings(in: payload, example.options)
         #expect(findings.count == 1, "\(findings)")
@@ -225,7 +225,7 @@ import Testing
         if let advice = example.advice { #expect(finding.advice == advice) }
     }
 
-    /// Each documented key with a value of its kind, and one that cannot be right.
+    /// Each documented key with a valid value and a value of a wrong type.
     static let documented: [(key: String, right: String, wrong: String)] = [
         ("alert", #""a""#, "[]"), ("badge", "1", "null"), ("sound", #""a""#, "1"), ("thread-id", #""a""#, "1"),
         ("category", #""a""#, "1"), ("content-available", "1", #""1""#), ("mutable-content", "1", "true"),
@@ -240,7 +240,7 @@ import Testing
         "input-push-token", "input-push-channel",
     ]
 
-    @Test(arguments: documented) func `Every documented key is known, and its kind too`(
+    @Test(arguments: documented) func `Every documented key is known with its type`(
         key: String, right: String, wrong: String
     ) {
         let codes = { (value: String, options: PushOptions) in
@@ -248,12 +248,12 @@ import Testing
                 .filter { $0.path == "aps.\(key)" }.map(\.code)
         }
         let foreign: [Code] = Self.activityKeys.contains(key) || key == "content-changed" ? [.keyOfAnotherType] : []
-        // Push types that ask nothing more of these keys.
+        // The push type voip has no further rules for these keys.
         #expect(codes(right, PayloadTests.options(.voip)) == foreign)
         #expect(codes(wrong, PayloadTests.options(.voip)) == [.wrongType] + foreign)
     }
 
-    @Test func `Every finding has a test`() {
+    @Test func `Every code of a finding has a test`() {
         #expect(Set(Self.cases.map(\.code)) == Set(Code.allCases))
     }
 
@@ -271,11 +271,11 @@ import Testing
         (aps(#""alert":"Hi","mutable-content":0"#), PayloadTests.options(.alert)),
     ]
 
-    @Test(arguments: fine) func `What is right passes`(json: String, options: PushOptions) {
+    @Test(arguments: fine) func `A correct payload has no findings`(json: String, options: PushOptions) {
         #expect(PayloadRules.findings(in: Array(json.utf8), options).map(\.description) == [])
     }
 
-    @Test func `A finding says where, what and what to do`() throws {
+    @Test func `The description of a finding contains its path, problem and advice`() throws {
         let findings = PayloadRules.findings(
             in: Array("{\"aps\":{\n\"alert\":'Hi'}}".utf8), PayloadTests.options(.alert))
         #expect(findings.first?.description.hasPrefix("refused: it is not JSON: line 2, column 9: a value was") == true)
@@ -285,19 +285,19 @@ import Testing
         #expect(key.first?.offset == 20)
     }
 
-    @Test func `No value is shown, and no name at any length`() {
+    @Test func `Findings contain no values and no long names`() {
         let name = String(repeating: "k", count: 2000)
         let json = Self.aps(#""alert":"a","\#(name)":"secret-1","category":{"x":"secret-2"}"#)
         let text = PayloadRules.findings(in: Array(json.utf8), PayloadTests.options(.alert)).map(\.description).joined()
         #expect(!text.contains("secret") && !text.contains(name))
     }
 
-    @Test func `Findings have a limit`() {
+    @Test func `The number of findings is limited`() {
         let members = (0..<300).map { "\"x\($0)\":1" }.joined(separator: ",")
         #expect(PayloadRules.findings(in: Array(Self.aps(members).utf8), PayloadTests.options(.alert)).count == 100)
     }
 
-    @Test func `A message brings its options`() throws {
+    @Test func `Options are created from a message`() throws {
         let message = Message(
             id: MessageID("m")!, app: AppID("shop")!, pushType: .background, expiresAt: 5, collapseID: CollapseID("c"),
             payload: Array(Self.wakes.utf8))
@@ -307,7 +307,7 @@ import Testing
         #expect(PayloadRules.findings(in: message.payload, options).isEmpty)
     }
 
-    @Test func `Whatever is changed in a payload, it is refused where it is no object or too large`() {
+    @Test func `A mutated payload is refused exactly if it is not an object or is too large`() {
         let payloads = PayloadTests.examples.map { ($0.payload.encoded(), $0.options) }
         var random = SeededRandom(seed: 11)
         for round in 0..<20_000 {

@@ -128,7 +128,7 @@ import Testing
             json: #"{"aps":{"content-changed":true}}"#),
     ]
 
-    @Test(arguments: examples) func `A payload is written as documented, and nothing is found in it`(
+    @Test(arguments: examples) func `A payload has the documented form and no findings`(
         example: Example
     ) throws {
         let bytes = example.payload.encoded()
@@ -141,7 +141,7 @@ import Testing
         #expect(Set(Self.examples.map(\.options.pushType)) == Set(PushType.allCases))
     }
 
-    @Test func `Custom keys leave the payload's own alone`() {
+    @Test func `Reserved names are rejected as custom keys`() {
         for name in CustomKeys.reserved { #expect(CustomKeys([name: 1]) == nil) }
         #expect(CustomKeys(["Aps": 1]) != nil)
     }
@@ -155,7 +155,7 @@ import Testing
         #expect(Payload(custom: CustomKeys(one)!).encoded() == Payload(custom: CustomKeys(other)!).encoded())
     }
 
-    @Test func `A topic is the bundle id and what the push type adds`() {
+    @Test func `A topic is the bundle id with the suffix of the push type`() {
         let expected: [PushType: String] = [
             .alert: "", .background: "", .voip: ".voip", .complication: ".complication",
             .fileprovider: ".pushkit.fileprovider", .mdm: "", .location: ".location-query",
@@ -178,7 +178,7 @@ import Testing
     @Test(arguments: [
         ("com.example.shop", true), ("a_b-C.9", true), ("", false), ("a/b", false), ("a b", false), ("é", false),
         ("a\r\nb", false), (String(repeating: "a", count: 155), true), (String(repeating: "a", count: 156), false),
-    ]) func `A bundle id is a plain word`(text: String, isOne: Bool) {
+    ]) func `A bundle id consists of letters, digits, dots, hyphens and underscores`(text: String, isOne: Bool) {
         #expect((BundleID(text) != nil) == isOne)
     }
 }

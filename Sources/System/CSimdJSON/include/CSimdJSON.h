@@ -8,10 +8,10 @@
 extern "C" {
 #endif
 
-/* The bytes behind a text that simdjson may read. What stands there does not matter. */
+/* Returns the number of bytes after a text that simdjson may read. Their content does not matter. */
 size_t CSimdJSON_padding(void);
 
-/* What a value is. The numbers are those of PushWire's JSONKind. */
+/* The kinds of values, with the numbers of PushWire's JSONKind. */
 enum {
     CSimdJSON_object = 0,
     CSimdJSON_array = 1,
@@ -24,12 +24,12 @@ enum {
     CSimdJSON_null = 8
 };
 
-/* One value, or one key. Values stand in the order of the text, a key right before its value. */
+/* One value or one key. Nodes are in the order of the text, a key directly before its value. */
 typedef struct {
-    uint32_t start; /* its first byte, quotation mark or bracket included */
-    uint32_t end;   /* the byte behind it */
-    uint32_t next;  /* the node behind it and all that is in it; 0 while a bracket is open */
-    uint32_t count; /* elements of an array, members of an object, whether they have nodes or not */
+    uint32_t start; /* the first byte, including a quotation mark or bracket */
+    uint32_t end;   /* the byte after the last one */
+    uint32_t next;  /* the node after this one and everything in it; 0 while a bracket is open */
+    uint32_t count; /* the number of elements or members, whether they have nodes or not */
     uint8_t kind;
 } CSimdJSON_node;
 
@@ -42,27 +42,27 @@ typedef enum {
 
 typedef struct CSimdJSON_index CSimdJSON_index;
 
-/* NULL when there is no memory. */
+/* Returns NULL if there is not enough memory. */
 CSimdJSON_index *CSimdJSON_index_create(void);
 void CSimdJSON_index_destroy(CSimdJSON_index *index);
 
-/* Reads the whole of a text strictly (RFC 8259) and keeps where its values stand: of an array at most
-   `most_elements`, in all at most `most_nodes`; the rest is checked and counted. CSimdJSON_padding() bytes behind the
-   text can be read. Texts are shorter than 4 GiB. */
+/* Parses a whole text strictly (RFC 8259) and stores the positions of its values: at most `most_elements` of an array
+   and at most `most_nodes` in total; the others are checked and counted. CSimdJSON_padding() bytes after the text must
+   be readable. Texts are shorter than 4 GiB. */
 CSimdJSON_status CSimdJSON_index_read(
     CSimdJSON_index *index, const uint8_t *text, size_t length, uint32_t most_elements, uint32_t most_nodes);
 
-/* Valid until the next call. After a failure: what was read by then. */
+/* Returns the nodes, which are valid until the next call. After a failure they are those before the error. */
 const CSimdJSON_node *CSimdJSON_index_nodes(const CSimdJSON_index *index);
 size_t CSimdJSON_index_count(const CSimdJSON_index *index);
 
-/* Lets go of what a long text has made large. */
+/* Releases the memory that a long text required. */
 void CSimdJSON_index_trim(CSimdJSON_index *index);
 
-/* The first newline from `start` on, or `length`. */
+/* Returns the position of the first newline from `start` on, or `length`. */
 size_t CSimdJSON_line_end(const uint8_t *text, size_t start, size_t length);
 
-/* Whether more than `most` bytes of a text are quotation marks. Looks no further than that takes. */
+/* Whether a text has more than `most` quotation marks. The search ends soon after that number is exceeded. */
 int CSimdJSON_has_more_quotes(const uint8_t *text, size_t length, size_t most);
 
 #ifdef __cplusplus
