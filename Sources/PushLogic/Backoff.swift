@@ -1,6 +1,4 @@
-/// How long to wait after so many failures in a row: doubling, bounded, spread.
-///
-/// With the defaults and a random number of 0.5: 0.75 s, 1.5 s, 3 s, 6 s, 12 s, 24 s, 45 s, 45 s, …
+/// The delay after a number of failures in a row: doubling, bounded, and spread at random.
 package struct Backoff: Sendable, Equatable {
     package var first: Duration = .seconds(1)
     package var longest: Duration = .seconds(60)
@@ -12,7 +10,8 @@ package struct Backoff: Sendable, Equatable {
         self.longest = longest
     }
 
-    /// `random` in 0..<1 takes up to half of the wait away, so that many who failed together do not return together.
+    /// Returns the delay. `random` in 0..<1 shortens it by up to a half, so that clients that failed together do not
+    /// retry together.
     package func delay(afterFailures failures: Int, random: Double) -> Duration {
         guard failures > 0 else { return .zero }
         var delay = first

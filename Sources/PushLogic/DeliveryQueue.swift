@@ -1,8 +1,8 @@
 package import PushModel
 package import PushTime
 
-/// Deliveries in order: new ones at the end, those that go out again at the front. A ring that grows to its need;
-/// its bound is kept by whoever fills it.
+/// A queue of deliveries: new ones are appended, and those that are sent again are prepended. It is a ring buffer that
+/// grows as needed; its owner limits its size.
 package struct DeliveryQueue: Sendable {
     private var ring: [Delivery?] = []
     private var head = 0
@@ -26,7 +26,7 @@ package struct DeliveryQueue: Sendable {
         }
     }
 
-    /// The first of them becomes the first of the queue.
+    /// Inserts deliveries at the front, in their order.
     package mutating func prepend(_ deliveries: [Delivery]) {
         reserve(count + deliveries.count)
         for delivery in deliveries.reversed() {
@@ -51,7 +51,8 @@ package struct DeliveryQueue: Sendable {
         return first
     }
 
-    /// Takes from the front until there are `limit` that have not expired; hands those that have to `expire`.
+    /// Removes deliveries from the front until `limit` of them have not expired, and returns those. Passes the expired
+    /// ones to `expire`.
     package mutating func take(upTo limit: Int, at time: WallTime, expire: (Delivery) -> Void) -> [Delivery] {
         var taken: [Delivery] = []
         taken.reserveCapacity(min(limit, count))
@@ -70,7 +71,7 @@ package struct DeliveryQueue: Sendable {
 
     private func place(_ offset: Int) -> Int { (head + offset) & (ring.count - 1) }
 
-    /// The capacity is a power of two.
+    /// Makes room for at least `needed` deliveries. The capacity is always a power of two.
     private mutating func reserve(_ needed: Int) {
         guard needed > ring.count else { return }
         var capacity = 16

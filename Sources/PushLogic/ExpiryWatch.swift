@@ -1,11 +1,11 @@
 package import PushTime
 
-/// Says 30, 7 and 1 days ahead that a credential ends, each once.
+/// Announces 30, 7 and 1 days ahead that a credential expires, each once.
 ///
-/// Once also after a restart: what was said is a value (`Said`) that the owner keeps with the events it published, and
-/// hands back at the next start. Without it (a first start, a lost record) the window that a credential is in is said
-/// again, for twice is better than never; the windows before it are not, they have nothing more to tell. A renewed
-/// credential has another end and begins anew. A clock that goes back unsays nothing.
+/// Each notice is published once also across restarts: the owner stores what was announced (``Said``) with the
+/// published events and passes it in at the next start. Without it, at a first start or after a loss, the current
+/// window of a credential is announced again, since twice is better than never; earlier windows are not. A renewed
+/// credential has another end and starts anew. A clock that goes back does not repeat notices.
 package struct ExpiryWatch: Sendable {
     package enum Window: Int, Sendable, CaseIterable, Comparable {
         case month = 30
@@ -14,13 +14,13 @@ package struct ExpiryWatch: Sendable {
 
         package var days: Int { rawValue }
 
-        /// The nearer the end, the greater.
+        /// A window is greater the nearer it is to the end.
         package static func < (left: Window, right: Window) -> Bool { left.days > right.days }
     }
 
-    /// One notice that went out.
+    /// The identity of a notice that was published.
     package struct Said: Hashable, Sendable {
-        /// What the credential is called: an app id, a fingerprint.
+        /// The name of the credential: an app id or a fingerprint.
         package let name: String
         package let notAfter: WallTime
         package let window: Window
@@ -32,26 +32,27 @@ package struct ExpiryWatch: Sendable {
         }
     }
 
-    /// `credential.expiring`.
+    /// The content of a `credential.expiring` event.
     package struct Notice: Hashable, Sendable {
         package let said: Said
-        /// Negative when it is over.
+        /// The seconds until the credential expires, negative after that.
         package let secondsLeft: Int64
     }
 
-    /// A wall clock may be stepped at any time: however far the next notice is, look at least as often as this.
+    /// The longest time between two looks, however far the next notice is, because the wall clock may be set at any
+    /// time.
     package static let longestWait: Duration = .seconds(3600)
 
     private var ends: [String: WallTime] = [:]
-    /// The nearest window that was said, by name.
+    /// The nearest window that was announced, by name.
     private var said: [String: (notAfter: WallTime, window: Window)] = [:]
 
-    /// `said`: what earlier runs announced, in any order.
+    /// Creates a watch. `said` contains the notices of earlier runs, in any order.
     package init(said: some Sequence<Said> = EmptyCollection()) {
         for one in said { note(one) }
     }
 
-    /// Adds a credential, or replaces the end of the one of this name.
+    /// Adds a credential, or replaces the end of the credential with this name.
     package mutating func watch(_ name: String, notAfter: WallTime) {
         ends[name] = notAfter
     }
@@ -61,7 +62,8 @@ package struct ExpiryWatch: Sendable {
         said[name] = nil
     }
 
-    /// The notices that are due, those that end first being first. At most one a credential: the nearest window.
+    /// Returns the notices that are due, ordered by the end of the credential. A credential has at most one, for its
+    /// nearest window.
     package mutating func look(at now: WallTime) -> [Notice] {
         var notices: [Notice] = []
         for (name, end) in ends {
@@ -74,7 +76,8 @@ package struct ExpiryWatch: Sendable {
         return notices.sorted { ($0.secondsLeft, $0.said.name) < ($1.secondsLeft, $1.said.name) }
     }
 
-    /// When the next notice is due, or `longestWait` from now if that is sooner. Nil when none is to come.
+    /// Returns the time of the next notice, or `longestWait` from now if that is sooner. Returns nil if no notice
+    /// remains.
     package func nextLook(after now: WallTime) -> WallTime? {
         var next: Int64?
         for (name, end) in ends {
@@ -87,14 +90,14 @@ package struct ExpiryWatch: Sendable {
         return next.map { WallTime(milliseconds: min($0, now.milliseconds + wait)) }
     }
 
-    /// For a gauge: seconds until the credential of this name ends, negative when it is over.
+    /// Returns the seconds until the credential expires, for a gauge. The value is negative after that.
     package func secondsLeft(_ name: String, at now: WallTime) -> Int64? {
         ends[name].map { $0.seconds - now.seconds }
     }
 
     private mutating func note(_ one: Said) {
         if let last = said[one.name] {
-            // A later end is the newer credential.
+            // The later end belongs to the newer credential.
             guard (last.notAfter, last.window) < (one.notAfter, one.window) || ends[one.name] == one.notAfter else {
                 return
             }

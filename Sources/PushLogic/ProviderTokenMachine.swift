@@ -1,24 +1,24 @@
 package import PushTime
 
-/// When to mint the next provider token of one key (PROTOCOLS A9).
+/// Decides when to mint the next provider token of one key (`Documentation/Protocols.md`, "Provider tokens").
 ///
-/// Apple refuses tokens older than an hour, and throttles who renews them more often than every 20 minutes; the second
-/// is the worse, for it has been seen to last an hour and a half. Hence two rules that nothing overrides, both on the
-/// monotonic clock: never two mints within `shortestInterval`, never a token kept past `longestAge`.
+/// Apple refuses tokens older than an hour, and throttles clients that renew them more often than every 20 minutes. The
+/// throttling is worse: it has been seen to last an hour and a half. Hence two rules, both on the monotonic clock, have
+/// no exception: `shortestInterval` passes between two mints, and no token is kept past `longestAge`.
 ///
-/// What makes a token stale before its time: the provider says that it is expired or invalid, or the wall clock was
-/// stepped, so that `iat` no longer says when it was made. A stale token is renewed as soon as the floor allows, not
-/// before. A clock that flaps would otherwise mint at each flap, and look like a token storm; a token that is wrong for
-/// the rest of its 20 minutes costs a delay, since what it is refused with is sent again.
+/// A token becomes stale early if the provider reports it as expired or invalid, or if the wall clock was set, so that
+/// `iat` no longer shows when the token was made. A stale token is renewed when `shortestInterval` has passed, not
+/// before. Otherwise an unstable clock would cause a mint at each change and look like a token storm. A wrong token
+/// costs only a delay of up to 20 minutes, since refused deliveries are sent again.
 ///
-/// - A step back makes `iat` lie in the future, which Apple refuses: a few seconds are let pass for clocks that are
+/// - After a step back `iat` lies in the future, which Apple refuses. A few seconds are tolerated for clocks that are
 ///   slewed.
-/// - A step forward (or a machine that slept, where the monotonic clock stands still) ages the token at the provider
-///   without our noticing. Steps below `forwardTolerance` are harmless: renewed at 50 minutes, the token is still under
-///   an hour by anyone's clock.
+/// - A step forward (or a machine that slept, while the monotonic clock stood still) ages the token at the provider
+///   unnoticed. Steps below `forwardTolerance` are harmless: renewed at 50 minutes, the token is less than an hour old
+///   by any clock.
 ///
-/// Told that tokens are minted too often (other processes use the key too), it keeps what it has for another
-/// `shortestInterval`, but not past `longestAge`: a token that is surely refused helps nobody.
+/// If the provider reports that tokens are minted too often, because other processes use the key too, the machine keeps
+/// its token for another `shortestInterval`, but not past `longestAge`, when the token would be refused anyway.
 package struct ProviderTokenMachine: Sendable {
     package struct Settings: Sendable, Equatable {
         /// The age at which a token is replaced.
@@ -27,31 +27,31 @@ package struct ProviderTokenMachine: Sendable {
         package var longestAge: Duration = .seconds(60 * 60)
         package var backwardTolerance: Duration = .seconds(5)
         package var forwardTolerance: Duration = .seconds(5 * 60)
-        /// How often the wall clock is looked at.
+        /// The interval at which the wall clock is checked.
         package var look: Duration = .seconds(60)
-        /// How long to wait when minting failed on our side.
+        /// The delay after a mint failed locally.
         package var retry: Duration = .seconds(60)
 
         package init() {}
     }
 
     package enum Input: Sendable, Equatable {
-        /// Someone needs the token, or `nextLook` has come.
+        /// The token is needed, or `nextLook` has come.
         case looked
-        /// What the last `mint` asked for was done.
+        /// The last `mint` succeeded.
         case minted(generation: UInt64)
-        /// It could not be done.
+        /// The last `mint` failed.
         case mintFailed
-        /// The provider called the token of this generation expired or invalid.
+        /// The provider reported the token of this generation as expired or invalid.
         case refused(generation: UInt64)
-        /// The provider said TooManyProviderTokenUpdates.
+        /// The provider answered TooManyProviderTokenUpdates.
         case mintedTooOften
     }
 
     package enum Action: Sendable, Equatable {
-        /// Mint one with this `iat`, then say `minted` or `mintFailed`.
+        /// Mint a token with this `iat`, then input `minted` or `mintFailed`.
         case mint(issuedAt: WallTime)
-        /// What there is stays.
+        /// Keep the current token, if there is one.
         case keep
     }
 
@@ -65,18 +65,18 @@ package struct ProviderTokenMachine: Sendable {
     private let settings: Settings
     private var token: Token?
     private var heldUntil: MonotonicTime?
-    /// When to look again, after the last input. Inputs may come earlier at any time.
+    /// The time of the next look after the last input. Inputs may come earlier at any time.
     package private(set) var nextLook = MonotonicTime(nanoseconds: .min)
 
     /// - Precondition: `shortestInterval` ≤ `renewal` ≤ `longestAge`.
     package init(_ settings: Settings = Settings()) {
         precondition(
             settings.shortestInterval <= settings.renewal && settings.renewal <= settings.longestAge,
-            "a provider token is renewed between the shortest interval and the longest age")
+            "the renewal age of a provider token must lie between the shortest interval and the longest age")
         self.settings = settings
     }
 
-    /// The token that is in use, if one was ever minted.
+    /// The generation of the current token, if one was ever minted.
     package var generation: UInt64? { token?.generation }
 
     package mutating func input(_ input: Input, now: MonotonicTime, wall: WallTime) -> Action {
@@ -89,13 +89,13 @@ package struct ProviderTokenMachine: Sendable {
             nextLook = now + settings.look
             return .keep
         case .mintFailed:
-            // Nobody saw a token, so the floor is where it was. A hold that is further away stays.
+            // The provider saw no new token, so the earliest time of a mint does not change. A longer hold remains.
             let retry = now + settings.retry
             heldUntil = max(heldUntil ?? retry, retry)
             nextLook = now + settings.retry
             return .keep
         case .refused(let generation):
-            // An answer about an older one says nothing about this.
+            // A refusal of an older token does not concern the current one.
             if token?.generation == generation { token?.isStale = true }
         case .mintedTooOften:
             if let token {
@@ -122,7 +122,7 @@ package struct ProviderTokenMachine: Sendable {
         }
     }
 
-    /// When the next mint may and should be.
+    /// Returns the time of the next mint.
     private func due() -> MonotonicTime {
         let held = heldUntil ?? MonotonicTime(nanoseconds: .min)
         guard let token else { return held }

@@ -2,7 +2,7 @@ import PushLogic
 import Testing
 
 @Suite struct BackoffTests {
-    @Test func `Waits double up to the longest, and randomness takes up to half away`() {
+    @Test func `Delays double up to the longest, and randomness removes up to a half`() {
         let backoff = Backoff()
         #expect(
             (0...9).map { backoff.delay(afterFailures: $0, random: 0) }

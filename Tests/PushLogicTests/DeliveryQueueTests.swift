@@ -12,7 +12,7 @@ import Testing
             token: DeviceToken(words: (ticket, 0, 0, 0)), apnsID: APNSID(high: 0, low: ticket))
     }
 
-    @Test func `It does what an array does, at both ends, however it has turned and grown`() {
+    @Test func `The queue behaves like an array at both ends, however it has wrapped and grown`() {
         var random = SeededRandom(seed: 7)
         for _ in 0..<200 {
             var queue = DeliveryQueue()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `What has expired is taken out and does not count`() {
+    @Test func `Expired deliveries are removed and do not count`() {
         var queue = DeliveryQueue()
         queue.append(
             [delivery(1), delivery(2, expiresAt: 10), delivery(3, expiresAt: 0), delivery(4, expiresAt: 20)][...])

@@ -6,14 +6,14 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ExpiryWatchTests {
     private let end = WallTime(milliseconds: 1_767_225_600_000)
 
-    /// So many days before the end.
+    /// Returns the time that is `days` days before the end.
     private func day(_ days: Double) -> WallTime {
         WallTime(milliseconds: end.milliseconds - Int64((days * 86_400_000).rounded()))
     }
 
     private func windows(_ notices: [ExpiryWatch.Notice]) -> [Int] { notices.map(\.said.window.days) }
 
-    @Test func `Each window is said once, when it begins`() {
+    @Test func `Each window is announced once, when it begins`() {
         var watch = ExpiryWatch()
         watch.watch("shop", notAfter: end)
         var said: [(Double, Int)] = []
@@ -29,16 +29,16 @@ import Testing
     }
 
     @Test(arguments: [(31.0, []), (29.0, [30]), (6.5, [7]), (0.5, [1]), (-3.0, [1])])
-    func `A first start says the window that it falls into, and none before`(days: Double, expected: [Int]) {
+    func `A first start announces the current window and none before it`(days: Double, expected: [Int]) {
         var watch = ExpiryWatch()
         watch.watch("shop", notAfter: end)
         #expect(windows(watch.look(at: day(days))) == expected)
         #expect(windows(watch.look(at: day(days))) == [])
-        // A clock that goes back unsays nothing.
+        // A clock that goes back does not repeat notices.
         #expect(windows(watch.look(at: day(days + 3))) == [])
     }
 
-    @Test func `A restart with what was said is silent in the same window, and goes on in the next`() throws {
+    @Test func `A restart with earlier notices is silent in the same window and continues in the next`() throws {
         var first = ExpiryWatch()
         first.watch("shop", notAfter: end)
         let said = first.look(at: day(30)).map(\.said) + first.look(at: day(5)).map(\.said)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `A renewed credential begins anew, and an old record does not silence it`() {
+    @Test func `A renewed credential starts anew, and an old record does not silence it`() {
         var watch = ExpiryWatch(said: [.init(name: "shop", notAfter: day(365), window: .day)])
         watch.watch("shop", notAfter: end)
         #expect(windows(watch.look(at: day(20))) == [30])
@@ -62,13 +62,13 @@ import Testing
         #expect(windows(watch.look(at: WallTime(milliseconds: renewed.milliseconds - 86_400_000))) == [1])
     }
 
-    @Test func `The next look is the next window, or in an hour`() {
+    @Test func `The next look is at the next window, or in an hour`() {
         var watch = ExpiryWatch()
         #expect(watch.nextLook(after: day(10)) == nil)
         watch.watch("shop", notAfter: end)
         #expect(watch.nextLook(after: day(40)) == day(40 - 1.0 / 24))
         #expect(watch.nextLook(after: day(30.01)) == day(30))
-        // Due already.
+        // The notice is due already.
         #expect(watch.nextLook(after: day(20)) == day(20))
         _ = watch.look(at: day(20))
         #expect(watch.nextLook(after: day(7.01)) == day(7))
@@ -77,7 +77,7 @@ import Testing
         #expect(watch.secondsLeft("shop", at: end) == nil)
     }
 
-    @Test func `Several credentials: those that end first are said first`() {
+    @Test func `Notices are ordered by the end of their credentials`() {
         var watch = ExpiryWatch()
         watch.watch("b", notAfter: end)
         watch.watch("a", notAfter: end)
@@ -85,7 +85,7 @@ import Testing
         #expect(watch.look(at: day(6)).map(\.said.name) == ["c", "a", "b"])
     }
 
-    @Test(arguments: 0..<10) func `Looking whenever it asks misses no window, whatever the clock does`(seed: UInt64) {
+    @Test(arguments: 0..<10) func `Looks on request miss no window, even if the clock goes back`(seed: UInt64) {
         var random = SeededRandom(seed: 40 + seed)
         var watch = ExpiryWatch()
         var ends: [String: WallTime] = [:]
@@ -103,7 +103,7 @@ import Testing
                 let begin = notice.said.notAfter.milliseconds - Int64(notice.said.window.days) * 86_400_000
                 #expect(now.milliseconds == begin)
             }
-            // Back by some hours, now and then.
+            // Sometimes the clock goes back by some hours.
             if Int.random(in: 0..<50, using: &random) == 0 {
                 now = WallTime(milliseconds: now.milliseconds - 9_000_000)
             }

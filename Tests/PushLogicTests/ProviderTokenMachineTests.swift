@@ -4,12 +4,12 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct ProviderTokenMachineTests {
-    /// A machine beside its two clocks, in minutes.
+    /// A machine with its two clocks, in minutes.
     private struct Bench {
         var machine = ProviderTokenMachine()
-        /// Whole nanoseconds, or a rounded time would fall just short of a deadline for ever.
+        /// The time that has passed, in whole nanoseconds: a rounded time could forever be just before a deadline.
         var passed: Int64 = 0
-        /// What the wall clock is ahead of where it began and time passed.
+        /// The minutes by which the wall clock was set ahead.
         var step = 0.0
         var mints: [Double] = []
 
@@ -26,7 +26,7 @@ import Testing
             #expect(machine.input(.minted(generation: UInt64(mints.count)), now: now, wall: issuedAt) == .keep)
         }
 
-        /// Looks whenever the machine asks for it, until then.
+        /// Looks whenever the machine asks for it, until `end`.
         mutating func run(until end: Double) {
             let last = Int64((end * 60e9).rounded())
             while machine.nextLook.nanoseconds - Self.start <= last {
@@ -43,20 +43,20 @@ import Testing
         return bench
     }
 
-    @Test func `The first look mints, and then one is minted every 50 minutes`() {
+    @Test func `The first look mints a token, and another one follows every 50 minutes`() {
         var bench = begun()
         bench.run(until: 200)
         #expect(bench.mints == [0, 50, 100, 150, 200])
     }
 
-    @Test func `A refused token is renewed at once if it is 20 minutes old`() {
+    @Test func `A refused token is renewed at once if it is at least 20 minutes old`() {
         var bench = begun()
         bench.run(until: 30)
         bench.input(.refused(generation: 1))
         #expect(bench.mints == [0, 30])
     }
 
-    @Test func `A refused token younger than 20 minutes is renewed when it is as old`() {
+    @Test func `A refused token that is younger than 20 minutes is renewed at that age`() {
         var bench = begun()
         bench.run(until: 3)
         for _ in 0..<100 { bench.input(.refused(generation: 1)) }
@@ -64,7 +64,7 @@ import Testing
         #expect(bench.mints == [0, 20])
     }
 
-    @Test func `An answer about an older token renews nothing`() {
+    @Test func `A refusal of another token than the current one renews nothing`() {
         var bench = begun()
         bench.run(until: 75)
         bench.input(.refused(generation: 1))
@@ -74,11 +74,11 @@ import Testing
     }
 
     @Test(arguments: [
-        // At, the step, when it is renewed: in minutes.
+        // The time of the step, its size, and the time of the renewal, in minutes.
         (30.0, -0.05, 50.0), (30.0, -0.2, 30.0), (5.0, -0.2, 20.0), (30.0, 4.9, 50.0), (30.0, 5.2, 30.0),
         (5.0, 600.0, 20.0), (5.0, -600_000.0, 20.0), (30.0, 1e9, 30.0), (49.0, -10.0, 49.0),
     ])
-    func `A wall clock that is stepped makes the token stale, but not before its floor`(
+    func `A step of the wall clock makes the token stale, but it is kept for 20 minutes`(
         at: Double, step: Double, renewed: Double
     ) {
         var bench = begun()
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.mints == [0, renewed])
     }
 
-    @Test func `A step is noticed within a minute when nobody asks`() {
+    @Test func `A step of the wall clock is noticed within a minute even if no input comes`() {
         var bench = begun()
         bench.run(until: 30.5)
         bench.step = -1
@@ -97,7 +97,7 @@ import Testing
         #expect(bench.mints == [0, 31])
     }
 
-    @Test func `A clock that flaps mints once in 20 minutes, no more`() {
+    @Test func `An unstable clock causes at most one mint in 20 minutes`() {
         var bench = begun()
         for minute in 1...240 {
             bench.step = minute.isMultiple(of: 2) ? 60 : -60
@@ -108,11 +108,11 @@ import Testing
     }
 
     @Test(arguments: [(5.0, 50.0), (29.0, 50.0), (35.0, 55.0), (49.0, 60.0)])
-    func `Minted too often: what there is stays for 20 minutes more, but not past an hour`(at: Double, next: Double) {
+    func `After minting too often a token stays for 20 minutes more, but not past an hour`(at: Double, next: Double) {
         var bench = begun()
         bench.run(until: at)
         bench.input(.mintedTooOften)
-        // Nothing hastens it.
+        // A refusal does not shorten the wait.
         bench.input(.refused(generation: 1))
         if at < 30 { #expect(bench.mints == [0]) }
         bench.run(until: at + 19.9)
@@ -121,7 +121,7 @@ import Testing
         #expect(bench.mints[1] == (at < 30 ? at + 20 : next))
     }
 
-    @Test func `Minting that failed is tried again in a minute, without a floor`() {
+    @Test func `A failed mint is retried after a minute, not after 20`() {
         var machine = ProviderTokenMachine()
         let wall = WallTime(milliseconds: 0)
         var now = MonotonicTime(nanoseconds: 0)
@@ -135,7 +135,7 @@ import Testing
         #expect(machine.generation == nil)
     }
 
-    @Test(arguments: 0..<20) func `A random walk keeps both of Apple's bounds`(seed: UInt64) {
+    @Test(arguments: 0..<20) func `A random walk keeps both of Apple's limits`(seed: UInt64) {
         var random = SeededRandom(seed: 900 + seed)
         var bench = begun()
         for _ in 0..<5_000 {

@@ -1,45 +1,47 @@
 package import PushTime
 
-/// Keeps a mistake of ours from being taken for a million dead devices.
+/// Prevents a configuration mistake from deactivating all devices of an app.
 ///
-/// A provider that is asked in the wrong environment, or for the wrong topic, calls every token bad: one wrong word in a
-/// configuration, and all devices of an app would be deactivated within a broadcast. One of these stands before the
-/// deactivations of each app. It looks at the last answers, some 200 of them and none older than an hour, and when
-/// suspicion outweighs half of them it stops all deactivations until the answers have been normal for a while. What it
-/// drops is not lost: the next push to a dead token is answered as the last one was.
+/// If pushes go to the wrong environment or have the wrong topic, the provider calls every token bad. A single wrong
+/// word in a configuration would deactivate all devices of an app within one broadcast. Each app has a brake before its
+/// deactivations. It keeps about the last 200 answers that are at most an hour old. When suspicion exceeds half of
+/// them, the brake stops all deactivations until the answers have been normal for a while. Dropped deactivations are
+/// not lost: the next push to a dead token gets the same answer.
 ///
-/// Suspicion, in quarters of an answer:
-/// - `BadDeviceToken` and `DeviceTokenNotForTopic` are 4: they are what every token is told in the wrong environment.
-/// - `Unregistered` and `ExpiredToken`, the 410s, are 1. The provider knew the token, in this environment and for this
-///   topic, and says since when it is dead, so they do not come from a wrong configuration; a first broadcast to an old
-///   list brings many of them, and is right to. By themselves they make a quarter of the answers at most and never stop
-///   anything; they do count beside the others.
+/// Suspicion is counted in quarters of an answer:
+/// - `BadDeviceToken` and `DeviceTokenNotForTopic` count 4: they are the answers for every token in the wrong
+///   environment.
+/// - `Unregistered` and `ExpiredToken`, the 410s, count 1. The provider knew the token in this environment and for this
+///   topic, and reports since when it is dead, so a wrong configuration does not cause them. A first broadcast to an
+///   old list rightly brings many of them. By themselves they reach a quarter of the answers at most and never stop
+///   anything, but they count in addition to the others.
 ///
-/// The feedback service's lists do not pass here: they are no answers, they come from one environment, and reading them
-/// clears them.
+/// The lists of the feedback service do not pass the brake: they are not answers, they come from one environment, and
+/// reading them clears them.
 ///
-/// What gets through: less than `fewest` suspicious answers an hour, so that a mistake in an app of a few devices is not
-/// seen; and of a flood what came before it outweighed the good answers that are looked at, some half of `answers`, unless
-/// it came in one batch. Their devices are active again when they register the next time.
+/// The brake lets pass fewer than `fewest` suspicious answers an hour, so it does not notice a mistake in an app of a
+/// few devices. Of a flood it lets pass what comes before suspicion outweighs the good answers in the window, about
+/// half of `answers`, unless the flood comes in one batch. These devices become active again when they register the
+/// next time.
 package struct BrakeMachine: Sendable {
     package struct Policy: Sendable, Equatable {
-        /// Suspicious answers within the window, below which it is no flood.
+        /// The minimum number of suspicious answers in the window that stops deactivations.
         package var fewest = 50
-        /// Answers that are looked at.
+        /// The number of answers in the window.
         package var answers = 200
-        /// How long an answer is looked at.
+        /// The time that an answer remains in the window.
         package var age: Duration = .seconds(3600)
-        /// How long the answers must have been normal, before deactivations go on.
+        /// The time for which the answers must have been normal before deactivations resume.
         package var calm: Duration = .seconds(600)
 
         package init() {}
     }
 
-    /// Candidates of one batch.
+    /// The candidates for deactivation in one batch.
     package struct Candidates: Sendable, Equatable {
-        /// What every token is told in the wrong environment.
+        /// Tokens with an answer that every token gets in the wrong environment.
         package var misdirected: Int
-        /// Known to be dead.
+        /// Tokens that the provider knows to be dead.
         package var dead: Int
 
         package init(misdirected: Int = 0, dead: Int = 0) {
@@ -52,35 +54,35 @@ package struct BrakeMachine: Sendable {
     }
 
     package enum Action: Sendable, Equatable {
-        /// Deactivate.
+        /// Deactivate the candidates.
         case pass
         /// Drop the candidates.
         case hold
-        /// The same, and raise the alarm: so many of so many answers.
+        /// Drop the candidates and raise the alarm, with the number of candidates among the answers.
         case trip(candidates: Int, answers: Int)
-        /// Deactivate again, and say so.
+        /// Deactivate again and report it.
         case release(candidates: Int, answers: Int)
     }
 
-    /// Answers that came about the same time.
+    /// Answers that came at about the same time.
     private struct Bucket {
         var since: MonotonicTime
         var answers = 0
         var candidates = Candidates()
 
-        /// A candidate is an answer, counted or not.
+        /// A candidate counts as an answer even if its answer was not counted.
         var size: Int { max(answers, candidates.all) }
     }
 
     private enum State: Equatable {
         case open
-        /// `calm`: since when the answers have been normal without a break, and how many those were.
+        /// `calm` is the time since which the answers have been normal without a break, and `answers` their number.
         case stopped(calm: MonotonicTime?, answers: Int)
     }
 
     private let policy: Policy
     private var state = State.open
-    /// Oldest first; together they hold as many answers as are looked at, and less than one bucket more.
+    /// The buckets, oldest first. Together they hold the answers of the window and less than one bucket more.
     private var buckets: [Bucket] = []
 
     package init(_ policy: Policy = Policy()) {
@@ -89,7 +91,7 @@ package struct BrakeMachine: Sendable {
 
     package var isStopped: Bool { state != .open }
 
-    /// What is looked at: answers, and the candidates among them.
+    /// The number of answers in the window, and the candidates among them.
     package var window: (answers: Int, candidates: Candidates) {
         buckets.reduce(into: (0, Candidates())) { sum, bucket in
             sum.0 += bucket.size
@@ -98,8 +100,9 @@ package struct BrakeMachine: Sendable {
         }
     }
 
-    /// The provider answered so often, these candidates among them. What one report brought comes as one, or its
-    /// answers first: so a batch that makes a flood is stopped as a whole, and a few among many are not taken for one.
+    /// Takes the answers of the provider and the candidates among them. The answers of one report come together or
+    /// before its candidates. Thus a batch that makes a flood is stopped as a whole, and a few candidates among many
+    /// answers are not taken for a flood.
     package mutating func answered(
         _ answers: Int, _ candidates: Candidates = Candidates(), now: MonotonicTime
     ) -> Action {
@@ -108,12 +111,13 @@ package struct BrakeMachine: Sendable {
         switch state {
         case .open:
             let quarters = window.candidates.quarters
-            // A half of the answers is two quarters of each.
+            // Half of the answers is two quarters for each.
             guard quarters >= 4 * policy.fewest, quarters > 2 * window.answers else { return .pass }
             state = .stopped(calm: nil, answers: 0)
             return .trip(candidates: window.candidates.all, answers: window.answers)
         case .stopped(let calm, let seen):
-            // A quarter of them at most: between that and a half it stays as it is.
+            // Answers are normal if suspicion is at most a quarter of them. Between a quarter and a half the state does
+            // not change.
             guard window.answers > 0, window.candidates.quarters <= window.answers else {
                 state = .stopped(calm: nil, answers: 0)
                 return .hold
@@ -130,9 +134,9 @@ package struct BrakeMachine: Sendable {
 
     private mutating func add(_ answers: Int, _ candidates: Candidates, _ now: MonotonicTime) {
         forget(now)
-        // A quarter of the window by number, a sixtieth by time.
+        // A bucket is full with a quarter of the answers of the window or after a sixtieth of its age.
         let isFull = buckets.last.map { $0.size * 4 >= policy.answers || now >= $0.since + policy.age / 60 } ?? true
-        // Candidates go to their answers, where these came first.
+        // Candidates go to the bucket of their answers if these came first.
         let belongs = buckets.last.map { answers == 0 && $0.answers > $0.candidates.all } ?? false
         if isFull, !belongs, answers + candidates.all > 0 { buckets.append(Bucket(since: now)) }
         guard !buckets.isEmpty else { return }

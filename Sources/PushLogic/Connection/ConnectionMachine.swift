@@ -1,27 +1,28 @@
 package import PushModel
 package import PushTime
 
-/// Decides for one HTTP/2 session: what may be sent now, what became of what was sent, when it is over.
+/// The decisions for one HTTP/2 session: what may be sent, how each delivery ends, and when the session is over.
 ///
-/// Every delivery that it was given ends exactly once, as answered, not processed or unknown; what has ended is
-/// fetched with `takeEnded`. The shell does what the answers of the inputs say and nothing of its own.
+/// Every delivery that the machine takes ends exactly once, as answered, not processed or unknown. The ended ones are
+/// fetched with ``takeEnded()``. The shell executes what the inputs return and decides nothing itself.
 package struct ConnectionMachine: ~Copyable {
     package struct Settings: Sendable, Equatable {
-        /// From the request's leaving until it counts as unknown.
+        /// The time after which a request without an answer counts as unknown.
         package var answerTimeout: Duration = .seconds(30)
-        /// Client streams have odd ids up to 2^31 - 1 (RFC 9113 §5.1.1); a connection is renewed well before.
+        /// The maximum number of requests. Client streams have odd ids up to 2^31 - 1 (RFC 9113 §5.1.1); a connection
+        /// is replaced well before.
         package var mostRequests: UInt64 = (1 << 30) - 100_000
 
         package init() {}
     }
 
     package enum Phase: Equatable, Sendable {
-        /// TCP, TLS, and the peer's first SETTINGS are awaited; before them nothing may be sent (PROTOCOLS A3).
-        /// Can transition to: open, draining, closed.
+        /// TCP, TLS and the first SETTINGS of the peer are pending. Nothing may be sent before them
+        /// (`Documentation/Protocols.md`, "nghttp2"). Can transition to: open, draining, closed.
         case connecting
         /// Can transition to: draining, closed.
         case open
-        /// Sends nothing more; what is in flight may still be answered. Can transition to: closed.
+        /// Sends nothing more; requests in flight may still be answered. Can transition to: closed.
         case draining
         case closed
     }
@@ -32,7 +33,7 @@ package struct ConnectionMachine: ~Copyable {
     package private(set) var goAwayReason: ProviderReason?
     private let settings: Settings
     private var requests: UInt64 = 0
-    /// Since when the peer allows no request at all.
+    /// The time since which the peer has allowed no request at all.
     private var barredSince: MonotonicTime?
     private var waiting = DeliveryQueue()
     private var inFlight = InFlightTable()
@@ -45,19 +46,19 @@ package struct ConnectionMachine: ~Copyable {
     package var inFlightCount: Int { inFlight.count }
     package var waitingCount: Int { waiting.count }
     package var hasEnded: Bool { !ended.isEmpty }
-    /// All is said and done: the shell may close the session.
+    /// Whether nothing is in flight any more, so that the shell may close the session.
     package var isDrained: Bool { phase == .draining && inFlight.count == 0 }
 
     package func oldestUnanswered(at now: MonotonicTime) -> Duration? {
         inFlight.oldestSentAt.map { now - $0 }
     }
 
-    /// When the oldest request will have waited too long, or the peer for too long have allowed none.
+    /// The time at which the oldest request times out, or the peer has allowed no request for too long.
     package var nextDeadline: MonotonicTime? {
         (inFlight.oldestSentAt ?? (phase == .open ? barredSince : nil)).map { $0 + settings.answerTimeout }
     }
 
-    /// What has ended since the last call, in the order in which it did.
+    /// Returns the deliveries that have ended since the last call, in order.
     package mutating func takeEnded() -> [EndedDelivery] {
         let batch = ended
         ended = []
@@ -65,7 +66,7 @@ package struct ConnectionMachine: ~Copyable {
         return batch
     }
 
-    // MARK: What the owner wants
+    // MARK: Commands of the owner
 
     package mutating func deliver(_ deliveries: [Delivery]) {
         switch phase {
@@ -76,7 +77,7 @@ package struct ConnectionMachine: ~Copyable {
         }
     }
 
-    /// False when it drains or is over already.
+    /// Starts to drain. Returns false if the session is draining or closed already.
     @discardableResult
     package mutating func drain() -> Bool {
         switch phase {
@@ -91,18 +92,18 @@ package struct ConnectionMachine: ~Copyable {
 
     // MARK: Sending
 
-    /// What the transport did with a request.
+    /// The response of the transport to a request.
     package enum Submission: Sendable {
         case taken
-        /// Not now: streams that have ended here are still open there.
+        /// The transport has no room for now: streams that have ended here are still open at the peer.
         case noRoom
-        /// Never again on this session.
+        /// The transport takes no more requests on this session.
         case over
     }
 
-    /// Hands each delivery that may be sent now to `submit`, with the tag by which its end is to be told. When the
-    /// transport takes no more for good, the session drains, and `retiring` is to be reported. When it has no room for
-    /// the moment, the delivery waits for the next call.
+    /// Passes each delivery that may be sent now to `submit`, with the tag that identifies its end. If the transport
+    /// takes no more requests, the session drains and the returned event is `retiring`. If it has no room for now, the
+    /// delivery waits for the next call.
     package mutating func send(
         now: MonotonicTime, _ submit: (_ delivery: borrowing Delivery, _ tag: UInt64) -> Submission
     ) -> ConnectionEvent? {
@@ -125,9 +126,9 @@ package struct ConnectionMachine: ~Copyable {
         return nil
     }
 
-    // MARK: What the peer did
+    // MARK: Events of the peer
 
-    /// What the owner is to hear; nil when nothing has changed.
+    /// Takes the stream limit of the peer. Returns an event for the owner, or nil if nothing has changed.
     package mutating func settingsReceived(limit: Int, now: MonotonicTime) -> ConnectionEvent? {
         barredSince = limit == 0 ? barredSince ?? now : nil
         switch phase {
@@ -149,37 +150,39 @@ package struct ConnectionMachine: ~Copyable {
         finish(tag, ending, now)
     }
 
-    /// The stream ended without an answer; the peer cannot have processed it.
+    /// Ends a stream without an answer whose request the peer cannot have processed.
     package mutating func notProcessed(_ tag: UInt64, now: MonotonicTime) {
         finish(tag, .notProcessed, now)
     }
 
-    /// The stream ended without an answer; the peer may have processed it.
+    /// Ends a stream without an answer whose request the peer may have processed.
     package mutating func lost(_ tag: UInt64, _ cause: UnknownCause, now: MonotonicTime) {
         finish(tag, .unknown(cause), now)
     }
 
-    /// A second GOAWAY (they have been seen in pairs, PROTOCOLS A8) only adds its reason.
+    /// Takes a GOAWAY. A second one only adds its reason; pairs have been seen (`Documentation/Protocols.md`, "GOAWAY
+    /// and lost connections").
     package mutating func goAwayReceived(reason: ProviderReason?) -> ConnectionEvent? {
         if let reason { goAwayReason = reason }
         return drain() ? .goAway(reason: reason?.rawValue) : nil
     }
 
-    /// The session is over. What the transport did not account for is unknown, what never left is not processed.
+    /// Ends the session. Requests in flight become unknown; deliveries that were never sent are not processed.
     package mutating func closed(now: MonotonicTime) {
         phase = .closed
         while let tag = inFlight.oldestTag { finish(tag, .unknown(.connectionLost), now) }
         returnWaiting()
     }
 
-    /// The oldest request that has waited too long, which is unknown now: its stream is to be reset. Nil: none has.
+    /// Ends the oldest request as unknown if it has timed out, and returns its tag, so that its stream is reset.
+    /// Returns nil if none has.
     package mutating func expireOldest(now: MonotonicTime) -> UInt64? {
         guard let deadline = nextDeadline, deadline <= now, let tag = inFlight.oldestTag else { return nil }
         finish(tag, .unknown(.timeout), now)
         return tag
     }
 
-    /// A session on which the peer allows nothing any more is of no use, and nothing else would end it.
+    /// Drains a session on which the peer has allowed no request for too long. Nothing else would end it.
     package mutating func retireIfBarred(now: MonotonicTime) -> ConnectionEvent? {
         guard phase == .open, inFlight.count == 0, let barredSince, barredSince + settings.answerTimeout <= now else {
             return nil
@@ -188,7 +191,7 @@ package struct ConnectionMachine: ~Copyable {
         return .retiring
     }
 
-    // MARK: Endings
+    // MARK: Ends of deliveries
 
     private mutating func finish(_ tag: UInt64, _ ending: DeliveryEnding, _ now: MonotonicTime) {
         guard let (delivery, sentAt) = inFlight.remove(tag) else { return }

@@ -1,8 +1,8 @@
 import PushModel
 import PushTime
 
-/// What is on the wire: found by its tag when the answer comes, and kept in the order of its leaving, so that the
-/// oldest is known without looking for it.
+/// The requests in flight: found by tag when the answer comes, and linked in the order of sending, so that the oldest
+/// is found at once.
 struct InFlightTable {
     private struct Slot {
         var delivery: Delivery?
@@ -21,12 +21,12 @@ struct InFlightTable {
     var oldestTag: UInt64? { oldest < 0 ? nil : tag(oldest) }
     var oldestSentAt: MonotonicTime? { oldest < 0 ? nil : slots[Int(oldest)].sentAt }
 
-    /// What `add` will call the next delivery.
+    /// The tag that ``add(_:at:)`` will return next.
     var nextTag: UInt64 {
         free.last.map { tag($0) } ?? UInt64(slots.count)
     }
 
-    /// The tag names this delivery and no later one in the same slot.
+    /// Adds a delivery and returns its tag, which never identifies a later delivery in the same slot.
     @discardableResult
     mutating func add(_ delivery: consuming Delivery, at time: MonotonicTime) -> UInt64 {
         let slot: Int32
@@ -47,7 +47,7 @@ struct InFlightTable {
         return tag(slot)
     }
 
-    /// Nil when the tag names nothing that is still in flight.
+    /// Removes a delivery. Returns nil if it is no longer in flight.
     mutating func remove(_ tag: UInt64) -> (delivery: Delivery, sentAt: MonotonicTime)? {
         guard let place = place(of: tag), let delivery = slots[place].delivery.take() else { return nil }
         let (previous, next) = (slots[place].previous, slots[place].next)

@@ -1,12 +1,12 @@
 package import PushModel
 
-/// A set of device ids in 16 bytes a slot: open addressing, and no tombstones.
+/// A set of device ids with 16 bytes a slot: open addressing without tombstones.
 ///
-/// Ids that the registry gave are keyed hashes, but ids that producers name are what they like: where one goes is
-/// reckoned with a seed that nobody outside knows.
+/// Ids from the registry are keyed hashes, but producers may name arbitrary ids. Therefore the slot depends on a seed
+/// that only this process knows.
 package struct DeviceIDTable: Sendable {
     private static let seed = UInt64.random(in: 0 ... .max)
-    /// The id of zeros marks a slot that is free; that one id has a place of its own.
+    /// The id of zeros marks a free slot; whether that id itself is in the set is stored in `hasFree`.
     private static let free = DeviceID(high: 0, low: 0)
     private static let smallest = 16
 
@@ -16,7 +16,7 @@ package struct DeviceIDTable: Sendable {
 
     package init() {}
 
-    /// With room for so many: until then it does not grow.
+    /// Creates a table that does not grow until it holds `count` ids.
     package init(reserving count: Int) {
         var size = Self.smallest
         while size / 5 * 4 < count { size *= 2 }
@@ -30,7 +30,7 @@ package struct DeviceIDTable: Sendable {
         return slots[place(of: id)] == id
     }
 
-    /// Whether it was not there.
+    /// Adds an id. Returns whether it is new.
     @discardableResult
     package mutating func insert(_ id: DeviceID) -> Bool {
         if id == Self.free {
@@ -39,7 +39,8 @@ package struct DeviceIDTable: Sendable {
             count += 1
             return true
         }
-        // At four fifths a look-up of what is there takes three slots, of what is not thirteen, most of one cache line.
+        // With four fifths of the slots in use, a hit takes three probes and a miss thirteen, most of them in one cache
+        // line.
         if (count + 1) * 5 > slots.count * 4 { grow() }
         let place = place(of: id)
         if slots[place] == id { return false }
@@ -48,7 +49,7 @@ package struct DeviceIDTable: Sendable {
         return true
     }
 
-    /// Whether it was there.
+    /// Removes an id. Returns whether it was in the set.
     @discardableResult
     package mutating func remove(_ id: DeviceID) -> Bool {
         if id == Self.free {
@@ -60,7 +61,7 @@ package struct DeviceIDTable: Sendable {
         var hole = place(of: id)
         guard slots[hole] == id else { return false }
         count -= 1
-        // Who comes behind may have been pushed past the slot that is free now.
+        // Later ids may have been placed after this slot because it was taken. They move back.
         let mask = slots.count - 1
         var next = hole
         while true {
@@ -81,7 +82,7 @@ package struct DeviceIDTable: Sendable {
         Int(truncatingIfNeeded: id.tableHash(seed: Self.seed)) & (slots.count - 1)
     }
 
-    /// Where it is, or would be.
+    /// Returns the slot of an id, or the free slot where it would be inserted.
     private func place(of id: DeviceID) -> Int {
         let mask = slots.count - 1
         var place = home(of: id)

@@ -1,15 +1,15 @@
-/// Millions of 64-bit fingerprints, each with or without a number of its own: 8 bytes a slot or 12, at most four fifths
-/// of the slots in use.
+/// A table of millions of 64-bit fingerprints, each with or without a number: 8 or 12 bytes a slot, and at most four
+/// fifths of the slots in use.
 ///
-/// Fingerprints are keyed hashes, so their bits are as good as random: the highest 13 choose a shard, the others a slot.
-/// Those 13 need not stand in the slot: the highest bits of the number stand there instead.
-/// Each shard grows by itself and by a quarter, so that growing never holds two tables of everything at once, which a
-/// table of one piece does. Removal moves later entries back: there are no graves.
+/// Fingerprints are keyed hashes, so their bits are evenly distributed: the highest 13 choose a shard, the others a
+/// slot. The slot does not store those 13 bits; the highest bits of the number take their place. Each shard grows by
+/// itself and by a quarter, so that there are never two copies of the whole table, as there would be with a single one.
+/// A removal moves later entries back, so there are no tombstones.
 package final class FingerprintTable {
     private struct Shard {
-        /// 51 bits of a fingerprint, and 13 of its number. Never 0 where there is one.
+        /// 51 bits of a fingerprint and 13 bits of its number. Never 0 for an entry.
         var keys: UnsafeMutablePointer<UInt64>?
-        /// 32 bits more of the number.
+        /// The other 32 bits of the number.
         var values: UnsafeMutablePointer<UInt32>?
         var capacity = 0
         var count = 0
@@ -17,7 +17,7 @@ package final class FingerprintTable {
 
     private static let shardBits: UInt64 = 13
     private static let low: UInt64 = 1 << shardBits - 1
-    /// Larger numbers have no room.
+    /// The largest number that an entry can hold.
     package static let maximumValue: UInt64 = 1 << 45 - 1
 
     private static let firstCapacity = 8
@@ -25,7 +25,7 @@ package final class FingerprintTable {
     private let shards: UnsafeMutablePointer<Shard>
     private let hasValues: Bool
     package private(set) var count = 0
-    /// Or the compiler would see that nobody wants to know.
+    /// The result of `warm`, stored so that the compiler does not remove the reads.
     private var warmed: UInt64 = 0
 
     package init(hasValues: Bool) {
@@ -42,20 +42,20 @@ package final class FingerprintTable {
         shards.deallocate()
     }
 
-    /// What the slots take.
+    /// The number of bytes that the slots occupy.
     package var byteCount: Int {
         (0..<(1 << Self.shardBits)).reduce(0) { $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
     }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
-        // The shards alone fill a cache.
+        // This avoids a read of the shard, since the shards alone fill a cache.
         if count == 0 { return false }
         let key = Self.key(fingerprint)
         let shard = shards + Self.shard(fingerprint)
         return shard.pointee.count > 0 && slot(of: key, in: shard).isFound
     }
 
-    /// The number that belongs to a fingerprint.
+    /// Returns the number of a fingerprint.
     package func value(of fingerprint: UInt64) -> UInt64? {
         let key = Self.key(fingerprint)
         let shard = shards + Self.shard(fingerprint)
@@ -69,7 +69,7 @@ package final class FingerprintTable {
         return (keys[slot] & Self.low) << 32 | UInt64(values[slot])
     }
 
-    /// Looks at where these belong, so that the memory is near when they are asked for one by one.
+    /// Prefetches the slots of these fingerprints, so that later look-ups of each find them in the cache.
     package func warm(_ fingerprints: [UInt64]) {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
@@ -80,9 +80,9 @@ package final class FingerprintTable {
         warmed = sum
     }
 
-    /// Makes room for so many in all, so that to fill it moves nothing.
+    /// Reserves room for `total` fingerprints, so that filling the table moves nothing.
     package func reserve(_ total: Int) {
-        // Shards differ: one of a thousand fingerprints may have a tenth more than its share.
+        // Shards vary in size: with a thousand fingerprints each, one may have a tenth more than its share.
         let share = Double(total) / Double(1 << Self.shardBits)
         let capacity = Int(1.25 * (share + 4 * share.squareRoot())) + 2
         for index in 0..<(1 << Self.shardBits) where shards[index].capacity < capacity {
@@ -90,9 +90,9 @@ package final class FingerprintTable {
         }
     }
 
-    /// Adds it with its number, unless it is there: then its number is returned, and nothing changes.
+    /// Adds a fingerprint with its number. If the fingerprint is there already, returns its number and changes nothing.
     package func add(_ value: UInt64, for fingerprint: UInt64) -> UInt64? {
-        precondition(value <= Self.maximumValue, "the number \(value) has no room")
+        precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
         let key = Self.key(fingerprint)
         let shard = shards + Self.shard(fingerprint)
         makeRoom(in: shard)
@@ -102,7 +102,7 @@ package final class FingerprintTable {
         return nil
     }
 
-    /// Whether it was not there before.
+    /// Adds a fingerprint. Returns whether it is new.
     @discardableResult
     package func insert(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
@@ -114,9 +114,9 @@ package final class FingerprintTable {
         return true
     }
 
-    /// Adds it, or replaces its number.
+    /// Adds a fingerprint or replaces its number.
     package func set(_ value: UInt64, for fingerprint: UInt64) {
-        precondition(value <= Self.maximumValue, "the number \(value) has no room")
+        precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
         let key = Self.key(fingerprint)
         let shard = shards + Self.shard(fingerprint)
         makeRoom(in: shard)
@@ -129,7 +129,7 @@ package final class FingerprintTable {
         }
     }
 
-    /// Whether it was there.
+    /// Removes a fingerprint. Returns whether it was in the table.
     @discardableResult
     package func remove(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
@@ -144,7 +144,7 @@ package final class FingerprintTable {
             next = next + 1 == capacity ? 0 : next + 1
             let candidate = keys[next]
             if candidate == 0 { break }
-            // It may move back unless the place where it belongs lies behind the hole.
+            // The entry moves back unless its home slot lies after the hole.
             let home = Self.home(candidate, capacity)
             let isReachable = hole <= next ? home <= hole || home > next : home <= hole && home > next
             guard isReachable else { continue }
@@ -160,7 +160,7 @@ package final class FingerprintTable {
 
     // MARK: Slots
 
-    /// As it stands in a slot, its number's bits zero. All zero marks an empty slot.
+    /// Returns the key of a slot, in which the bits of the number are 0. A key of 0 marks an empty slot.
     private static func key(_ fingerprint: UInt64) -> UInt64 {
         let key = fingerprint << shardBits
         return key == 0 ? 1 << shardBits : key

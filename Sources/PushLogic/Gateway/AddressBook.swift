@@ -1,9 +1,8 @@
 import PushTime
 
-/// What is known of the addresses of one host: which of them went silent or failed, and until when they are passed
-/// over.
+/// The addresses of one host that went silent or failed, and the time until which they are in quarantine.
 ///
-/// Some front ends of a push service take connections and never answer while their neighbours do (PEERS §2.5).
+/// Some front ends of a push service accept connections and never answer, while their neighbors do.
 struct AddressBook {
     private struct Mark {
         let address: String
@@ -11,7 +10,7 @@ struct AddressBook {
         var until: MonotonicTime
     }
 
-    /// More bad addresses than this are not remembered: the one that is free first is forgotten.
+    /// The maximum number of bad addresses. When it is exceeded, the one whose quarantine ends first is forgotten.
     static let capacity = 64
 
     private let quarantine: Backoff
@@ -21,8 +20,8 @@ struct AddressBook {
         self.quarantine = quarantine
     }
 
-    /// The least used of those that are not in quarantine, any of them when several are; when all are in quarantine,
-    /// the one that is free first. Nil when there are none.
+    /// Returns the least used address that is not in quarantine, a random one if several are used equally. If all are
+    /// in quarantine, returns the one whose quarantine ends first. Returns nil if there are no addresses.
     func choose(
         from found: [String], uses: (String) -> Int, now: MonotonicTime, using random: inout SplitMix
     ) -> String? {
@@ -53,7 +52,7 @@ struct AddressBook {
             Mark(address: address, strikes: 1, until: now + quarantine.delay(afterFailures: 1, random: random)))
     }
 
-    /// It answered: what it did before is forgiven.
+    /// Forgets the failures of an address because it answered.
     mutating func answered(_ address: String) {
         marks.removeAll { $0.address == address }
     }

@@ -1,27 +1,27 @@
 package import PushModel
 
-/// What one batch of ended deliveries says about the connection and the service, without the deliveries.
+/// What a batch of ended deliveries shows about the connection and the push service.
 package struct AnswerTally: Sendable, Equatable {
-    /// All of them.
+    /// The number of all ended deliveries.
     package var ended = 0
     package var accepted = 0
-    /// Answered otherwise than with 200, by a service that works: about a device, a topic, a credential.
+    /// The number of answers other than 200 that show a working service: about a device, a topic or a credential.
     package var refused = 0
-    /// Answered with trouble of the service itself.
+    /// The number of answers that report a failure of the service itself.
     package var failed = 0
     package var failedDevices = FewDevices()
     package var unknown = 0
     package var notProcessed = 0
 
-    /// The longest `Retry-After` that came with trouble of the service itself.
+    /// The longest `Retry-After` in an answer that reports a failure of the service itself.
     package var pause: Duration?
-    /// An answer asked for another connection.
+    /// Whether an answer asked for another connection.
     package var asksForAnother = false
-    /// The newest provider token that was refused: too old, or not believed.
+    /// The newest provider token that was refused as expired or invalid.
     package var refusedToken: UInt64?
-    /// An answer that no retry mends.
+    /// The reason to halt, from an answer that no retry can change.
     package var halt: GatewayHalt?
-    /// What an answer said about the credential.
+    /// The fault of the credential that an answer reported.
     package var credentialFault: ConnectionFault?
 
     package init() {}

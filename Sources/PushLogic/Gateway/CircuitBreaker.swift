@@ -1,31 +1,32 @@
 import PushModel
 import PushTime
 
-/// Keeps an app whose push service fails from taking deliveries that others could send, and the service from being
-/// pressed while it is down.
+/// The circuit breaker of one app. While its push service fails, the app takes no deliveries, and the service gets no
+/// requests.
 ///
-/// Only the trouble of the service itself opens it. An answer about a device, a topic, a notification or the credential
-/// shows that the service works, whatever its status is: 429 TooManyRequests is about one device (PROTOCOLS A7). It opens
-/// - when `connectFailures` attempts to connect failed in a row and no connection is open. Attempts go on meanwhile, at
-///   their own pace; the first connection on which a PING is answered closes the breaker. No delivery is risked for that;
-/// - when more than half of the last 50 to 100 answers, at least `fewestAnswers` of them and to at least
-///   `fewestDevices`, said that the service could not;
-/// - when such an answer came with `Retry-After`, for that long.
+/// Only failures of the service itself open the breaker. An answer about a device, a topic, a notification or the
+/// credential shows that the service works, whatever its status is: 429 TooManyRequests is about one device
+/// (`Documentation/Protocols.md`, "Status and reason"). The breaker opens
+/// - when `connectFailures` attempts to connect failed in a row and no connection is open. Attempts continue at their
+///   own pace, and the first connection on which a PING is answered closes the breaker without risking a delivery;
+/// - when more than half of the last 50 to 100 answers reported a failure of the service, with at least `fewestAnswers`
+///   answers and at least `fewestDevices` failed devices;
+/// - when such an answer had a `Retry-After`, for that time.
 ///
-/// After an opening for answers one delivery tries, since a service that answers PING may still refuse every push. Any
-/// answer but one of trouble closes the breaker, anything else opens it for longer. A failure of a device that had
-/// failed before says little of the service: for the first few of those, another delivery tries at once, so that the
-/// messages of one device cannot be what holds all others back.
+/// After an opening because of answers, a single delivery is sent as a probe, since a service that answers PING may
+/// still refuse every push. Any answer except a failure of the service closes the breaker; any other outcome opens it
+/// for longer. A failure for a device that had failed before says little about the service. For the first few of these,
+/// another probe is sent at once, so that the messages of one device cannot block all others.
 package struct CircuitBreaker: Sendable {
     package struct Policy: Sendable, Equatable {
         package var connectFailures = 5
         package var fewestAnswers = 20
         package var fewestDevices = 3
-        /// How long it stays open for answers, by openings in a row.
+        /// The time that the breaker stays open because of answers, by the number of openings in a row.
         package var pause = Backoff(first: .seconds(10), longest: .seconds(60))
-        /// The longest that a `Retry-After` holds all back.
+        /// The longest time that a `Retry-After` keeps the breaker open.
         package var longestAsked: Duration = .seconds(600)
-        /// Deliveries to devices that had failed before that may try in a row.
+        /// The maximum number of further probes in a row that may fail for devices that had failed before.
         package var furtherProbes = 16
 
         package init() {}
@@ -33,10 +34,10 @@ package struct CircuitBreaker: Sendable {
 
     enum State: Equatable {
         case closed
-        /// No connection comes up; attempts go on.
+        /// No connection comes up; attempts continue.
         case unreachable(attempts: Int)
         case open(until: MonotonicTime, BreakerCause)
-        /// `probe`: the connection that has the one delivery.
+        /// One delivery is sent as a probe. `probe` is the connection that has it, or nil before it is sent.
         case halfOpen(probe: ConnectionID?)
     }
 
@@ -46,7 +47,7 @@ package struct CircuitBreaker: Sendable {
         var devices = FewDevices()
     }
 
-    /// A half of the window of answers.
+    /// The number of answers in half of the window.
     private static let half = 50
 
     private let policy: Policy
@@ -54,7 +55,7 @@ package struct CircuitBreaker: Sendable {
     private var openings = 0
     private var older = Window()
     private var newer = Window()
-    /// Devices that failed before it opened last.
+    /// The devices that failed before the last opening.
     private var suspects = FewDevices()
     private var furtherProbes = 0
 
@@ -64,7 +65,7 @@ package struct CircuitBreaker: Sendable {
 
     var isClosed: Bool { state == .closed }
 
-    /// Nothing is sent.
+    /// Whether nothing is sent.
     var isOpen: Bool {
         switch state {
         case .open, .unreachable: true
@@ -72,7 +73,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// The service asked to be let alone, or cannot: it is not connected to either.
+    /// Whether connecting is forbidden because of the answers of the service.
     var forbidsConnecting: Bool {
         if case .open = state { return true }
         return false
@@ -88,7 +89,7 @@ package struct CircuitBreaker: Sendable {
         return false
     }
 
-    /// In half-open: whether the one delivery may be handed out.
+    /// Whether the breaker is half-open and its probe is not sent yet.
     var wantsProbe: Bool { state == .halfOpen(probe: nil) }
 
     var opensAgainAt: MonotonicTime? {
@@ -96,7 +97,7 @@ package struct CircuitBreaker: Sendable {
         return nil
     }
 
-    /// How the answers of one batch spread. Returns for how long and why it opened, if it did.
+    /// Takes the answers of one batch. If they open the breaker, returns the duration and the cause.
     mutating func answered(
         _ tally: AnswerTally, on connection: ConnectionID, now: MonotonicTime, random: Double
     ) -> (Duration, BreakerCause)? {
@@ -146,9 +147,11 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
+    /// Takes a failed attempt to connect. If it opens the breaker, returns the duration and the cause.
+    ///
     /// - Parameters:
-    ///   - inARow: failures since a connection last came up and answered.
-    ///   - wait: the time to the next attempt.
+    ///   - inARow: The number of failures since a connection last came up and answered.
+    ///   - wait: The time until the next attempt.
     mutating func connectFailed(inARow: Int, othersAreOpen: Bool, wait: Duration) -> (Duration, BreakerCause)? {
         guard !othersAreOpen else { return nil }
         switch state {
@@ -163,7 +166,7 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// A peer has answered a PING, or an answer came. True when that closed it.
+    /// Records that a peer answered a PING or a request. Returns true if that closed the breaker.
     mutating func reached() -> Bool {
         guard case .unreachable = state else { return false }
         self = CircuitBreaker(policy)
@@ -174,7 +177,7 @@ package struct CircuitBreaker: Sendable {
         state = .halfOpen(probe: connection)
     }
 
-    /// The connection with the probe has closed without an answer.
+    /// Records that a connection closed. If it had the probe, another probe may be sent.
     mutating func connectionClosed(_ connection: ConnectionID) {
         if state == .halfOpen(probe: connection) { state = .halfOpen(probe: nil) }
     }

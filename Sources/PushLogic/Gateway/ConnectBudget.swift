@@ -1,15 +1,15 @@
 import PushTime
 
-/// How many connections may be begun: a bucket of tokens, whatever the reason for connecting is.
+/// The limit on new connections: a token bucket that counts every connection, whatever its reason.
 ///
-/// A push service takes frequent connecting for an attack and blocks the host (PROTOCOLS A2); a service that ends every
-/// connection after its first answer must not make us do it.
+/// A push service treats frequent connecting as an attack and blocks the host (`Documentation/Protocols.md`, "TLS and
+/// connections"). A service that ends every connection after its first answer must not cause that.
 package struct ConnectBudget: Sendable {
     package struct Policy: Sendable, Equatable {
-        /// Connects that may follow each other at once. Nil: twice the highest maximum, so that all may be opened and
-        /// replaced once, and at least 4.
+        /// The number of connections that may follow each other at once. With nil it is twice the highest maximum, so
+        /// that all connections may be opened and replaced once, and at least 4.
         package var burst: Int?
-        /// Nil: without limit, for simulators and private gateways.
+        /// Nil means no limit, for simulators and private gateways.
         package var perMinute: Int? = 4
 
         package init() {}
@@ -23,12 +23,13 @@ package struct ConnectBudget: Sendable {
 
     private var isLimited: Bool
     private let fixedBurst: Int?
-    /// Between two tokens, in nanoseconds.
+    /// The time between two tokens, in nanoseconds.
     private var interval: Int64
     private var burst: Int64
-    /// Saved up, in nanoseconds: one token is an `interval`. Whole numbers, so that a deadline is never just missed.
+    /// The saved time in nanoseconds; one token is an `interval`. Whole numbers ensure that a deadline is never missed
+    /// by a rounding error.
     private var saved: Int64
-    /// It begins full, so it does not matter when that was.
+    /// The bucket starts full, so the first value does not matter.
     private var countedAt = MonotonicTime(nanoseconds: 0)
 
     init(_ policy: Policy, maximum: Int) {
@@ -47,7 +48,8 @@ package struct ConnectBudget: Sendable {
         min(max(1, fixed ?? max(4, 2 * maximum)), 100_000)
     }
 
-    /// A higher maximum than ever brings what it needs with it; going up and down does not.
+    /// Raises the burst for a maximum that is higher than all before, and adds the difference. Lowering and raising the
+    /// maximum again adds nothing.
     mutating func raise(toMaximum maximum: Int) {
         let raised = Int64(Self.burst(fixedBurst, maximum))
         guard raised > burst else { return }
@@ -55,7 +57,7 @@ package struct ConnectBudget: Sendable {
         burst = raised
     }
 
-    /// Another rate from now on; what was saved up stays, by number.
+    /// Changes the rate. The number of saved tokens stays the same.
     mutating func change(perMinute: Int?, now: MonotonicTime) {
         count(now)
         let new = Self.interval(perMinute)
@@ -65,7 +67,7 @@ package struct ConnectBudget: Sendable {
         interval = new
     }
 
-    /// Whether a connection may be begun now; if so, it is counted.
+    /// Takes a token for a connection. Returns false if there is none.
     mutating func take(now: MonotonicTime) -> Bool {
         guard isLimited else { return true }
         count(now)
@@ -74,7 +76,7 @@ package struct ConnectBudget: Sendable {
         return true
     }
 
-    /// When the next may be begun. Not before `now`.
+    /// Returns the time at which the next connection may be started, which is not before `now`.
     func nextFree(now: MonotonicTime) -> MonotonicTime {
         guard isLimited, saved < interval else { return now }
         return max(now, countedAt + .nanoseconds(interval - saved))

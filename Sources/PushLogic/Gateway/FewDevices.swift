@@ -1,6 +1,7 @@
 package import PushModel
 
-/// The first few different devices of many, by hash: enough to tell the trouble of one device from that of a service.
+/// The first few distinct devices of a batch, by hash. They suffice to tell a failure of one device from one of the
+/// service.
 package struct FewDevices: Sendable, Equatable {
     package static let most = 4
 
@@ -23,7 +24,7 @@ package struct FewDevices: Sendable, Equatable {
         }
     }
 
-    /// None of these is missing in the others.
+    /// Returns whether all of these devices are among the others.
     func isPart(of others: FewDevices) -> Bool {
         [first, second, third, fourth].allSatisfy { $0.map(others.contains) ?? true }
     }

@@ -4,17 +4,17 @@ package import PushTime
 extension GatewayMachine {
     // MARK: Inputs
 
-    /// What the look-up for a connection found: addresses without ports.
+    /// Takes the addresses, without ports, that the look-up for a connection found.
     package mutating func addressesFound(
         _ found: [String], for id: ConnectionID, now: MonotonicTime
     ) -> [Action] {
-        // Not wanted any more meanwhile.
+        // The connection may have been drained meanwhile.
         guard let index = index(of: id), slots[index].phase == .lookingUp else { return [] }
         let chosen = addresses.choose(
             from: found,
             uses: { address in slots.count { $0.isLive && $0.address == address } }, now: now, using: &random)
         guard let chosen else {
-            let fault = ConnectionFault(.nameNotFound, "the look-up of the push service gave no address")
+            let fault = ConnectionFault(.nameNotFound, "the look-up of the push service returned no address")
             return lookUpFailed(fault, for: id, now: now)
         }
         slots[index].address = chosen
@@ -36,13 +36,13 @@ extension GatewayMachine {
         actions.append(.raise(.up(id, address: slots[index].address ?? "", streamLimit: limit)))
         hasBeenUp = true
         fault = nil
-        // What comes up and then says nothing is found out before anything is entrusted to it, or soon after.
+        // The PING finds connections that come up and never answer, before or soon after they have deliveries.
         actions.append(.ping(id))
         load.reset()
         return settle(now)
     }
 
-    /// The peer has answered the PING.
+    /// Records that the peer answered the PING.
     package mutating func alive(_ id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].phase == .open else { return [] }
         if slots[index].aliveSince == nil { slots[index].aliveSince = now }
@@ -56,7 +56,9 @@ extension GatewayMachine {
         return []
     }
 
-    /// - Parameter disposition: what the reason asks for; `retry` where there is none.
+    /// Takes a GOAWAY and drains the connection.
+    ///
+    /// - Parameter disposition: The effect of the reason; `retry` if there is none.
     package mutating func goAway(
         _ id: ConnectionID, reason: ProviderReason?, disposition: Disposition, now: MonotonicTime
     ) -> [Action] {
@@ -64,19 +66,20 @@ extension GatewayMachine {
         actions.append(.raise(.goAway(id, address: slots[index].address, reason: reason)))
         let slot = slots[index]
         drain(index, now)
-        // A second GOAWAY of the same connection says once more what the first said, or for the first time why.
+        // A second GOAWAY of a connection repeats the first or adds its reason, so only a halt has an effect.
         if slot.isLive || disposition == .halt { judge(disposition, reason, on: slot, now) }
         return settle(now)
     }
 
-    /// It takes no more by its own decision.
+    /// Takes a connection that accepts no more deliveries by its own decision.
     package mutating func retiring(_ id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id) else { return [] }
         drain(index, now)
         return settle(now)
     }
 
-    /// It has ended, and everything before it that had reached it. What was handed to it meanwhile still comes back.
+    /// Takes the end of a connection, after the outcomes of the deliveries that had reached it. Deliveries that were
+    /// handed to it since then still come back.
     package mutating func closed(
         _ id: ConnectionID, _ end: ConnectionEnd, disposition: Disposition, now: MonotonicTime
     ) -> [Action] {
@@ -86,22 +89,24 @@ extension GatewayMachine {
         if end.kind == .credential {
             if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now) }
         } else if slot.isLive || disposition == .halt {
-            // A draining one has been judged by its GOAWAY.
+            // The GOAWAY of a draining connection was judged already.
             judge(disposition, end.reason, on: slot, now)
         }
         return settle(now)
     }
 
-    // MARK: Ends
+    // MARK: Ends of connections
 
-    /// One that answered has shown that connecting works; one that we ended has shown nothing.
+    /// Returns whether the end of a connection counts as a failure to connect. A connection that answered has shown
+    /// that connecting works; a connection that this side closed shows nothing.
     private func countsAsFailure(_ slot: PoolSlot, _ end: ConnectionEnd, _ now: MonotonicTime) -> Bool {
         slot.answered == 0 && !isProven(slot, now) && end.kind != .credential && slot.epoch == epoch
             && slot.phase != .closing && (end.kind != .byUs || slot.isLive)
     }
 
-    /// In an outage attempts go on, of every app, every few seconds, and each fails for the same reason. Of those that
-    /// follow the opening of the breaker only each that doubles their number is worth an event: others would fill the log.
+    /// Returns whether an event would only repeat known failures. In an outage every app tries to connect every few
+    /// seconds and fails for the same reason. After the breaker has opened, only an attempt whose number is a power of
+    /// two is reported, so that the log is not flooded.
     private func saysNothingNew(_ end: ConnectionFault) -> Bool {
         let attempt = failedConnectsInARow + 1
         return breaker.isUnreachable && end.code == fault?.code && attempt & (attempt - 1) != 0
@@ -115,10 +120,10 @@ extension GatewayMachine {
         if breaker.reached() { actions.append(.raise(.breakerClosed)) }
     }
 
-    /// Takes the slot away, and learns from it.
+    /// Removes a connection and draws conclusions from its end.
     private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
         let slot = slots[index]
-        // Its end was ours, and the reason for it was not.
+        // If this side closed the connection because of a fault, that fault is the reason.
         let end = slot.fault.map { ConnectionEnd(end.kind, $0) } ?? end
         slots[index].phase = .gone
         if slot.given == 0 { slots.remove(at: index) }

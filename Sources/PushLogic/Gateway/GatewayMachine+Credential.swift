@@ -1,11 +1,11 @@
 package import PushModel
 package import PushTime
 
-/// Tokens that are renewed, credentials that are changed, and what stops everything until a person acts.
+/// Renewed provider tokens, changed credentials, and halts that last until a person acts.
 extension GatewayMachine {
     // MARK: Inputs
 
-    /// There is a provider token of this generation. New connections get it from the shell.
+    /// Takes a provider token. New connections get it from the shell.
     package mutating func tokenArrived(_ generation: UInt64, now: MonotonicTime) -> [Action] {
         tokens.arrived(generation)
         for index in slots.indices
@@ -22,14 +22,14 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// No provider token can be had. One that is still good is used on.
+    /// Takes the failure to get a provider token. A token that is still accepted remains in use.
     package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
         if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message), now) }
         return settle(now)
     }
 
-    /// Another credential is in force: what was halted goes on, new connections take the new one, and each old one
-    /// drains when there is a new one in its place.
+    /// Changes the credential. A halted gateway resumes, new connections use the new credential, and each old
+    /// connection drains when a new one replaces it.
     package mutating func credentialChanged(usesTokens: Bool, now: MonotonicTime) -> [Action] {
         guard mode != .ending else { return [] }
         epoch &+= 1
@@ -49,22 +49,22 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// Which token a request carried that left the connection then.
+    /// Returns the token of a request that was sent on the connection at that time.
     package func token(of id: ConnectionID, leftAt: MonotonicTime) -> UInt64? {
         guard tokens.isUsed, let index = index(of: id) else { return nil }
         let slot = slots[index]
-        // The connection may live on another loop and take a new token up a little later than it was told.
+        // The connection may run on another event loop and use a new token a little later.
         if let older = slot.olderToken, leftAt < slot.tokenSince + .seconds(1) { return older }
         return slot.token
     }
 
     // MARK: Judgement
 
-    /// What a reason asks for that came with the end of a connection instead of with an answer.
+    /// Applies a reason that came with the end of a connection instead of an answer.
     mutating func judge(
         _ disposition: Disposition, _ reason: ProviderReason?, on slot: PoolSlot, _ now: MonotonicTime
     ) {
-        // A connection of an older credential says nothing about the one in force.
+        // The end of a connection with an older credential has no meaning for the current one.
         guard slot.epoch == epoch else { return }
         switch disposition {
         case .halt:
@@ -85,14 +85,14 @@ extension GatewayMachine {
         }
     }
 
-    /// It is told at once: whether a fresh token mends it may take a minute to find out.
+    /// Reports a refused credential at once. It may take a minute to find out whether a new token helps.
     mutating func refused(_ credentialFault: ConnectionFault, _ index: Int) {
         slots[index].fault = credentialFault
         if fault != credentialFault { actions.append(.raise(.credentialRefused(credentialFault))) }
         fault = credentialFault
     }
 
-    /// The same, where the word came with the end of a connection.
+    /// Records a refusal that came with the end of a connection.
     private mutating func refused(by reason: ProviderReason?) {
         let meaning = (reason?.known).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
         fault = ConnectionFault(

@@ -1,7 +1,7 @@
 package import PushModel
 package import PushTime
 
-/// Who gets how many deliveries, how many more may come, and what the answers say.
+/// The distribution of deliveries to connections, the credit for the owner, and the evaluation of answers.
 extension GatewayMachine {
     package struct Assignment: Equatable, Sendable {
         package let connection: ConnectionID
@@ -13,8 +13,8 @@ extension GatewayMachine {
         }
     }
 
-    /// How the deliveries that wait are to be spread. What is really handed out is said with `gave`, and then
-    /// `handedOut` ends the round.
+    /// Returns how the waiting deliveries are to be distributed. The caller reports each hand-over with ``gave(_:to:)``
+    /// and finishes with ``handedOut(waiting:now:)``.
     package mutating func assignments(waiting: Int, now: MonotonicTime) -> [Assignment] {
         self.waiting = waiting
         guard waiting > 0, mode == .running || mode == .finishing, !breaker.isOpen else { return [] }
@@ -37,13 +37,15 @@ extension GatewayMachine {
     package mutating func gave(_ count: Int, to id: ConnectionID) {
         guard count > 0 else { return }
         guard let index = index(of: id), slots[index].phase == .open else {
-            preconditionFailure("deliveries were handed to connection \(id), which takes none")
+            preconditionFailure("deliveries were handed to connection \(id), which is not open")
         }
         slots[index].given += count
         if breaker.isHalfOpen { breaker.probeGiven(to: id) }
     }
 
-    /// - Parameter waiting: what is left in the queue.
+    /// Finishes a distribution.
+    ///
+    /// - Parameter waiting: The number of deliveries that are left in the queue.
     package mutating func handedOut(waiting: Int, now: MonotonicTime) -> [Action] {
         self.waiting = waiting
         if waiting > 0, wanted == 0, mode == .running { wanted = 1 }
@@ -52,14 +54,14 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// So many that came back of a connection stand in the queue again. Before `ended`, which would take what it was last
-    /// told of the queue for the truth, and an end for the end of everything.
+    /// Adds deliveries that came back from a connection to the number of those that wait. Called before
+    /// ``ended(_:on:now:)``, which would otherwise use an old number and could end a gateway that is to finish.
     package mutating func requeued(_ count: Int) { waiting += count }
 
-    /// A batch of deliveries has come back from a connection.
+    /// Takes a batch of deliveries that ended on a connection.
     package mutating func ended(_ tally: AnswerTally, on id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].given >= tally.ended else {
-            preconditionFailure("connection \(id) ended \(tally.ended) deliveries, more than it was given")
+            preconditionFailure("connection \(id) ended \(tally.ended) deliveries but was given fewer")
         }
         slots[index].given -= tally.ended
         if tally.answers > 0 {
@@ -78,7 +80,7 @@ extension GatewayMachine {
 
         let isCurrent = slots[index].epoch == epoch
         if tally.halt != nil || tally.refusedToken != nil || tally.asksForAnother { drain(index, now) }
-        // A connection of an older credential says nothing about the one in force.
+        // An answer for an older credential has no meaning for the current one.
         if isCurrent, let credentialFault = tally.credentialFault { refused(credentialFault, index) }
         if isCurrent, let halt = tally.halt { stop(halt, now) }
         if isCurrent, let generation = tally.refusedToken { refuseToken(generation, now) }
@@ -86,20 +88,20 @@ extension GatewayMachine {
         return settle(now)
     }
 
-    /// How many more deliveries its owner may submit.
+    /// Returns the number of deliveries that the owner may still submit.
     package func credit(waiting: Int, now: MonotonicTime) -> Int {
         guard mode == .running, !breaker.isOpen else { return 0 }
         if breaker.isHalfOpen { return breaker.wantsProbe ? max(0, 1 - waiting) : 0 }
         if slots.contains(where: { $0.phase == .open }) {
             return max(0, min(slots.reduce(0) { $0 + room($1) }, policy.queueLimit) - waiting)
         }
-        // Something must wait, or a gateway that holds no connection would never open one.
+        // A gateway without connections opens one only if deliveries wait.
         return now >= connectsAgainAt && tokens.isReady ? max(0, min(policy.reserve, policy.queueLimit) - waiting) : 0
     }
 
-    /// When a delivery that was refused for now may come again.
+    /// Returns the delay after which a delivery that was refused for now may be sent again.
     ///
-    /// - Parameter asked: the seconds of a `Retry-After`.
+    /// - Parameter asked: The seconds of a `Retry-After`.
     package mutating func retryDelay(attempt: Int, asked: Int?) -> Duration {
         if let asked { return min(.seconds(max(1, asked)), policy.longestRetryAfter) }
         return policy.retry.delay(afterFailures: max(1, attempt), random: random.unit())
@@ -113,7 +115,8 @@ extension GatewayMachine {
 
     private func room(_ slot: PoolSlot) -> Int { max(0, ceiling(slot) - slot.given) }
 
-    /// Fills the emptiest first, until all stand at one level. There is more room than there are deliveries.
+    /// Fills the emptiest connections first, until all are at one level. The caller ensures that there is more room
+    /// than deliveries.
     private mutating func spread(_ count: Int) -> [Assignment] {
         func needed(for level: Int) -> Int {
             slots.reduce(0) { $0 + max(0, min(ceiling($1), level) - $1.given) }
@@ -125,7 +128,8 @@ extension GatewayMachine {
             if needed(for: middle) <= count { low = middle } else { high = middle - 1 }
         }
         var left = count - needed(for: low)
-        // Single deliveries go around, so that each connection shows now and then that it lives.
+        // Single deliveries rotate among the connections, so that each connection shows from time to time that it
+        // works.
         turn &+= 1
         let start = turn % slots.count
         var result: [Assignment] = []

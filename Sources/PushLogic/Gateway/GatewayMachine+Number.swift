@@ -1,9 +1,9 @@
 import PushModel
 import PushTime
 
-/// How many connections: opening what is missing, draining what is too much, growing and shrinking with the load.
+/// The number of connections: opens missing ones, drains surplus ones, and follows the load.
 extension GatewayMachine {
-    /// Ends every input: brings the connections to their number and hands out what is to be done.
+    /// Finishes an input: adjusts the number of connections and returns the actions.
     mutating func settle(_ now: MonotonicTime) -> [Action] {
         if isFinished { end(now, atOnce: false) }
         if mode == .running || mode == .finishing {
@@ -14,7 +14,7 @@ extension GatewayMachine {
         return takeActions()
     }
 
-    /// Connections with the credential in force that take deliveries or are to.
+    /// The number of connections with the current credential that take deliveries or will.
     var live: Int { slots.count { $0.isLive && $0.epoch == epoch } }
 
     var target: Int {
@@ -27,7 +27,8 @@ extension GatewayMachine {
 
     // MARK: Opening
 
-    /// When the next connection could be begun; nil when none is missing, or when time alone does not help.
+    /// Returns the time at which the next connection may be started. Returns nil if none is missing or time alone does
+    /// not help.
     func nextOpening(_ now: MonotonicTime) -> MonotonicTime? {
         guard live < target, slots.count < 2 * range.maximum, tokens.isReady, !breaker.forbidsConnecting,
             mayBeginAnother
@@ -35,7 +36,7 @@ extension GatewayMachine {
         return max(connectsAgainAt, budget.nextFree(now: now))
     }
 
-    /// While attempts fail, one at a time finds out whether they still do.
+    /// Whether another connection may be started. While attempts fail, only one at a time is made.
     private var mayBeginAnother: Bool {
         (failedConnectsInARow == 0 && !breaker.isHalfOpen) || !slots.contains { $0.isPending }
     }
@@ -52,7 +53,8 @@ extension GatewayMachine {
 
     // MARK: Draining
 
-    /// After a rotation: each new connection that is open lets one of the old go, the full number lets all go.
+    /// Replaces connections of an older credential: each new connection that is open lets an old one drain, and the
+    /// full number lets all of them drain.
     private mutating func replaceStale(_ now: MonotonicTime) {
         guard rotates else { return }
         var stale = slots.count { $0.isLive && $0.epoch != epoch }
@@ -69,7 +71,7 @@ extension GatewayMachine {
         guard mode == .running else { return }
         var surplus = live - wanted
         while surplus > 0 {
-            // An attempt costs nothing yet.
+            // Pending connections are closed first, since they have no deliveries.
             guard
                 let index = slots.lastIndex(where: { $0.isPending && $0.epoch == epoch })
                     ?? leastUsed(where: { $0.isLive && $0.epoch == epoch })
@@ -79,7 +81,7 @@ extension GatewayMachine {
         }
     }
 
-    /// Among equals the youngest.
+    /// Returns the connection with the fewest deliveries; among equals, the youngest.
     private func leastUsed(where isMeant: (PoolSlot) -> Bool) -> Int? {
         var best: Int?
         for index in slots.indices where isMeant(slots[index]) {
@@ -93,7 +95,7 @@ extension GatewayMachine {
 
     var mayGrow: Bool {
         wanted < range.maximum && breaker.isClosed && live >= wanted && !slots.contains { $0.isPending }
-            // One that has not answered yet may be about to be allowed more streams.
+            // The peer may allow more streams to a connection after its first answer.
             && slots.allSatisfy { $0.phase != .open || $0.answered > 0 }
     }
 
@@ -112,7 +114,7 @@ extension GatewayMachine {
         }
     }
 
-    /// Called when deliveries have just been handed out.
+    /// Measures the load. Called when deliveries have just been handed out.
     mutating func observeLoad(_ now: MonotonicTime) {
         var streams = 0
         var used = 0

@@ -1,23 +1,24 @@
 package import PushModel
 package import PushTime
 
-/// The pool of one app's connections: how many there are, where they lead, which of them gets how many deliveries, and
-/// when to let the push service alone.
+/// The connection pool of one app. It decides how many connections there are, where they lead, how many deliveries each
+/// gets, and when to stop sending because the push service fails.
 ///
-/// It knows deliveries by number only: a batch costs a few calls, however large it is. Its shell looks names up, makes
-/// connections, holds the queue, and does what the actions say, in order.
+/// The pool knows only numbers of deliveries, so a batch costs a few calls however large it is. Its shell resolves
+/// names, makes connections, holds the queue, and executes the actions in order.
 package struct GatewayMachine: ~Copyable {
     package enum Action: Equatable, Sendable {
-        /// Find the addresses of the host, without a cache; then `addressesFound` or `lookUpFailed`.
+        /// Look up the addresses of the host without a cache, and then call ``addressesFound(_:for:now:)`` or
+        /// ``lookUpFailed(_:for:now:)``.
         case lookUp(ConnectionID)
         case connect(ConnectionID, address: String)
         case drain(ConnectionID)
         case close(ConnectionID)
-        /// Ask the peer for a sign of life; then `alive`, or the connection ends as silent.
+        /// Send a PING. Then call ``alive(_:now:)``, or the connection ends as silent.
         case ping(ConnectionID)
-        /// The provider refused this generation of the token: have a newer one minted.
+        /// Get a newer token, because the provider refused this generation.
         case renewToken(refused: UInt64)
-        /// Requests of this connection are to carry the newest token.
+        /// Use the newest token for the requests of this connection.
         case useToken(ConnectionID)
         case raise(GatewayEvent)
     }
@@ -25,17 +26,17 @@ package struct GatewayMachine: ~Copyable {
     enum Mode: Equatable {
         /// Transitions to: halted, finishing, ending.
         case running
-        /// Connects no more, sends nothing, keeps the queue. Transitions to: running, ending.
+        /// Does not connect or send, and keeps the queue. Transitions to: running, ending.
         case halted(GatewayHalt)
-        /// Takes no more, sends what there is. Transitions to: ending (also for what would halt it).
+        /// Takes no new deliveries and sends those that it has. Transitions to: ending (also for a reason to halt).
         case finishing
-        /// Every connection is on its way out. Final.
+        /// Every connection is closing. Final.
         case ending
     }
 
     package private(set) var policy: GatewayPolicy
     var range: ConnectionRange
-    /// How many connections there are to be now, within the range.
+    /// The number of connections that are wanted now, within the range.
     package internal(set) var wanted: Int
     var mode = Mode.running
     var slots: [PoolSlot] = []
@@ -49,22 +50,25 @@ package struct GatewayMachine: ~Copyable {
     var load = LoadGauge()
     var tokens: TokenState
     package internal(set) var failedConnectsInARow = 0
-    /// Why there is no connection: the last failure, until a connection is open.
+    /// The last failure to connect, until a connection is open.
     package internal(set) var fault: ConnectionFault?
     package internal(set) var hasBeenUp = false
-    /// While it finishes: what cannot be sent now is not waited for.
+    /// Whether a gateway that finishes ends without waiting for deliveries that it cannot send now.
     private var finishesWhenCutOff = false
     var connectsAgainAt = MonotonicTime(nanoseconds: .min)
     package internal(set) var connects: UInt64 = 0
-    /// As the shell last said it.
+    /// The number of waiting deliveries, as last reported by the shell.
     var waiting = 0
-    /// Where single deliveries begin to go around.
+    /// The index of the connection at which the rotation of single deliveries starts.
     var turn = 0
 
     var random: SplitMix
     var actions: [Action] = []
 
-    /// - Parameter usesTokens: with them nothing connects before the first has come.
+    /// Creates a pool.
+    ///
+    /// - Parameter usesTokens: Whether the app uses provider tokens. If so, nothing connects before the first one
+    ///   arrives.
     package init(_ policy: GatewayPolicy, usesTokens: Bool, seed: UInt64) {
         self.policy = policy
         range = ConnectionRange(minimum: policy.minimum, maximum: policy.maximum)
@@ -76,16 +80,16 @@ package struct GatewayMachine: ~Copyable {
         random = SplitMix(seed: seed)
     }
 
-    // MARK: What it is asked
+    // MARK: Queries
 
     package var minimum: Int { range.minimum }
     package var maximum: Int { range.maximum }
     package var outstanding: Int { slots.reduce(0) { $0 + $1.given } }
-    /// Nothing that waits will be sent any more.
+    /// Whether waiting deliveries will not be sent any more.
     package var isEnding: Bool { mode == .ending }
     package var hasEnded: Bool { mode == .ending && slots.isEmpty }
 
-    /// Connections that the shell has not made yet, with their age.
+    /// Returns the connections whose look-up is running, with their age.
     package func lookingUp(now: MonotonicTime) -> [(ConnectionID, Duration)] {
         slots.filter { $0.phase == .lookingUp }.map { ($0.id, now - $0.begunAt) }
     }
@@ -106,7 +110,7 @@ package struct GatewayMachine: ~Copyable {
         }
     }
 
-    /// Nothing can be handed out now, and not soon: what expires in the queue is to be looked for there.
+    /// Whether nothing can be handed out now or soon, so that the shell must look for expired deliveries in the queue.
     package var isBlocked: Bool {
         if case .halted = mode { return true }
         return !breaker.isClosed || !slots.contains { $0.phase == .open }
@@ -118,7 +122,7 @@ package struct GatewayMachine: ~Copyable {
         settle(now)
     }
 
-    /// A deadline has passed, or may have.
+    /// Called when a deadline has passed, or may have.
     package mutating func timePassed(now: MonotonicTime) -> [Action] {
         breaker.timePassed(now: now)
         closeOverdue(now)
@@ -127,7 +131,8 @@ package struct GatewayMachine: ~Copyable {
         return settle(now)
     }
 
-    /// Live, from an operator. Surplus connections drain at once, missing ones are opened.
+    /// Changes the range of connections at an operator's request. Surplus connections drain at once, missing ones are
+    /// opened.
     package mutating func scale(minimum: Int, maximum: Int, now: MonotonicTime) -> [Action] {
         range = ConnectionRange(minimum: minimum, maximum: maximum)
         wanted = range.clamp(wanted)
@@ -137,7 +142,7 @@ package struct GatewayMachine: ~Copyable {
         return settle(now)
     }
 
-    /// Live, from a reload: how often it may connect, and how long a quiet connection is kept.
+    /// Changes the connect rate and the time that a quiet connection is kept, after a reload.
     package mutating func pace(connectsPerMinute: Int?, shrinkAfter: Duration, now: MonotonicTime) -> [Action] {
         policy.connects.perMinute = connectsPerMinute
         policy.shrinkAfter = shrinkAfter
@@ -145,10 +150,10 @@ package struct GatewayMachine: ~Copyable {
         return settle(now)
     }
 
-    /// Takes no more from its owner, sends what there is, then ends. Halted, it ends at once.
+    /// Stops taking deliveries, sends those that wait, and ends. A halted gateway ends at once.
     ///
-    /// - Parameter whenCutOff: it also ends as soon as nothing is on the wire and nothing can be sent, for an owner that
-    ///   keeps what comes back.
+    /// - Parameter whenCutOff: Whether the gateway also ends as soon as nothing is in flight and nothing can be sent,
+    ///   for an owner that keeps deliveries that come back.
     package mutating func finish(waiting: Int, whenCutOff: Bool = false, now: MonotonicTime) -> [Action] {
         self.waiting = waiting
         finishesWhenCutOff = finishesWhenCutOff || whenCutOff
@@ -160,7 +165,7 @@ package struct GatewayMachine: ~Copyable {
         return settle(now)
     }
 
-    /// Closes everything now: what is in flight becomes unknown.
+    /// Closes all connections now. The outcome of deliveries in flight becomes unknown.
     package mutating func abandon(now: MonotonicTime) -> [Action] {
         end(now, atOnce: true)
         return takeActions()
@@ -186,9 +191,9 @@ package struct GatewayMachine: ~Copyable {
         return next == .distantFuture ? nil : next
     }
 
-    // MARK: For the other files
+    // MARK: Helpers of the extensions
 
-    /// It is to finish, and nothing is left that could be waited for.
+    /// Whether the gateway is to finish and has nothing left to wait for.
     var isFinished: Bool {
         guard mode == .finishing, outstanding == 0 else { return false }
         return waiting == 0 || (finishesWhenCutOff && !canSend)

@@ -1,45 +1,46 @@
-/// The numbers that a gateway decides by.
+/// The limits and intervals that control a gateway.
 package struct GatewayPolicy: Sendable, Equatable {
-    /// Connections that are held at all times. With 0 the first delivery opens one.
+    /// The number of connections that are always open. With 0 the first delivery opens one.
     package var minimum = 1
     package var maximum = 4
 
-    /// One more connection after the streams have been used up to `busyShare` for this long.
+    /// A connection is added after the use of the streams has reached `busyShare` for this long.
     package var growAfter: Duration = .seconds(2)
     package var busyShare = 0.8
-    /// One fewer after the others would have been used below `quietShare` for this long. Apple asks to keep
-    /// connections for hours and takes frequent connecting for an attack (PROTOCOLS A2), so this is long.
+    /// A connection is removed after the use of the others would have been below `quietShare` for this long. The time
+    /// is long because Apple asks clients to keep connections for hours and treats frequent connecting as an attack
+    /// (`Documentation/Protocols.md`, "TLS and connections").
     package var shrinkAfter: Duration = .seconds(1800)
     package var quietShare = 0.25
 
-    /// Between attempts to connect that fail in a row. The longest is what a push may have to wait after an outage;
-    /// attempts cost little, and `connects` bounds them.
+    /// The delay between attempts to connect that fail in a row. The longest delay is what a push may have to wait
+    /// after an outage. Attempts cost little, and `connects` limits them.
     package var reconnect = Backoff(first: .seconds(1), longest: .seconds(15))
-    /// One that the peer answered a PING on and that lived this long shows that connecting works, even if there was
-    /// nothing to send on it.
+    /// The age at which a connection with an answered PING proves that connecting works, even if nothing was sent on
+    /// it.
     package var provenAfter: Duration = .seconds(30)
-    /// How long an address that went silent or failed is passed over.
+    /// The quarantine of an address that went silent or failed.
     package var quarantine = Backoff(first: .seconds(30), longest: .seconds(1800))
     package var connects = ConnectBudget.Policy()
     package var breaker = CircuitBreaker.Policy()
 
-    /// How long a connection that takes no more may wait for its answers before it is closed.
+    /// The time that a draining connection may wait for answers before it is closed.
     package var drainWithin: Duration = .seconds(90)
-    /// How long a new provider token is waited for after one was refused.
+    /// The time to wait for a new provider token after one was refused.
     package var tokenWithin: Duration = .seconds(60)
 
-    /// Given to a connection beyond its streams, so that it refills itself without asking: the larger of this and a
-    /// quarter of its streams, and never more than its streams.
+    /// The minimum number of deliveries that a connection gets beyond its streams, so that it can refill them at once.
+    /// The number is this or a quarter of its streams, whichever is larger, and at most the number of its streams.
     package var smallestPrefetch = 16
-    /// Asked of the owner while there is no connection yet.
+    /// The credit of the owner while there is no connection.
     package var reserve = 64
-    /// Deliveries that may wait in the gateway. What is submitted beyond goes back.
+    /// The maximum number of deliveries that wait in the gateway. Further ones are returned.
     package var queueLimit = 20_000
-    /// How often one delivery goes back to the front of the queue before its owner is told to wait.
+    /// The number of times that a delivery returns to the front of the queue before it is returned for a later retry.
     package var requeueLimit = 16
-    /// For answers that mean "not now" and name no time, by attempt.
+    /// The delay after an answer that asks for a retry without a time, by attempt.
     package var retry = Backoff(first: .seconds(2), longest: .seconds(900))
-    /// The longest that a `Retry-After` is believed.
+    /// The longest `Retry-After` that is obeyed.
     package var longestRetryAfter: Duration = .seconds(3600)
 
     package init() {}
@@ -49,8 +50,8 @@ package struct GatewayPolicy: Sendable, Equatable {
     }
 }
 
-/// How many connections a gateway is to hold. Both are made sense of: at least one, and the maximum not below the
-/// minimum.
+/// The allowed number of connections. Invalid values are adjusted: the minimum is not negative, and the maximum is at
+/// least 1 and not below the minimum.
 struct ConnectionRange: Equatable {
     let minimum: Int
     let maximum: Int

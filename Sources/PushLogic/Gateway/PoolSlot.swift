@@ -1,39 +1,40 @@
 import PushModel
 import PushTime
 
-/// What the machine knows of one connection.
+/// The state of one connection in the pool.
 struct PoolSlot {
     enum Phase: Equatable {
-        /// Its name is being looked up. Transitions to: connecting, gone.
+        /// The host name is being looked up. Transitions to: connecting, gone.
         case lookingUp
-        /// The shell has made it. Transitions to: open, closing, gone.
+        /// The shell is making the connection. Transitions to: open, closing, gone.
         case connecting
         /// Takes deliveries. Transitions to: draining, closing, gone.
         case open
-        /// Takes none, waits for answers until then. Transitions to: closing, gone.
+        /// Takes no deliveries and waits for answers until the given time. Transitions to: closing, gone.
         case draining(until: MonotonicTime)
-        /// Was told to close. Transitions to: gone.
+        /// The shell was asked to close it. Transitions to: gone.
         case closing
-        /// It has closed, and what was handed to it at that moment is on its way back. Removed when that has come.
+        /// The connection has closed, and deliveries that were handed to it then are coming back. The slot is removed
+        /// when they have.
         case gone
     }
 
     let id: ConnectionID
-    /// Counts the credentials: a connection of an older one is replaced.
+    /// The number of the credential. A connection with an older one is replaced.
     let epoch: UInt32
     let begunAt: MonotonicTime
     var phase = Phase.lookingUp
     var address: String?
     var limit = 0
-    /// Given to it and not ended.
+    /// The number of deliveries that were given to it and have not ended.
     var given = 0
     var answered: UInt64 = 0
-    /// When the peer first answered a PING.
+    /// The time at which the peer first answered a PING.
     var aliveSince: MonotonicTime?
-    /// Why it takes no more, where its end alone would not tell.
+    /// The reason why it takes no more deliveries, if its end would not show that.
     var fault: ConnectionFault?
 
-    /// The provider token that its requests carry, and since when; the one before it.
+    /// The provider token of its requests, the time since when it is used, and the token before it.
     var token: UInt64 = 0
     var tokenSince: MonotonicTime
     var olderToken: UInt64?
@@ -46,7 +47,7 @@ struct PoolSlot {
         tokenSince = now
     }
 
-    /// It takes deliveries, or is to.
+    /// Whether it takes deliveries or will.
     var isLive: Bool {
         switch phase {
         case .lookingUp, .connecting, .open: true

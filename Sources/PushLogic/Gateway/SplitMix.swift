@@ -1,4 +1,4 @@
-/// Random numbers for jitter and ties, from a seed, so that a run can be repeated. Not for secrets.
+/// Random numbers for jitter and ties, from a seed so that a run can be repeated. Not for secrets.
 package struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -14,6 +14,6 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// Evenly spread over 0..<1.
+    /// Returns a random number in 0..<1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -1,21 +1,22 @@
 import PushModel
 import PushTime
 
-/// Which provider token there is, and whether a newer one is awaited. Tokens count up by generation.
+/// The provider token in use, and whether a newer one is expected. Tokens are numbered by generation.
 struct TokenState {
     let isUsed: Bool
     private(set) var current: UInt64?
-    /// The newest that the provider would not have.
+    /// The newest token that the provider refused.
     private(set) var refused: UInt64?
     private(set) var awaitedUntil: MonotonicTime?
-    /// Connections that ended for a token that was not believed, since a delivery was last accepted.
+    /// The number of connections that ended because the provider rejected the token as invalid, since a delivery was
+    /// last accepted.
     var disbelievedEnds = 0
 
     init(isUsed: Bool) {
         self.isUsed = isUsed
     }
 
-    /// There is one that the provider has not refused, or none is needed.
+    /// Whether there is a token that the provider has not refused, or none is needed.
     var isReady: Bool {
         guard isUsed else { return true }
         guard let current else { return false }
@@ -32,7 +33,7 @@ struct TokenState {
         if isReady { awaitedUntil = nil }
     }
 
-    /// True when a newer one is to be asked for.
+    /// Records a refused token. Returns true if a newer one is to be requested.
     mutating func wasRefused(_ generation: UInt64, now: MonotonicTime, within wait: Duration) -> Bool {
         guard isUsed, generation > (refused ?? 0) else { return false }
         refused = generation
@@ -41,14 +42,16 @@ struct TokenState {
         return true
     }
 
-    /// - Parameter fault: what the provider said about the one that was refused.
+    /// Returns the reason to halt if the wait for a newer token has timed out.
+    ///
+    /// - Parameter fault: What the provider reported about the refused token.
     mutating func overdue(now: MonotonicTime, _ fault: ConnectionFault?) -> GatewayHalt? {
         guard let until = awaitedUntil, now >= until else { return nil }
         awaitedUntil = nil
         let said = fault?.code == .credentialRefused ? "; \(fault?.sentence ?? "")" : ""
         return GatewayHalt(
             .providerToken,
-            "the provider refused the provider token, and no newer one has come; check the key, its id and the clock"
+            "the provider refused the provider token, and no newer one arrived; check the key, its id and the clock"
                 + said,
             reason: fault?.reason)
     }

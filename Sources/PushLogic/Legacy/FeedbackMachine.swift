@@ -1,17 +1,18 @@
 package import PushTime
 
-/// Decides when the feedback service is asked, and when what it said is offered to its sink again (PROTOCOLS B3).
+/// Decides when the feedback service is polled, and when spooled tuples are offered to their sink again
+/// (`Documentation/Protocols.md`, "The feedback service").
 ///
-/// While tuples wait in the spool nobody asks for more: reading clears the list on the server, where it is safer.
+/// While tuples wait in the spool there is no poll: reading clears the list on the server, where it is safer.
 package struct FeedbackMachine: Sendable {
     package struct Options: Sendable, Equatable {
-        /// From poll to poll. Default a day.
+        /// The time between two polls. The default is a day.
         package var interval: Duration = .seconds(86_400)
-        /// The first poll is up to this much after the start, so that many gateways do not poll at once. Default 60 s.
+        /// The longest random delay of the first poll, so that many gateways do not poll at once. The default is 60 s.
         package var jitter: Duration = .seconds(60)
-        /// After polls that failed.
+        /// The delay after polls that failed.
         package var pollBackoff = Backoff(first: .seconds(60), longest: .seconds(3600))
-        /// After a sink that failed.
+        /// The delay after attempts of the sink that failed.
         package var sinkBackoff = Backoff(first: .seconds(1), longest: .seconds(300))
 
         package init() {}
@@ -19,18 +20,19 @@ package struct FeedbackMachine: Sendable {
 
     package enum Step: Sendable, Equatable {
         case poll
-        /// Hands the spool to the sink.
+        /// Pass the spool to the sink.
         case replay
     }
 
     private let options: Options
     private var nextPoll: MonotonicTime
     private var nextReplay: MonotonicTime?
-    /// In a row.
+    /// The number of failures in a row.
     package private(set) var failedPolls = 0
     package private(set) var failedReplays = 0
 
-    /// `random` in 0..<1. The spool is looked at first: the last run may have left something in it.
+    /// Creates the machine. `random` is in 0..<1. The spool is replayed first, because the last run may have left
+    /// tuples in it.
     package init(_ options: Options = Options(), now: MonotonicTime, random: Double) {
         self.options = options
         nextPoll = now + options.jitter * random
@@ -41,7 +43,8 @@ package struct FeedbackMachine: Sendable {
         if let nextReplay { (.replay, nextReplay) } else { (.poll, nextPoll) }
     }
 
-    /// `random` in 0..<1. `isBehind`: the sink did not take all that the poll brought.
+    /// Takes the end of a poll. `random` is in 0..<1. `isBehind` is true if the sink did not take everything that the
+    /// poll brought.
     package mutating func pollEnded(failed: Bool, isBehind: Bool, now: MonotonicTime, random: Double) {
         failedPolls = failed ? failedPolls + 1 : 0
         nextPoll =
@@ -59,7 +62,7 @@ package struct FeedbackMachine: Sendable {
         nextReplay = now + options.sinkBackoff.delay(afterFailures: failedReplays, random: random)
     }
 
-    /// Somebody wants to know now.
+    /// Schedules a poll for now.
     package mutating func pollRequested(now: MonotonicTime) {
         nextPoll = min(nextPoll, now)
     }

@@ -1,43 +1,49 @@
 package import PushModel
 package import PushTime
 
-/// Decides what becomes of the deliveries on one connection to a legacy push gateway (PROTOCOLS B).
+/// The decisions for one connection to a legacy push gateway (`Documentation/Protocols.md`, "The legacy binary
+/// interface").
 ///
-/// The protocol acknowledges nothing. A delivery is **known** to be accepted when an error packet names a later one, or
-/// the probe at the end of a drain. Otherwise it is **presumed** accepted, once the peer's TCP has had it for
-/// `settleAfter` while the connection lived and nothing came back: the protocol has no more to offer. A peer that
-/// complains later than that is told of in the connection's end, and those deliveries have ended already.
+/// The protocol has no acknowledgments. A delivery is **known** to be accepted when an error packet names a later one,
+/// or the answer to the probe at the end of a drain arrives. Otherwise it is **presumed** accepted when the peer's TCP
+/// has had it for `settleAfter`, the connection is up, and no error packet came: the protocol offers nothing better. If
+/// the peer reports an error later, the end of the connection reports how many deliveries were wrongly presumed
+/// accepted.
 ///
-/// With command 0 no packet can say which notification it is about: any packet makes everything that is not settled
-/// unknown, but for the answer to the probe. It is for peers that know nothing else.
+/// With command 0 no packet can name a notification: any packet except the answer to the probe makes all unsettled
+/// deliveries unknown. Command 0 is for peers that support no other command.
 package struct LegacyMachine: ~Copyable {
     package struct Options: Sendable, Equatable {
-        /// Sent and not settled, at most. When it is full the oldest must settle before more goes out. Default 8192.
+        /// The maximum number of deliveries that are sent and not settled. When the ring is full, the oldest must
+        /// settle before more are sent. The default is 8192.
         package var ringSize = 8192
-        /// Given and not sent, at most, as a multiple of the ring. What is beyond comes back as not processed.
+        /// The maximum number of deliveries that wait to be sent, as a multiple of the ring. Further ones come back as
+        /// not processed.
         package var waitingRings = 4
-        /// How long the peer may take to complain. Default 2 s.
+        /// The time that the peer may take to report an error. The default is 2 s.
         package var settleAfter: Duration = .seconds(2)
-        /// No progress for so long, with deliveries unsettled: the connection is dead. Default 30 s.
+        /// The time without progress, while deliveries are unsettled, after which the connection counts as dead. The
+        /// default is 30 s.
         package var stallAfter: Duration = .seconds(30)
-        /// How long a drain may take. Default 10 s.
+        /// The maximum duration of a drain. The default is 10 s.
         package var drainFor: Duration = .seconds(10)
         /// Whether a drain ends with the probe. Without it a drain waits for the settle time.
         package var probes = true
         package var payloadLimit = 2048
-        /// Whether frames carry identifiers: not those of command 0.
+        /// Whether frames contain identifiers. Those of command 0 do not.
         package var hasIdentifiers = true
-        /// For tests of what happens when identifiers wrap.
+        /// The first sequence number, for tests of identifiers that wrap.
         package var firstSequence: UInt64 = 1
 
         package init() {}
     }
 
-    /// What an input comes to: what ended, then what the owner is told, then the end of the connection.
+    /// The result of an input. The shell handles it in this order: ended deliveries, the event for the owner, the end
+    /// of the connection.
     package struct Action: Sendable {
         package var ended: [EndedDelivery] = []
         package var event: ConnectionEvent?
-        /// The connection is over. Nothing is to be written any more; only what `isOrderly` may say goodbye.
+        /// The end of the connection. Nothing may be written after it, except the TLS shutdown if `isOrderly` is true.
         package var end: ConnectionEnd?
         package var isOrderly = false
     }
@@ -48,17 +54,17 @@ package struct LegacyMachine: ~Copyable {
     }
 
     private enum State {
-        /// Nothing can be sent yet. Can transition to: open, ended.
+        /// Not connected yet. Can transition to: open, ended.
         case connecting
         /// Can transition to: draining, ended.
         case open(since: MonotonicTime)
-        /// Takes no more and waits for what is in the ring. `probe` is its sequence number once it is sent.
-        /// Can transition to: ended.
+        /// Takes no new deliveries and waits for those in the ring. `probe` is the sequence number of the probe once it
+        /// is sent. Can transition to: ended.
         case draining(until: MonotonicTime, probe: UInt64?)
         case ended
     }
 
-    /// Up to which frame the peer's side of the wire had everything, once `bytes` of the stream are acknowledged.
+    /// The last frame that the peer's TCP has when `bytes` of the stream are acknowledged.
     private struct Mark {
         let through: UInt64
         let at: MonotonicTime
@@ -70,23 +76,23 @@ package struct LegacyMachine: ~Copyable {
     private var waiting = DeliveryQueue()
     private var ring = DeliveryQueue()
     private var identifiers: LegacyIdentifiers
-    /// Sequence number of the oldest in the ring.
+    /// The sequence number of the oldest delivery in the ring.
     private var oldest: UInt64
     private var marks: [Mark] = []
-    /// When the first frame was sent that no mark covers.
+    /// The time of the first frame that no mark covers.
     private var unmarkedSince: MonotonicTime?
     private var acknowledged: UInt64 = 0
     private var lastProgress: MonotonicTime?
     private var recheckAt: MonotonicTime?
-    /// A part of an error packet has come: nothing settles any more.
+    /// False once a part of an error packet has arrived. Then nothing settles any more.
     private var isQuiet = true
 
-    /// Deliveries that ended after they were sent.
+    /// The number of deliveries that ended after they were sent.
     package private(set) var answered: UInt64 = 0
     private var accepted: UInt64 = 0
 
     package init(_ options: Options = Options()) {
-        precondition(options.ringSize > 0 && options.waitingRings > 0, "a legacy connection needs a ring")
+        precondition(options.ringSize > 0 && options.waitingRings > 0, "ringSize and waitingRings must be positive")
         self.options = options
         identifiers = LegacyIdentifiers(first: options.firstSequence)
         oldest = options.firstSequence
@@ -108,7 +114,7 @@ package struct LegacyMachine: ~Copyable {
 
     // MARK: Commands of the owner
 
-    /// Takes deliveries, to be sent in this order.
+    /// Takes deliveries, which are sent in this order.
     package mutating func deliver(_ deliveries: [Delivery]) -> Action {
         var action = Action()
         switch state {
@@ -164,7 +170,7 @@ package struct LegacyMachine: ~Copyable {
 
     // MARK: Sending
 
-    /// The next frame for the wire; nil when there is none or the ring is full.
+    /// Returns the next frame to write, or nil if there is none or the ring is full.
     package mutating func nextFrame(now: MonotonicTime) -> Frame? {
         switch state {
         case .open:
@@ -182,15 +188,15 @@ package struct LegacyMachine: ~Copyable {
         }
     }
 
-    /// Everything that was given out has left for the kernel; the stream has `bytes` by now.
+    /// Records that all frames so far were handed to the kernel, and that the stream has `bytes` bytes now.
     package mutating func handedOver(bytes: UInt64, now: MonotonicTime) {
         guard unmarkedSince != nil else { return }
         unmarkedSince = nil
-        // A probe stands behind the ring and has no delivery.
+        // A probe comes after the ring and has no delivery.
         marks.append(Mark(through: oldest + UInt64(ring.count) - 1, at: now, bytes: bytes))
     }
 
-    // MARK: What happened
+    // MARK: Events of the connection
 
     package mutating func opened(now: MonotonicTime) -> Action {
         var action = Action()
@@ -201,12 +207,12 @@ package struct LegacyMachine: ~Copyable {
         return action
     }
 
-    /// Bytes have come that are no whole error packet yet.
+    /// Records that a part of an error packet has arrived.
     package mutating func packetBegan() {
         isQuiet = false
     }
 
-    /// When `timePassed` wants to be called.
+    /// The time at which ``timePassed(now:acknowledged:)`` must be called.
     package var nextDeadline: MonotonicTime? {
         switch state {
         case .connecting, .ended: return nil
@@ -221,7 +227,8 @@ package struct LegacyMachine: ~Copyable {
         return max(since + options.settleAfter, recheckAt ?? since)
     }
 
-    /// `acknowledged`: how much of the stream the peer's TCP has.
+    /// Called when time has passed. `acknowledged` is the number of bytes of the stream that the peer's TCP has
+    /// acknowledged.
     package mutating func timePassed(now: MonotonicTime, acknowledged: UInt64) -> Action {
         var action = Action()
         if acknowledged > self.acknowledged {
@@ -229,10 +236,10 @@ package struct LegacyMachine: ~Copyable {
             lastProgress = now
         }
         if case .draining(let until, _) = state, now >= until {
-            // A peer that lives answers the probe, so that nothing is presumed of one that does not.
+            // A peer that is alive answers the probe. Without an answer nothing is presumed accepted.
             endRing(.unknown(.timeout), now, &action)
             return finish(
-                ConnectionEnd(.silent, "drained for \(options.drainFor) without an answer to the probe"), &action)
+                ConnectionEnd(.silent, "timed out: no answer to the probe within \(options.drainFor)"), &action)
         }
         switch state {
         case .open: break
@@ -249,7 +256,7 @@ package struct LegacyMachine: ~Copyable {
             endRing(.unknown(.timeout), now, &action)
             return finish(
                 ConnectionEnd(
-                    .silent, "the peer has taken nothing for \(options.stallAfter); check the network to it"), &action)
+                    .silent, "timed out: nothing acknowledged for \(options.stallAfter); check the network"), &action)
         }
         recheckAt = now + max(options.settleAfter / 4, .milliseconds(10))
         return action
@@ -275,7 +282,7 @@ package struct LegacyMachine: ~Copyable {
         }
         let status = LegacyStatus(rawValue: raw)
         let named = options.hasIdentifiers ? identifiers.sequence(of: identifier) : nil
-        // The only frame without a token is the probe.
+        // The probe is the only frame without a token.
         if let probe, named == probe || (identifier == 0 && status == .missingToken) {
             endRing(.accepted(uniqueID: nil), now, &action)
             return finish(ConnectionEnd(.byUs, "drained"), &action, orderly: true)
@@ -283,7 +290,7 @@ package struct LegacyMachine: ~Copyable {
         guard let named, status != .noError else {
             endRing(.unknown(.connectionLost), now, &action)
             return finish(
-                ConnectionEnd(.goAway, "the peer ended the connection: \(status), and not after which notification"),
+                ConnectionEnd(.goAway, "the peer ended the connection: \(status), for no known notification"),
                 &action)
         }
         var wronglySettled: UInt64 = 0
@@ -299,29 +306,29 @@ package struct LegacyMachine: ~Copyable {
         endRing(.notProcessed, now, &action)
         var message = "the peer ended the connection: \(status) at notification \(identifier)"
         if wronglySettled > 0 {
-            message += "; \(wronglySettled) that were taken for accepted by then were not: give it longer to settle"
+            message += "; \(wronglySettled) deliveries after it were wrongly presumed accepted"
         }
         let reason = status == .shutdown ? ProviderReason(rawValue: "Shutdown") : nil
         return finish(ConnectionEnd(.goAway, message, reason: reason), &action)
     }
 
-    /// The connection is gone, for the reason that the transport gave. `isWordless`: the peer ended it and did not
-    /// say why.
+    /// Takes the end of the connection with the reason from the transport. `isWordless` is true if the peer closed it
+    /// without an error packet.
     package mutating func connectionEnded(_ end: ConnectionEnd, isWordless: Bool, now: MonotonicTime) -> Action {
         var action = Action()
         if case .ended = state { return action }
         endRing(.unknown(.connectionLost), now, &action)
         if case .open(let since) = state, isWordless, accepted == 0, now - since < options.settleAfter {
             let message = """
-                \(end.message), right after TLS and without a word: push gateways do that when they do not take the \
-                certificate; check that it is valid and for this environment
+                \(end.message), right after the TLS handshake and without an error packet: push gateways do this when \
+                they reject the certificate; check that it is valid and for this environment
                 """
             return finish(ConnectionEnd(.credential, message), &action)
         }
         return finish(end, &action)
     }
 
-    // MARK: Endings
+    // MARK: Ends of deliveries
 
     private mutating func returnWaiting(_ action: inout Action) {
         while let delivery = waiting.popFirst() {

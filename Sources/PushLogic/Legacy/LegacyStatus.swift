@@ -1,6 +1,7 @@
 package import PushModel
 
-/// The status of an error packet (PROTOCOLS B2). The set is open: what is not known is taken for `unknown`.
+/// The status of an error packet (`Documentation/Protocols.md`, "The error packet"). The set is open: other values are
+/// treated as `unknown`.
 package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt8
 
@@ -17,16 +18,16 @@ package struct LegacyStatus: RawRepresentable, Hashable, Sendable, CustomStringC
     package static let invalidTopicSize = LegacyStatus(rawValue: 6)
     package static let invalidPayloadSize = LegacyStatus(rawValue: 7)
     package static let invalidToken = LegacyStatus(rawValue: 8)
-    /// The one that names no failure: its identifier is the last that was accepted.
+    /// A shutdown is not a failure: its identifier is the last that was accepted.
     package static let shutdown = LegacyStatus(rawValue: 10)
     package static let protocolError = LegacyStatus(rawValue: 128)
     package static let unknown = LegacyStatus(rawValue: 255)
 
-    /// How the delivery ends that the packet names.
+    /// Returns the end of the delivery that the packet names.
     ///
-    /// Only 8 is Apple's word for a bad token; 5 says that it is malformed, which must not deactivate a device. What
-    /// says nothing of the notification (128, 255 and what is not known) has it sent once more, and then drops it: it
-    /// would end one connection after the other.
+    /// Only status 8 is Apple's answer for a bad token. Status 5 means that the token is malformed, which must not
+    /// deactivate a device. A status that does not concern the notification (128, 255 and unknown ones) lets it be sent
+    /// once more and then dropped, since it could end one connection after the other.
     package func ending(attempt: UInt16) -> DeliveryEnding {
         switch self {
         case .processingError: refusal(500, "InternalServerError")

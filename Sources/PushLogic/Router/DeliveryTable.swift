@@ -1,14 +1,15 @@
 import PushModel
 
-/// Deliveries that have not ended, by their tickets: a ticket is a place in the table and how often that was used.
+/// The deliveries that have not ended, by ticket. A ticket combines an index in the table with the generation of that
+/// slot.
 struct DeliveryTable {
     struct Slot {
         var device: DeviceID
-        /// Milliseconds since 1970: when it was last given to a gateway.
+        /// The time at which the delivery was last given to a gateway, in milliseconds since 1970.
         var givenAt: Int64
         var message: Int32
         var generation: UInt32
-        /// With the gateway. Otherwise it waits here for another attempt.
+        /// Whether the delivery is at the gateway. Otherwise it waits for another attempt.
         var isOut: Bool
     }
 
@@ -17,7 +18,7 @@ struct DeliveryTable {
 
     var count: Int { slots.count - free.count }
 
-    /// It goes out at once.
+    /// Adds a delivery that is sent at once, and returns its ticket.
     mutating func add(_ device: DeviceID, of message: Int, givenAt: Int64) -> UInt64 {
         if let place = free.popLast() {
             let generation = slots[Int(place)].generation
@@ -29,7 +30,7 @@ struct DeliveryTable {
         return 1 << 32 | UInt64(slots.count - 1)
     }
 
-    /// Nil for a ticket that was never given or has ended.
+    /// Returns the index of a delivery; nil if the ticket was never issued or the delivery has ended.
     func place(of ticket: UInt64) -> Int? {
         let place = Int(ticket & 0xffff_ffff)
         guard place < slots.count, slots[place].generation == UInt32(truncatingIfNeeded: ticket >> 32) else {

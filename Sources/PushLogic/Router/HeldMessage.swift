@@ -1,22 +1,23 @@
 import PushModel
 import PushTime
 
-/// A message that the router holds whole.
+/// A message that is completely in memory.
 struct HeldMessage {
     let accepted: AcceptedMessage
     var counts: OutcomeCounts
-    /// Its app's place times six, and its lane there.
+    /// The index of its lane in ``RouterMachine/lanes``.
     let lane: Int
     let cost: Int
-    /// When it could first go out, in milliseconds since 1970: it was accepted, and its `not_before` had come.
+    /// The time at which the message could first be sent, in milliseconds since 1970: its acceptance or its
+    /// `not_before`, whichever is later.
     let begin: Int64
-    /// When some of its devices were last given to a gateway, in milliseconds since 1970.
+    /// The time at which a page of the message was last given to a gateway, in milliseconds since 1970.
     var givenAt: Int64 = 0
-    /// Deliveries that are out or wait for another attempt.
+    /// The number of deliveries that are at a gateway or wait for another attempt.
     var open = 0
-    /// Nobody is left to be sent to for the first time.
+    /// Whether no device is left for a first attempt.
     var isThrough = false
-    /// Nil for one that needs no look at any device but its only one.
+    /// The search for devices. Nil for a message whose single token needs no claim, and before and after the search.
     var fanOut: FanOut?
 
     init(_ accepted: AcceptedMessage, lane: Int) {
@@ -25,27 +26,29 @@ struct HeldMessage {
         self.lane = lane
         cost = accepted.size
         let notBefore = accepted.message.notBefore.map { WallTime(seconds: $0).milliseconds }
-        // Both come from the disk: what is added to them must not overflow.
+        // Both times come from the disk. They are clamped, so that later additions do not overflow.
         begin = max(0, min(accepted.acceptedAt, .max / 4), notBefore ?? 0)
     }
 
-    /// Its only device, which nobody else can have sent it to.
+    /// The only token of a message that needs no claim, because no other message with its id can have reached the
+    /// device.
     var onlyToken: DeviceToken? {
         guard !accepted.needsClaim, case .tokens(let tokens) = accepted.audience, tokens.count == 1 else { return nil }
         return tokens[0]
     }
 }
 
-/// How far a message has come with its devices. A page is prepared while the one before it is sent.
+/// The progress of a message through its devices. A page is prepared while the one before it is sent.
 final class FanOut {
     enum Step {
         case idle
-        /// The registry is asked for a page, or will be.
+        /// The next page is or will be requested from the registry.
         case paging
-        /// The ledger is asked who had it, or will be.
+        /// The claim of a page is or will be requested from the ledger.
         case claiming
     }
 
+    /// A device that is suppressed, and the reason.
     struct Gone {
         let device: DeviceID
         let token: DeviceToken?
@@ -53,47 +56,50 @@ final class FanOut {
     }
 
     var step = Step.idle
-    /// Being sent, from `at` on.
+    /// The page that is being sent; the devices before index `at` are done.
     var page: [AudiencePage.Device] = []
     var at = 0
-    /// Comes after it.
+    /// The page after it, ready to be sent.
     var ahead: [AudiencePage.Device] = []
-    /// Being claimed: those to send to, and those that are gone, where it matters whether that was counted before.
+    /// The devices that are being claimed: those to send to, and those that are suppressed. The latter are claimed only
+    /// if they may have been counted before a restart.
     var pending: [AudiencePage.Device] = []
     var gone: [Gone] = []
-    /// The registry's, or how many of the named tokens have been looked at.
+    /// The registry's cursor, or the number of named tokens that were looked at.
     var cursor: AudienceCursor?
     var looked = 0
+    /// The devices of the named tokens so far, which tell duplicates.
     var seen: DeviceIDTable?
     var hasAllPages = false
-    /// Nobody else is to be found: it has expired.
+    /// Whether the message has expired, so that no further devices are looked up.
     var isAbandoned = false
-    /// Stands in its lane's line.
+    /// Whether the message is in the `ready` queue of its lane.
     var isReady = false
-    /// Devices that its lane counts as prepared while they are awaited.
+    /// The number of devices that the lane counts as prepared while their page is requested.
     var reserved = 0
-    /// Nil unless the registry failed to answer its question the last time.
+    /// The failure of the last page request; nil if that succeeded.
     var trouble: PageTrouble?
 
+    /// The number of devices of the current page that are not sent to.
     var left: Int { page.count - at }
 }
 
-/// A question to the registry that has failed, and is asked again.
+/// The retry state of a page request that failed.
 struct PageTrouble {
     var failures = 0
-    /// How often in a row it failed although the registry had answered others since.
+    /// The number of failures in a row between which the registry answered other requests.
     var failuresAlone = 0
-    /// How many answers the registry had given by then.
+    /// The number of answers that the registry had given by the last failure.
     var answers: UInt64
     var askAgainAt: MonotonicTime
     var text: String
 
-    /// Whether it is the question that fails, and not the registry. Once may be chance: the answer that came in between
-    /// may have been on its way already.
+    /// Whether the request itself fails, and not the registry. A single failure may be a coincidence: the answer in
+    /// between may have been under way already.
     var isItsOwn: Bool { failuresAlone >= 2 }
 }
 
-/// Places of held messages; each is used again.
+/// The held messages by slot. Free slots are reused.
 struct HeldTable {
     private(set) var slots: [HeldMessage?] = []
     private var free: [Int32] = []
@@ -102,11 +108,11 @@ struct HeldTable {
 
     subscript(place: Int) -> HeldMessage {
         _read {
-            guard slots[place] != nil else { preconditionFailure("router: no message is held at \(place)") }
+            guard slots[place] != nil else { preconditionFailure("router: no message in slot \(place)") }
             yield slots[place]!
         }
         _modify {
-            guard slots[place] != nil else { preconditionFailure("router: no message is held at \(place)") }
+            guard slots[place] != nil else { preconditionFailure("router: no message in slot \(place)") }
             yield &slots[place]!
         }
     }

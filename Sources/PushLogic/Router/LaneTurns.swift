@@ -1,15 +1,15 @@
-/// Whose turn it is among the lanes of one app, and for how many deliveries. Nothing here waits for ever:
+/// Chooses the lane of one app that sends next, and the number of deliveries in its turn. No lane waits forever:
 ///
-/// - of two priorities that wait the higher one goes first, and the lower one gets one in sixteen;
-/// - of brief and broad messages the brief go first, and the broad get one in four;
-/// - what goes out for the first time goes first, and what goes out again gets one in four.
+/// - Of two priorities that wait, the higher one goes first, and the lower one gets one delivery in sixteen.
+/// - Brief messages go before broad ones; broad messages get one delivery in four.
+/// - First attempts go before further ones; further attempts get one delivery in four.
 ///
-/// Each share is a debt that grows while others are served and is paid as soon as it is worth a turn.
+/// Each share is a debt that grows while others are served. It is paid when it is worth a turn.
 package struct LaneTurns: Sendable {
-    /// Three priorities, the highest first, each with a brief lane and a broad one.
+    /// The number of lanes of an app: three priorities, the highest first, each with a brief lane and a broad one.
     package static let lanes = 6
 
-    /// Bits of lanes that could send now.
+    /// The lanes that could send now, one bit for each.
     package struct Waiting: Sendable, Equatable {
         package var fresh: UInt8 = 0
         package var again: UInt8 = 0
@@ -37,7 +37,7 @@ package struct LaneTurns: Sendable {
     private static let lowerShare = 15
     private static let broadShare = 3
     private static let againShare = 3
-    /// A debt is paid in runs of this many, as a turn has its price.
+    /// The smallest number of deliveries for which a debt is paid, since each turn has a cost of its own.
     private static let run = 8
 
     private let quantum: Int
@@ -49,7 +49,7 @@ package struct LaneTurns: Sendable {
         self.quantum = quantum
     }
 
-    /// Nil where nobody waits.
+    /// Returns the next turn; nil if no lane waits.
     package mutating func next(_ waiting: Waiting) -> Turn? {
         forgive(waiting)
         guard !waiting.isEmpty else { return nil }
@@ -78,7 +78,7 @@ package struct LaneTurns: Sendable {
         return Turn(lane: lane, isAgain: true, limit: min(limit, self[again: lane] / Self.againShare))
     }
 
-    /// So many went out in the turn.
+    /// Records that `count` deliveries were sent in the turn.
     package mutating func served(_ turn: Turn, count: Int, while waiting: Waiting) {
         let priority = turn.lane / 2
         self[priority: priority] = max(0, self[priority: priority] - count * Self.lowerShare)
@@ -97,7 +97,7 @@ package struct LaneTurns: Sendable {
         }
     }
 
-    /// Who does not wait is owed nothing.
+    /// Cancels the debts to lanes that do not wait.
     private mutating func forgive(_ waiting: Waiting) {
         for priority in 0..<3 {
             if !waiting.holds(priority: priority) { self[priority: priority] = 0 }
@@ -106,7 +106,7 @@ package struct LaneTurns: Sendable {
         for lane in 0..<Self.lanes where waiting.again >> lane & 1 == 0 { self[again: lane] = 0 }
     }
 
-    // Three and six numbers, not arrays: this is asked for every few deliveries.
+    // The debts are tuples instead of arrays because they are read every few deliveries.
 
     private subscript(priority priority: Int) -> Int {
         get { priority == 0 ? owedToPriority.0 : priority == 1 ? owedToPriority.1 : owedToPriority.2 }

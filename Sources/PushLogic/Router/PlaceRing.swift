@@ -1,4 +1,4 @@
-/// Places in a table, in the order in which they are dealt with.
+/// A queue of indices into a table.
 struct PlaceRing: Sendable {
     private var ring: [Int32] = []
     private var head = 0
@@ -34,7 +34,7 @@ struct PlaceRing: Sendable {
         return Int(ring[(head + count) & (ring.count - 1)])
     }
 
-    /// The capacity is a power of two.
+    /// Doubles the capacity, which is always a power of two.
     private mutating func grow() {
         var larger: [Int32] = []
         larger.reserveCapacity(max(16, ring.count * 2))

@@ -1,7 +1,7 @@
 import PushModel
 import PushTime
 
-/// Deliveries that wait for their next attempt, the earliest first.
+/// The deliveries that wait for their next attempt, the earliest first.
 struct RetryHeap {
     private struct Entry {
         let at: MonotonicTime
@@ -11,7 +11,7 @@ struct RetryHeap {
         func isBefore(_ other: Entry) -> Bool { at != other.at ? at < other.at : order < other.order }
     }
 
-    // The heap moves small things; the deliveries stay where they are.
+    // The heap moves small entries; the deliveries keep their places.
     private var heap: [Entry] = []
     private var held: [Delivery?] = []
     private var free: [Int32] = []

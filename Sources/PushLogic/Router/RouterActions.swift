@@ -1,16 +1,16 @@
 package import PushModel
 
-/// What a tick of the router asks to be done, in this order.
+/// The actions that a tick of the router requests, in the order in which they are executed.
 package struct RouterActions: Sendable {
     package struct Submission: Sendable {
-        /// The app's place, as `RouterMachine.gateChanged` said it.
+        /// The index of the app, as ``RouterMachine/gateChanged(_:isThere:source:)`` returned it.
         package let place: Int
         package let deliveries: [Delivery]
     }
 
-    /// The next devices of an audience.
+    /// A request for the next devices of an audience.
     package struct PageRequest: Sendable {
-        /// The message's place: comes back with the page.
+        /// The slot of the message. The answer contains it.
         package let message: Int
         package let audience: Audience
         package let app: AppID
@@ -19,13 +19,13 @@ package struct RouterActions: Sendable {
     }
 
     package struct LoadRequest: Sendable {
-        /// Comes back with the messages.
+        /// The lane of the messages. The answer contains it.
         package let lane: Int
         package let seqs: [UInt64]
     }
 
     package struct DueRequest: Sendable, Equatable {
-        /// Seconds since 1970.
+        /// The time until which messages are due, in seconds since 1970.
         package let time: Int64
         package let limit: Int
     }
@@ -35,12 +35,12 @@ package struct RouterActions: Sendable {
     package var candidates: [DeactivationCandidate] = []
     package var submissions: [Submission] = []
     package var pages: [PageRequest] = []
-    /// Beside each its message's place: they come back with the verdicts.
+    /// The requests for claims, and for each the slot of its message. The answer contains the slots.
     package var claims: [ClaimPage] = []
     package var claimants: [Int] = []
     package var loads: [LoadRequest] = []
     package var due: DueRequest?
-    /// Acknowledged messages that the ledger cannot read: for the log.
+    /// Acknowledged messages that the ledger cannot read, for the log.
     package var damaged: [LedgerFault] = []
 
     package init() {}

@@ -1,8 +1,9 @@
 import PushModel
 
-/// From ready messages to a gateway that has credit.
+/// The way from ready messages to a gateway that has credit.
 extension RouterMachine {
-    /// True if more could go out at once: the others have their turn before that.
+    /// Sends what the gateway of an app may take. Returns true if more could be sent at once; the other apps have their
+    /// turn first.
     mutating func dispatch(_ place: Int) -> Bool {
         apps[place].isDirty = false
         guard apps[place].hasGate else { return false }
@@ -41,7 +42,7 @@ extension RouterMachine {
         return true
     }
 
-    /// Begins what may begin, and has read back what comes after it.
+    /// Begins as many messages as may be begun, and reads back the ones after them.
     private mutating func advance(_ lane: Int) {
         while !lanes[lane].loaded.isEmpty, mayBegin(lane), let message = lanes[lane].loaded.popFirst() {
             begin(message)
@@ -49,6 +50,7 @@ extension RouterMachine {
         if !lanes[lane].spilled.isEmpty { loadIfNeeded(lane) }
     }
 
+    /// Returns the lanes of an app that could send now.
     private mutating func waiting(at place: Int) -> LaneTurns.Waiting {
         var waiting = LaneTurns.Waiting()
         let hasRoom = apps[place].underWay < policy.underWay
@@ -62,7 +64,7 @@ extension RouterMachine {
         return waiting
     }
 
-    /// How many were looked at.
+    /// Sends first attempts. Returns the number of messages and devices that were looked at.
     private mutating func sendFresh(_ lane: Int, _ limit: Int, _ place: Int, _ batch: inout [Delivery]) -> Int {
         let end = batch.count + limit
         var looked = 0
@@ -80,6 +82,7 @@ extension RouterMachine {
         return looked
     }
 
+    /// Sends a message to a single token that needs no claim.
     private mutating func sendOnly(_ message: Int, _ token: DeviceToken, _ batch: inout [Delivery]) {
         let content = messages[message].accepted.message
         let device = identities.device(content.app, token)
@@ -96,8 +99,8 @@ extension RouterMachine {
         settle(message)
     }
 
-    /// Sends so many of its page, and puts it back in line if it has more: a broad one at the end, a brief one where it
-    /// was. Returns how many were looked at.
+    /// Sends at most `limit` deliveries of the message's page. If devices are left, a broad message goes to the end of
+    /// the queue, and a brief one to the front. Returns the number of devices that were looked at.
     private mutating func sendPage(_ message: Int, _ fan: FanOut, _ limit: Int, _ batch: inout [Delivery]) -> Int {
         fan.isReady = false
         let content = messages[message].accepted.message
@@ -105,7 +108,7 @@ extension RouterMachine {
         let page = fan.page
         messages[message].givenAt = wall.milliseconds
         let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
-        // Devices may have gone since they were looked up: the page has waited for credit.
+        // Devices may have been deactivated while the page waited for credit.
         let asksInactive = !inactive.isEmpty
         var gone = 0
         for place in fan.at..<fan.at + count {
@@ -129,20 +132,21 @@ extension RouterMachine {
             if isWaiting(message, fan) { settle(message) }
             return count
         }
-        // A page that was made at once has put it there already.
+        // `turnPage` may already have prepared a page and queued the message.
         if fan.isReady { return count }
         fan.isReady = true
         if lane & 1 == 0 { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
         return count
     }
 
+    /// Sends deliveries that are to be sent again. Returns the number that was looked at.
     private mutating func sendAgain(_ lane: Int, _ limit: Int, _ place: Int, _ batch: inout [Delivery]) -> Int {
         var looked = 0
         while looked < limit, let delivery = lanes[lane].again.popFirst() {
             looked += 1
             if expireIfDue(delivery) { continue }
             guard let slot = deliveries.place(of: delivery.ticket) else {
-                preconditionFailure("router: a delivery waits to go out again, and is not known")
+                preconditionFailure("router: unknown delivery in the queue of deliveries to send again")
             }
             deliveries.gave(slot, at: wall.milliseconds)
             batch.append(delivery)

@@ -1,26 +1,27 @@
 package import PushModel
 import PushTime
 
-/// What is past its time is not sent, and each of it is said.
+/// The end of expired messages: they are not sent, and an `expired` record is written for each delivery.
 extension RouterMachine {
     func isExpired(_ message: Int) -> Bool { wall.milliseconds >= end(of: message) }
 
-    /// The same of one that has no place yet.
+    /// Returns the same for a message without a slot.
     private func isExpired(_ held: HeldMessage) -> Bool {
         isDropped(held.accepted, place: place(ofLane: held.lane))
             || wall.milliseconds >= end(held.accepted.message.expiresAt, begin: held.begin, givenAt: held.givenAt)
     }
 
-    /// How long it may still wait.
+    /// Returns the time that the message may still wait.
     func timeLeft(_ message: Int) -> Duration { .milliseconds(max(0, end(of: message) - wall.milliseconds)) }
 
-    /// When it is too late for an attempt, in milliseconds since 1970.
+    /// Returns the time from which on it is too late for an attempt, in milliseconds since 1970.
     ///
-    /// Without a time of its own it counts from when the message could first go out. With `expires_at` 0 the one attempt is
-    /// now: a message to many whose devices are being sent to goes on for as long as it gets on.
+    /// The lifetime of a message without `expires_at` counts from the time at which it could first be sent. A message
+    /// with `expires_at` 0 has a short time for its only attempt; if it has many devices, that time begins anew with
+    /// each page that is sent.
     private func end(of message: Int) -> Int64 {
         if isDropped(message) { return 0 }
-        // Field by field: a copy of the whole would be counted in and out for each delivery.
+        // Single fields are read because a copy of the whole message would be retained and released for each delivery.
         return end(
             messages[message].accepted.message.expiresAt, begin: messages[message].begin,
             givenAt: messages[message].givenAt)
@@ -32,11 +33,12 @@ extension RouterMachine {
         return max(begin, givenAt) + policy.once.wholeMilliseconds
     }
 
-    /// What a gateway has to know of a message with `expires_at` 0, as it does not see when that was accepted.
+    /// Returns the time in seconds after which a gateway must not start a message with `expires_at` 0. The gateway does
+    /// not know when the message was accepted.
     func latestStart(of message: Int) -> UInt32 { UInt32(clamping: (end(of: message) + 999) / 1000) }
 
-    /// Ends a message of which nothing has begun. False where some of it ended before a restart and it takes claims to
-    /// tell which: that goes the usual way, and expires there.
+    /// Ends a message that is not begun. Returns false if some of its deliveries ended before a restart and only claims
+    /// can tell which: such a message is begun and expires then.
     mutating func expireWhole(_ message: Int) -> Bool {
         let accepted = messages[message].accepted
         if accepted.audience.isDynamic {
@@ -51,9 +53,10 @@ extension RouterMachine {
         return true
     }
 
-    /// In one tick: a message may name a hundred thousand.
+    /// The maximum number of devices that expire in one tick. A message may name a hundred thousand.
     private static let expiringPerTick = 4096
 
+    /// Records some devices of the messages in ``expiring``.
     mutating func expireSome() {
         var left = Self.expiringPerTick
         while left > 0, let message = expiring.first {
@@ -89,7 +92,7 @@ extension RouterMachine {
         messages[message].counts.expired += 1
     }
 
-    /// Devices that were found and not sent to. Of a dynamic audience nobody else is looked for.
+    /// Expires the devices that were found and not sent to. The search for devices of a dynamic audience stops.
     mutating func expireRest(_ message: Int) {
         if let token = messages[message].onlyToken, !messages[message].isThrough {
             noteDrop(message)
@@ -111,7 +114,7 @@ extension RouterMachine {
         }
     }
 
-    /// Looks for what has expired where nothing goes out for now.
+    /// Ends what has expired in the queues of a lane, which may not be sending for now.
     mutating func sweep(_ lane: Int) {
         for _ in 0..<lanes[lane].loaded.count {
             guard let message = lanes[lane].loaded.popFirst() else { break }
@@ -128,25 +131,26 @@ extension RouterMachine {
         apps[place(ofLane: lane)].isDirty = true
     }
 
-    /// One that has been taken out of its line.
+    /// Expires a message that was taken from the `ready` queue.
     mutating func expireReady(_ message: Int) {
         messages[message].fanOut?.isReady = false
         expireRest(message)
         guard let fan = messages[message].fanOut else {
-            // Its only device was never looked at.
+            // The message has a single token, which needed no search.
             lanes[messages[message].lane].begun -= 1
             return complete(message, isExpired: true)
         }
-        // Named devices that have not been looked at may have had it before: they are claimed, and expire then.
+        // Named devices that were not looked at may have received the message before. They are claimed first and then
+        // expire.
         turnPage(message, fan)
         if isWaiting(message, fan) { settle(message) }
     }
 }
 
-/// What waits on disk expires too, while nothing of it goes out: where an app has no gateway, or its lane is stalled, its
-/// messages are read a part at a time, and those whose time is over end.
+/// The expiry of messages on disk. While a lane sends nothing, because its app has no gateway or it is stalled, its
+/// messages are read a part at a time, and the expired ones end.
 extension RouterMachine {
-    /// A part is in flight, of one lane at a time.
+    /// Requests the next part of one lane, unless a part is being read already.
     mutating func lookForExpired() {
         guard lookedAt == nil, !lanes.isEmpty, !ledgerTrouble.holds(at: now) else { return }
         for place in apps.indices where hasDropped(place) { endDropping(place) }
@@ -164,13 +168,14 @@ extension RouterMachine {
         }
     }
 
-    /// Nothing goes out of it for now. One that holds nothing may be kept from it by others, which use the pool up.
+    /// Returns whether the lane cannot send for now. A lane that holds nothing may be blocked by others that use up the
+    /// pool.
     func isQuiet(_ lane: Int) -> Bool {
         let place = place(ofLane: lane)
         return !apps[place].hasGate || isStalled(lane) || (lanes[lane].held == 0 && apps[place].credit == 0)
     }
 
-    /// Ends those that have expired. The others go on waiting where they were, and do not come into the memory.
+    /// Ends the expired messages. The others stay on disk in their order.
     mutating func looked(at messages: [AcceptedMessage], of lane: Int, unread: [UInt64]) {
         lookedAt = nil
         var rest: [UInt64] = []
@@ -179,7 +184,7 @@ extension RouterMachine {
             let held = HeldMessage(message, lane: lane)
             lanes[lane].saw(cost: held.cost)
             if isExpired(held) {
-                // One that has had its say in part is claimed on the way, and expires then.
+                // A partly completed message is claimed first and expires then.
                 begin(add(held))
                 ended += 1
             } else {
@@ -188,12 +193,13 @@ extension RouterMachine {
         }
         lanes[lane].spilled.pass(rest)
         lanes[lane].spilled.unlook(unread)
-        // Where most have, there are likely more.
+        // If most messages have expired, the next ones probably have too.
         if ended * 2 > messages.count { sweepAt = now }
     }
 
     // MARK: Dropping
 
+    /// Returns whether an operator has dropped the message.
     func isDropped(_ message: Int) -> Bool {
         droppedApps > 0
             && isDropped(messages[message].accepted, place: place(ofLane: messages[message].lane))
@@ -204,15 +210,16 @@ extension RouterMachine {
         return accepted.seq <= drop.upTo && (accepted.message.notBefore ?? .min) <= drop.at
     }
 
-    /// Something of the message ends. Where that is because it is dropped, its end says so.
+    /// Records that the message ends because it is dropped, if it is.
     mutating func noteDrop(_ message: Int) {
         if isDropped(message) { failures[message] = .dropped }
     }
 
-    /// Whatever waits of an app without a gateway ends now, as if its time were over. Returns how many messages those are;
-    /// nil for an app that has a gateway, or of which nothing ever came.
+    /// Ends all waiting messages of an app without a gateway, as if they had expired. Returns their number, or nil if
+    /// the app has a gateway or never had a message.
     ///
-    /// What is accepted from then on waits. A process that is stopped meanwhile forgets that it was to drop the rest.
+    /// Messages that are accepted later wait as usual. If the process stops before all messages have ended, the rest is
+    /// not dropped.
     package mutating func drop(_ app: AppID) -> Int? {
         guard let place = apps.firstIndex(where: { $0.app == app }), !apps[place].hasGate else { return nil }
         let count = waitingMessages(at: place)
@@ -224,7 +231,7 @@ extension RouterMachine {
         return count
     }
 
-    /// In the lanes of an app, with those that are being looked up or sent.
+    /// Returns the number of messages in the lanes of an app, including those that are being looked up or sent.
     private func waitingMessages(at place: Int) -> Int {
         lanesOf(place).reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].loading + lanes[$1].held }
     }
@@ -235,5 +242,6 @@ extension RouterMachine {
         droppedApps -= 1
     }
 
+    /// Returns whether a drop is complete: nothing of the app waits any more.
     func hasDropped(_ place: Int) -> Bool { apps[place].drop != nil && waitingMessages(at: place) == 0 }
 }

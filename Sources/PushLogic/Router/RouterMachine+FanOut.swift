@@ -1,9 +1,9 @@
 package import PushModel
 import PushTime
 
-/// From a message to its devices: pages, who is gone, who had it.
+/// The way from a message to its devices: requests pages, suppresses devices, and claims the others.
 extension RouterMachine {
-    /// The message is the next of its lane.
+    /// Begins a message.
     mutating func begin(_ message: Int) {
         let lane = messages[message].lane
         if isExpired(message), expireWhole(message) { return }
@@ -16,14 +16,14 @@ extension RouterMachine {
         }
     }
 
-    /// Whether a lane may begin another of its messages.
+    /// Returns whether a lane may begin another message.
     func mayBegin(_ lane: Int) -> Bool {
         let begun = lanes[lane].begun
         if lane & 1 == 0 { return begun < policy.begunBrief }
         return begun < policy.begunBroad || (begun < policy.begunSmall && lanes[lane].prepared < policy.preparedBroad)
     }
 
-    /// Prepares the page after those that there are.
+    /// Prepares the next page, unless one is being prepared or no more exist.
     private mutating func lookFurther(_ message: Int) {
         guard let fan = messages[message].fanOut, fan.step == .idle, !fan.hasAllPages else { return }
         switch messages[message].accepted.audience {
@@ -36,6 +36,7 @@ extension RouterMachine {
 
     // MARK: Named tokens
 
+    /// Takes the next page from the named tokens, without duplicates and inactive devices.
     private mutating func cut(_ tokens: [DeviceToken], _ message: Int, _ fan: FanOut) {
         let accepted = messages[message].accepted
         let app = accepted.message.app
@@ -67,6 +68,7 @@ extension RouterMachine {
 
     // MARK: Pages of the registry
 
+    /// Requests the next page, which is estimated to have `about` devices.
     private mutating func awaitPage(_ message: Int, _ fan: FanOut, about: Int) {
         fan.step = .paging
         fan.reserved = min(policy.page, about)
@@ -82,10 +84,11 @@ extension RouterMachine {
                 after: messages[message].fanOut?.cursor, limit: policy.page))
     }
 
-    /// The registry could not answer: this message asks again later, and later each time. The others go on.
+    /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
+    /// messages are not delayed.
     package mutating func pageFailed(_ message: Int, _ text: String) {
         guard let fan = messages[message].fanOut, fan.step == .paging else {
-            preconditionFailure("router: a page for message \(message), which asked for none")
+            preconditionFailure("router: page for message \(message), which did not request one")
         }
         var trouble = fan.trouble ?? PageTrouble(answers: registryAnswers, askAgainAt: now, text: text)
         trouble.failures += 1
@@ -100,7 +103,8 @@ extension RouterMachine {
         askPagesAt = min(askPagesAt ?? .distantFuture, trouble.askAgainAt)
     }
 
-    /// The registry can never say who this message is for: it ends, and says so. What of it is under way ends as usual.
+    /// Completes a message with a failure because the registry can never resolve its audience. Deliveries that are
+    /// under way end as usual.
     package mutating func pageRefused(_ message: Int, _ text: String) {
         let fan = endQuestion(message)
         registryAnswered()
@@ -109,10 +113,11 @@ extension RouterMachine {
         settle(message)
     }
 
+    /// Ends the page request of a message, answered or not.
     private mutating func endQuestion(_ message: Int) -> FanOut {
         apps[place(ofLane: messages[message].lane)].isDirty = true
         guard let fan = messages[message].fanOut, fan.step == .paging else {
-            preconditionFailure("router: a page for message \(message), which asked for none")
+            preconditionFailure("router: page for message \(message), which did not request one")
         }
         lanes[messages[message].lane].prepared -= fan.reserved
         fan.reserved = 0
@@ -122,15 +127,15 @@ extension RouterMachine {
         return fan
     }
 
-    /// Remembers a message whose question fails alone until it no longer does. Where there are more than are named, one
-    /// more of them has its turn when its question fails again.
+    /// Adds a message to those whose own request fails, or removes it. If the list is full, a message is added when its
+    /// request fails again after another one was removed.
     private mutating func failsAlone(_ message: Int, _ isSo: Bool) {
         let place = failingAlone.firstIndex(of: message)
         if isSo, place == nil, failingAlone.count < RouterTroubles.most { failingAlone.append(message) }
         if !isSo, let place { failingAlone.remove(at: place) }
     }
 
-    /// Messages that wait because the registry failed ask at once: it is there again.
+    /// Records that the registry answers. Requests that failed together with the registry are repeated at once.
     private mutating func registryAnswered() {
         registryAnswers &+= 1
         guard registryTrouble != nil else { return }
@@ -141,6 +146,7 @@ extension RouterMachine {
         askPagesAt = now
     }
 
+    /// Takes a page that the registry found.
     package mutating func pageCame(_ message: Int, _ page: AudiencePage) {
         let fan = endQuestion(message)
         registryAnswered()
@@ -172,6 +178,7 @@ extension RouterMachine {
 
     // MARK: Claims
 
+    /// Claims the devices of a new page, or queues them at once if the message needs no claim.
     private mutating func proceed(_ message: Int, _ fan: FanOut) {
         guard messages[message].accepted.needsClaim, !fan.pending.isEmpty || !fan.gone.isEmpty else {
             for gone in fan.gone { suppress(gone, of: message) }
@@ -193,12 +200,13 @@ extension RouterMachine {
         actions.claimants.append(message)
     }
 
-    /// The answer to claims, in their order. What does not fit what was asked counts as no answer: it is asked again.
+    /// Takes the verdicts for claims, in the order of the claims. A claim whose verdicts are missing or do not match
+    /// its devices is requested again.
     package mutating func claimed(_ messages: [Int], _ verdicts: [[ClaimVerdict]]) {
         var failed = verdicts.count != messages.count
         for (index, message) in messages.enumerated() {
             guard let fan = self.messages[message].fanOut, fan.step == .claiming else {
-                preconditionFailure("router: a verdict for message \(message), which claimed nothing")
+                preconditionFailure("router: verdict for message \(message), which did not request a claim")
             }
             apps[place(ofLane: self.messages[message].lane)].isDirty = true
             guard index < verdicts.count, verdicts[index].count == fan.pending.count + fan.gone.count else {
@@ -209,12 +217,13 @@ extension RouterMachine {
             judge(message, fan, verdicts[index])
         }
         if failed {
-            ledgerTrouble.failed("the ledger did not say who had a message before", now: now, policy.trouble)
+            ledgerTrouble.failed("the ledger did not answer a claim", now: now, policy.trouble)
         } else {
             ledgerTrouble.succeeded(now: now)
         }
     }
 
+    /// Applies the verdicts to a page: suppresses duplicates and skips what ended before a restart.
     private mutating func judge(_ message: Int, _ fan: FanOut, _ verdicts: [ClaimVerdict]) {
         fan.step = .idle
         for (index, gone) in fan.gone.enumerated() where verdicts[fan.pending.count + index] != .done {
@@ -236,7 +245,7 @@ extension RouterMachine {
         prepared(message, fan)
     }
 
-    /// What could not be asked for, or was not answered.
+    /// Sends the requests that could not be sent before or were not answered.
     mutating func askWhatWaits() {
         if !pagesToAsk.isEmpty, askPagesAt.map({ $0 <= now }) ?? true { askPagesAgain() }
         if !claimsToAsk.isEmpty, !ledgerTrouble.holds(at: now) {
@@ -262,12 +271,12 @@ extension RouterMachine {
             }
         }
         pagesToAsk = waiting
-        // Nobody is left whose answer would end it.
+        // No request is left whose answer could clear the error.
         if waiting.isEmpty, asked == 0 { registryTrouble = nil }
     }
 
-    /// The time of a dynamic audience is over while the registry does not say who else is in it: nobody else is looked
-    /// for. What was found already stands in its line and expires there.
+    /// Stops the search of an expired message to a dynamic audience while the registry does not answer. Devices that
+    /// were found stay in the queue and expire there.
     private mutating func giveUp(_ message: Int) {
         let fan = endQuestion(message)
         fan.hasAllPages = true
@@ -281,6 +290,7 @@ extension RouterMachine {
 
     // MARK: Ready
 
+    /// Queues the devices of a page that is looked up and claimed.
     private mutating func prepared(_ message: Int, _ fan: FanOut) {
         let lane = messages[message].lane
         lanes[lane].prepared += fan.pending.count
@@ -307,11 +317,12 @@ extension RouterMachine {
         if fan.ahead.isEmpty { lookFurther(message) }
     }
 
-    /// Whether the message is still looking for devices: where those that were left are gone, or had it, to look for the
-    /// next page ends it.
+    /// Returns whether the slot still holds the message of `fan`. The search for the next page may complete the message
+    /// and free its slot.
     func isWaiting(_ message: Int, _ fan: FanOut) -> Bool { messages.slots[message]?.fanOut === fan }
 
-    /// The page is used up: on with the next, if it is there. Afterwards the message may be done.
+    /// Continues with the next page, if it is there, and prepares the one after it. The message may be complete
+    /// afterward.
     mutating func turnPage(_ message: Int, _ fan: FanOut) {
         fan.page = fan.ahead
         fan.at = 0
@@ -319,7 +330,7 @@ extension RouterMachine {
         lookFurther(message)
     }
 
-    /// Ends the message if nothing of it is left to be done.
+    /// Completes the message if nothing is left to do.
     mutating func settle(_ message: Int) {
         if !messages[message].isThrough {
             if let fan = messages[message].fanOut {
@@ -351,7 +362,7 @@ extension RouterMachine {
         messages[message].counts.suppressed += 1
     }
 
-    /// Of a delivery that never went out.
+    /// Returns a record of a delivery that was never sent.
     func record(
         _ what: DeliveryRecord.What, of message: Int, device: DeviceID, token: DeviceToken?
     ) -> DeliveryRecord {

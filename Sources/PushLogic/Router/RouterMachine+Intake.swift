@@ -1,14 +1,16 @@
 package import PushModel
 import PushTime
 
-/// What is to be carried out, and how much of it is held.
+/// The intake of messages, and the decision which of them are in memory.
 extension RouterMachine {
-    /// - Parameter isReleased: its time was waited for in the ledger and has come.
+    /// Takes accepted messages.
+    ///
+    /// - Parameter isReleased: Whether the messages were scheduled and are due now.
     package mutating func accepted(_ accepted: [AcceptedMessage], isReleased: Bool = false) {
         for message in accepted { take(message, isReleased: isReleased) }
     }
 
-    /// What waited when the ledger was opened.
+    /// Takes the messages that waited when the ledger was opened.
     package mutating func backlog(_ backlog: LedgerBacklog) {
         for (lane, seqs) in backlog.lanes where !seqs.isEmpty {
             let place = place(of: lane.app)
@@ -29,10 +31,11 @@ extension RouterMachine {
         if isDueAsked { notedDue = min(notedDue ?? .max, time) }
     }
 
+    /// Takes one message: schedules it, holds it in memory, or leaves it on disk.
     private mutating func take(_ accepted: AcceptedMessage, isReleased: Bool) {
         newest = max(newest, accepted.seq)
-        // Measured at its acceptance, as the ledger does: whether it is in the schedule does not depend on when it is
-        // looked at.
+        // `isScheduled` was decided when the message was accepted, as in the ledger. A decision by the current time
+        // could contradict the schedule of the ledger.
         if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
             return noteDue(notBefore)
         }
@@ -58,7 +61,7 @@ extension RouterMachine {
         lanes[lane].loaded.append(add(message))
     }
 
-    /// Returns its place.
+    /// Adds a message to those in memory and returns its slot.
     mutating func add(_ message: HeldMessage) -> Int {
         lanes[message.lane].held += 1
         lanes[message.lane].heldBytes += message.cost
@@ -67,6 +70,7 @@ extension RouterMachine {
         return messages.add(message)
     }
 
+    /// Removes a message from memory.
     mutating func release(_ message: Int) {
         let lane = messages[message].lane
         let cost = messages[message].cost
@@ -81,20 +85,22 @@ extension RouterMachine {
 
     // MARK: Room
 
-    /// How much of what is still free in the pool a lane may hold, in halves. One that is alone has most of it.
+    /// The share of the free pool that a lane may hold, in halves, by lane. A lane that is alone may use most of the
+    /// pool.
     ///
-    /// Lanes that cannot send may still use the pool up between them, each with its share of what the one before it left.
-    /// So each lane has a floor of its own besides, and one that is stalled gives back what it has not begun to send.
+    /// Lanes that cannot send may still use up the pool together, each with its share of what the others left.
+    /// Therefore each lane also has a floor of its own, and a stalled lane gives back messages that it has not begun to
+    /// send.
     private static let shares = [8, 4, 4, 2, 2, 1]
 
-    /// Whether the lane may hold one more message, which takes up that much.
+    /// Returns whether the lane may hold one more message of this size.
     private func hasRoom(_ lane: Int, for cost: Int) -> Bool {
         if isStalled(lane), unsent(lane) >= policy.load { return false }
         if room(lane) > 0, fits(cost) { return true }
         return apps[place(ofLane: lane)].credit > 0 && fitsFloor(lane, cost)
     }
 
-    /// How many more messages the lane may hold in the pool.
+    /// Returns the number of further messages that the lane may hold in the pool.
     private func room(_ lane: Int) -> Int {
         let share = Self.shares[lane % LaneTurns.lanes]
         let free = policy.loadedMessages - held - loading
@@ -108,13 +114,13 @@ extension RouterMachine {
     private func fits(_ cost: Int) -> Bool { heldBytes == 0 || heldBytes + cost <= policy.loadedBytes }
 
     private func fitsFloor(_ lane: Int, _ cost: Int) -> Bool {
-        // Field by field: a copy of the line would count all that is in it in and out.
+        // Single fields are read because a copy of the whole line would retain and release everything in it.
         lanes[lane].held == 0
             || (lanes[lane].held < policy.laneFloor && lanes[lane].heldBytes + cost <= policy.laneFloorBytes)
     }
 
-    /// How many more messages the lane may have read back beyond the pool. None while its gateway takes nothing: lanes
-    /// that are down hold what they had, and no more.
+    /// Returns the number of further messages that the lane may read back beyond the pool. It is 0 while the gateway
+    /// has no credit, so that lanes that are down hold no more than they had.
     private func floorRoom(_ lane: Int) -> Int {
         guard apps[place(ofLane: lane)].credit > 0 else { return 0 }
         let own = lanes[lane].held + lanes[lane].loading
@@ -123,19 +129,19 @@ extension RouterMachine {
         return max(own == 0 ? 1 : 0, room)
     }
 
-    /// Whether the lane holds messages that it has not been able to send for a while, whatever keeps it: a gateway
-    /// without credit, a registry or a ledger that does not answer, or too much under way.
+    /// Returns whether the lane holds messages that it could not send for a while. The cause may be a gateway without
+    /// credit, a registry or ledger that does not answer, or too many deliveries under way.
     func isStalled(_ lane: Int) -> Bool { lanes[lane].held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter }
 
-    /// Messages that wait in line, begun or not.
+    /// Returns the number of messages in the lane that wait to be sent, begun or not.
     private func unsent(_ lane: Int) -> Int { lanes[lane].loaded.count + lanes[lane].ready.count }
 
-    /// What a stalled lane holds beyond one load waits on disk: the room is for those that send.
+    /// Moves the messages of a stalled lane beyond one load back to disk, so that lanes that send have the room.
     mutating func putBackUnsent(_ lane: Int) {
         while unsent(lane) > policy.load, let message = lanes[lane].loaded.popLast() { putBack(message, in: lane) }
         for _ in 0..<lanes[lane].ready.count where unsent(lane) > policy.load {
             guard let message = lanes[lane].ready.popLast() else { return }
-            // One that looks its devices up stays: what it asked for comes back to it.
+            // A message that looks up devices stays, because an answer will refer to its slot.
             if messages[message].fanOut != nil {
                 lanes[lane].ready.prepend(message)
             } else {
@@ -145,16 +151,18 @@ extension RouterMachine {
         }
     }
 
+    /// Moves one message back to disk, without counting that as progress of the lane.
     private mutating func putBack(_ message: Int, in lane: Int) {
         let movedAt = lanes[lane].movedAt
-        // One that has had its say in part is read back with what was counted by then: the ledger knows it.
+        // A partly completed message is read back later with its counts, which the ledger keeps.
         lanes[lane].spilled.putBack(CollectionOfOne(messages[message].accepted.seq))
         release(message)
         lanes[lane].movedAt = movedAt
     }
 
-    // MARK: Reading back
+    // MARK: Reading back from disk
 
+    /// Requests the next messages of a lane from disk if it has few in memory and there is room.
     mutating func loadIfNeeded(_ lane: Int) {
         guard
             !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, lanes[lane].loaded.count < policy.loadBelow,
@@ -174,8 +182,8 @@ extension RouterMachine {
         actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
     }
 
-    /// The answer to a request of that lane. Those that are done by now are not among the messages; those after the last
-    /// of the messages may be unread, and are asked for again.
+    /// Takes the answer to a load request. Messages that are done by now are missing in it. Messages after the last one
+    /// that was read may be unread and are requested again.
     package mutating func loaded(
         _ result: Result<[AcceptedMessage], LedgerFault>, lane: Int, seqs: [UInt64]
     ) {
@@ -185,7 +193,7 @@ extension RouterMachine {
         apps[place].isDirty = true
         switch result {
         case .failure(let fault):
-            // The others of them are asked for again: at once, if there is nothing wrong but that.
+            // The other messages are requested again, at once if the damaged message is the only problem.
             let rest = seqs.filter { $0 != fault.damaged?.seq }
             if lookedAt == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
             if lookedAt == lane { lookedAt = nil }
@@ -211,24 +219,24 @@ extension RouterMachine {
             }
             lanes[lane].spilled.putBack(unread)
             lanes[lane].spilled.putBack(tooMany)
-            // Without a gateway it is not for want of room, and no room that is made would wake it.
+            // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
             if !tooMany.isEmpty, apps[place].hasGate { lanes[lane].fullAt = releases }
         }
     }
 
-    /// Where nothing was read at all, all of them are done.
+    /// Returns the numbers after the last message that was read. If no message was read, all of them are done.
     private func unread(of seqs: [UInt64], after last: UInt64?) -> [UInt64] {
         guard let last, last != seqs.last, let index = seqs.lastIndex(of: last) else { return [] }
         return Array(seqs[(index + 1)...])
     }
 
-    /// A message that was acknowledged and cannot be carried out ends, and says so.
+    /// Completes a message that was acknowledged and cannot be read, with the failure `damaged`.
     private mutating func endDamaged(_ one: DamagedMessage, app: AppID?, _ fault: LedgerFault) {
         damaged += 1
         actions.damaged.append(fault)
-        // Without its app no topic could say it: the log does.
+        // Without the app there is no topic for an event. Only the log reports the message.
         guard let app = one.app ?? app else { return }
-        // Where its id is lost with it, its number in the ledger stands for it.
+        // If the id is lost too, an id is made from the message's number in the ledger.
         guard let id = one.id ?? MessageID("damaged-\(one.seq)") else { return }
         actions.completed.append(
             CompletedMessage(
@@ -236,12 +244,12 @@ extension RouterMachine {
                 failure: .damaged(fault.description)))
     }
 
-    /// For what was asked for when there was room.
+    /// Returns whether a message that was read back may be held. There was room when it was requested.
     private func mayHold(_ cost: Int, in lane: Int) -> Bool {
         held < policy.loadedMessages && fits(cost) || fitsFloor(lane, cost)
     }
 
-    /// What has not begun waits on disk while there is no gateway.
+    /// Moves messages that are not begun back to disk, because their app has no gateway.
     mutating func unload(_ place: Int) {
         for lane in lanesOf(place) {
             while let message = lanes[lane].loaded.popLast() { putBack(message, in: lane) }
@@ -250,15 +258,17 @@ extension RouterMachine {
 
     // MARK: The schedule
 
+    /// Requests the scheduled messages that are due.
     mutating func askDue() {
         guard let nextDue, !isDueAsked, nextDue <= wall.seconds, !ledgerTrouble.holds(at: now) else { return }
         isDueAsked = true
         notedDue = nil
-        // Whatever is held: those that find no room wait in their lanes by their numbers, and the lanes that can send
-        // are not kept from what is due by those that cannot.
+        // Due messages are requested without regard to room in memory: those that find none are spilled, and lanes that
+        // cannot send do not delay due messages of lanes that can.
         actions.due = RouterActions.DueRequest(time: wall.seconds, limit: policy.load)
     }
 
+    /// Takes the scheduled messages that are due.
     package mutating func due(_ result: Result<DueMessages, LedgerFault>) {
         isDueAsked = false
         switch result {
@@ -266,13 +276,13 @@ extension RouterMachine {
             guard let one = fault.damaged else {
                 return ledgerTrouble.failed(fault.description, now: now, policy.trouble)
             }
-            // The ledger goes on after it.
+            // The ledger continues after the damaged message.
             endDamaged(one, app: one.app, fault)
         case .success(let due):
             ledgerTrouble.succeeded(now: now)
             accepted(due.messages, isReleased: true)
             nextDue = due.next
-            // The answer may not know of what was accepted meanwhile.
+            // Messages that were accepted after the request may be missing in the answer.
             noteDue(notedDue)
         }
     }

@@ -1,8 +1,9 @@
 package import PushModel
 import PushTime
 
-/// What became of what was sent.
+/// The outcomes of deliveries, as gateways report them.
 extension RouterMachine {
+    /// Takes the outcomes and the credit that a gateway reports.
     package mutating func reported(_ report: GatewayReport) {
         let place = place(of: report.app)
         reserveRecords(report.deliveries.count)
@@ -11,7 +12,8 @@ extension RouterMachine {
         apps[place].isDirty = true
     }
 
-    /// What one wants that is leaving, as it takes nothing, says nothing about the one that is there.
+    /// Updates the credit of the current gateway. Credit of another gateway is only remembered: it is being replaced,
+    /// or it is the next one and reports early.
     private mutating func heard(_ source: ObjectIdentifier?, taken: UInt64, window: UInt64, _ place: Int) {
         if let source, source != apps[place].gate {
             apps[place].heardEarly(source, window: window)
@@ -35,7 +37,7 @@ extension RouterMachine {
             end(delivery, slot, place, .rejected(refusal))
         case .expired: end(delivery, slot, place, .expired)
         case .retry(let delay, let refusal):
-            // Its one attempt was now, and there is no later.
+            // A message with `expires_at` 0 has only one attempt.
             if isOnce { return end(delivery, slot, place, .rejected(refusal)) }
             note(.retry(refusal, after: delay), delivery, slot)
             retryLater(delivery, slot, place, delay)
@@ -49,7 +51,7 @@ extension RouterMachine {
         }
     }
 
-    /// For good.
+    /// Ends a delivery for good.
     private mutating func end(_ delivery: Delivery, _ slot: Int, _ place: Int, _ what: DeliveryRecord.What) {
         let message = Int(deliveries.slots[slot].message)
         let record = note(what, delivery, slot)
@@ -74,6 +76,7 @@ extension RouterMachine {
         return record
     }
 
+    /// Proposes to deactivate the device of a refused delivery.
     private mutating func suspect(_ delivery: Delivery, _ slot: Int, _ refusal: Refusal) {
         actions.candidates.append(
             DeactivationCandidate(
@@ -84,6 +87,7 @@ extension RouterMachine {
 
     // MARK: Another attempt
 
+    /// Queues a delivery that is to be sent again at once.
     private mutating func again(_ delivery: Delivery, _ slot: Int) {
         deliveries.cameBack(slot)
         let lane = messages[Int(deliveries.slots[slot].message)].lane
@@ -91,24 +95,26 @@ extension RouterMachine {
         apps[place(ofLane: lane)].isDirty = true
     }
 
+    /// Schedules a delivery that is to be sent again after a delay.
     private mutating func retryLater(_ delivery: Delivery, _ slot: Int, _ place: Int, _ delay: Duration) {
         deliveries.cameBack(slot)
         apps[place].retrying += 1
-        // What expires before that is to be said when it does.
+        // A delivery that expires earlier is woken at that time, so that its end is recorded then.
         let wait = min(delay, timeLeft(Int(deliveries.slots[slot].message)))
         retries.add(delivery, at: now + wait)
     }
 
+    /// Queues a delivery whose retry is due, or ends it if it has expired.
     mutating func retryIsDue(_ delivery: Delivery) {
         guard let slot = deliveries.place(of: delivery.ticket) else {
-            preconditionFailure("router: a delivery waits for its time, and is not known")
+            preconditionFailure("router: unknown delivery among the retries")
         }
         let lane = messages[Int(deliveries.slots[slot].message)].lane
         apps[place(ofLane: lane)].retrying -= 1
         if !expireIfDue(delivery) { again(delivery, slot) }
     }
 
-    /// Ends one that waits to go out again, if it is too late for that.
+    /// Ends a delivery that waits to be sent again if it has expired. Returns whether it did.
     mutating func expireIfDue(_ delivery: Delivery) -> Bool {
         guard let slot = deliveries.place(of: delivery.ticket) else { return false }
         let message = Int(deliveries.slots[slot].message)

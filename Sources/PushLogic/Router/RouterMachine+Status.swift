@@ -1,55 +1,55 @@
 package import PushModel
 
-/// The router as operators see it.
+/// The state of the router for operators.
 package struct RouterStatus: Sendable, Equatable {
     package struct Line: Sendable, Equatable {
         package let priority: PushPriority
         package let isBroad: Bool
-        /// Messages whose turn has not come.
+        /// The number of messages that are not begun.
         package let waiting: Int
-        /// Of those, the ones that are not in memory.
+        /// The number of those that are not in memory.
         package let spilled: Int
-        /// Messages that are being looked up or sent.
+        /// The number of messages that are being looked up or sent.
         package let begun: Int
     }
 
     package struct App: Sendable, Equatable {
         package let app: AppID
         package let hasGateway: Bool
-        /// Those that hold anything.
+        /// The lanes that are not empty.
         package let lines: [Line]
-        /// Messages in memory.
+        /// The number of messages in memory.
         package let loaded: Int
-        /// Deliveries with the gateway, and those that wait for another attempt.
+        /// The number of deliveries at the gateway, and of those that wait for another attempt.
         package let out: Int
         package let retrying: Int
         package let credit: Int
     }
 
     package var apps: [App] = []
-    /// Accepted, not scheduled, and not done.
+    /// The number of messages that are accepted, not scheduled and not done.
     package var unfinished = 0
     package var loaded = 0
     package var loadedBytes = 0
-    /// What the numbers of those take that are not in memory.
+    /// The bytes that the numbers of messages on disk occupy in memory.
     package var spilledBytes = 0
-    /// Seconds since 1970: when the next scheduled message is due.
+    /// The time at which the next scheduled message is due, in seconds since 1970.
     package var nextDue: Int64?
 
     package init() {}
 }
 
-/// What keeps the router from going on, in words for people. That the ledger cannot write is not among it: the
-/// caller of `healthChanged` knows it.
+/// The problems that hold up the router, as text for operators. A ledger that cannot write is not included: the caller
+/// of ``RouterMachine/healthChanged(_:)`` knows about it.
 package struct RouterTroubles: Sendable, Equatable {
-    /// Of single messages, no more than this are named.
+    /// The maximum number of single messages that are listed.
     static let most = 8
 
-    /// What holds up every app.
+    /// Problems that hold up every app.
     package var everywhere: [String] = []
-    /// What holds up one message and no other.
+    /// Problems that hold up a single message.
     package var ofMessages: [String] = []
-    /// Messages that were accepted and turned out to be damaged, since the start.
+    /// The number of accepted messages that turned out to be damaged since the start.
     package var damaged: UInt64 = 0
 
     package init() {}
@@ -80,7 +80,8 @@ extension RouterMachine {
         return status
     }
 
-    /// Cheap, however many messages wait for the registry: asked at the end of each tick.
+    /// The current problems. They are read at the end of each tick, so their cost does not depend on the number of
+    /// messages that wait.
     package var troubles: RouterTroubles {
         var troubles = RouterTroubles()
         troubles.damaged = damaged
@@ -90,8 +91,8 @@ extension RouterMachine {
             guard let trouble = messages[message].fanOut?.trouble else { continue }
             let content = messages[message].accepted.message
             troubles.ofMessages.append(
-                "message \(content.id.text) of app \(content.app.name) waits, because the registry fails to say whom it "
-                    + "is for: \(trouble.text)")
+                "message \(content.id.text) of app \(content.app.name) waits, because the registry cannot find "
+                    + "its devices: \(trouble.text)")
         }
         return troubles
     }

@@ -1,13 +1,18 @@
 package import PushModel
 package import PushTime
 
-/// Decides which delivery goes out when: what waits in which lane, what of it is held in memory, who its devices are,
-/// what goes out again, and when a message is done. It sees neither a clock nor a socket: inputs say what came, and
-/// `run` at a tick's end answers with everything that is to be done about it.
+/// Decides which delivery is sent when. It keeps the queues of all apps, chooses which messages are in memory, finds
+/// the devices of each message, schedules retries and completes messages. It has no clock and no socket: inputs report
+/// what happened, and ``run()`` at the end of a tick returns everything that is to be done.
 ///
-/// A message goes this way: *spilled* (its number only) → *loaded* (whole) → *begun* (its devices are looked up and
-/// claimed, a page at a time) → *ready* (devices to send to) → *through* (nobody left) → *done* (all have ended). One of
-/// a single token that nobody can have had before goes from loaded to ready at once.
+/// A message passes these states: *spilled* (only its number is in memory) → *loaded* (all of it is in memory) →
+/// *begun* (its devices are looked up and claimed, one page at a time) → *ready* (it has devices to send to) →
+/// *through* (no device is left to send to) → *done* (all its deliveries have ended). A message to a single token that
+/// cannot be a duplicate goes from loaded to ready at once.
+///
+/// A *lane* is the queue of one app for one priority, and for brief or broad messages: for few or many devices. A
+/// *place* is an index: that of an app in ``apps``, or that of a slot in a table of messages or deliveries. A parameter
+/// or property `message` or `lane` of type `Int` is such an index too.
 package struct RouterMachine: ~Copyable {
     package var policy: RouterPolicy
     let identities: Identities
@@ -17,64 +22,68 @@ package struct RouterMachine: ~Copyable {
     var wall: WallTime
 
     var apps: [AppLine] = []
-    /// Six an app.
+    /// The lanes of all apps: six for each app, in the order of ``apps``.
     var lanes: [LaneLine] = []
+    /// The index of each app in ``apps``, and the one that was looked up last.
     private var places: [AppID: Int] = [:]
     private var lastPlace = 0
-    /// The app that begins the next tick.
+    /// The index of the app that is dispatched first in the next tick.
     private var firstApp = 0
 
     var messages = HeldTable()
     var deliveries = DeliveryTable()
     var retries = RetryHeap()
+    /// The number of messages in memory, and their size in bytes.
     var held = 0
     var heldBytes = 0
-    /// Being read back: they have their room already.
+    /// The number of messages that are being read back. They count as held when the router looks for room.
     var loading = 0
 
-    /// How often a message has made room, up to now and until those who want some were last told.
+    /// The number of times that a message freed its room: until now, and until the lanes that want room were last
+    /// woken.
     var releases: UInt64 = 0
     private var releasesTold: UInt64 = 0
-    /// Something could not be read back for want of room.
+    /// Whether a lane could not read messages back for lack of room.
     var wantsRoom = false
 
-    /// Messages with named devices that expired before any was looked at.
+    /// Messages to named devices that expired before any device was looked up.
     var expiring = PlaceRing()
-    /// Messages whose page, or claim, is to be asked for when that can be answered.
+    /// Messages whose request for a page or a claim failed or could not be sent yet.
     var pagesToAsk: [Int] = []
     var claimsToAsk: [Int] = []
-    /// When the first of `pagesToAsk` is asked for again; nil: at once.
+    /// The time at which the first of ``pagesToAsk`` is requested again; nil means at once.
     var askPagesAt: MonotonicTime?
-    /// Why the registry did not answer, until it answers again; and how often it has answered.
+    /// The last error of the registry until it answers again, and the number of its answers.
     var registryTrouble: String?
     var registryAnswers: UInt64 = 0
-    /// The first few messages whose question fails alone.
+    /// The first few messages whose page request fails although the registry answers other requests.
     var failingAlone: [Int] = []
+    /// The failures of reads and claims, and the fault while the ledger cannot write.
     var ledgerTrouble = Trouble()
     var fault: LedgerFault?
-    /// Why nobody else is looked for, of the few messages that are like that, by their places.
+    /// The reasons why messages end before all their devices were found or sent to, by slot. Few messages have one.
     var failures: [Int: MessageFailure] = [:]
-    /// Messages that the ledger could not read.
+    /// The number of messages that the ledger could not read.
     var damaged: UInt64 = 0
     var isStopped = false
 
-    /// Seconds since 1970.
+    /// The time at which the next scheduled message is due, in seconds since 1970.
     var nextDue: Int64?
     var isDueAsked = false
-    /// The earliest that was accepted while the ledger was asked.
+    /// The earliest due time of a message that was accepted during a request for due messages.
     var notedDue: Int64?
     var sweepAt: MonotonicTime?
-    /// The lane of which a part is being read to see what of it has expired; and the last one that was.
+    /// The lane whose messages are being read to find expired ones, and the lane that was read last.
     var lookedAt: Int?
     var lastLooked = 0
-    /// Apps whose waiting messages are being dropped.
+    /// The number of apps whose waiting messages are being dropped.
     var droppedApps = 0
     /// The highest number of a message so far.
     var newest: UInt64 = 0
 
-    /// Accepted, not scheduled, and not done.
+    /// The number of messages that are accepted, not scheduled and not done.
     package internal(set) var unfinished = 0
-    /// Reports of deliveries that are not out: never right.
+    /// The number of reports about deliveries that are not at a gateway. Any value but 0 indicates a bug.
     package internal(set) var surplus = 0
 
     var actions = RouterActions()
@@ -91,52 +100,57 @@ package struct RouterMachine: ~Copyable {
         self.wall = wall
     }
 
-    /// Before the inputs of a tick.
+    /// Sets the time. Called before the inputs of a tick.
     package mutating func tick(now: MonotonicTime, wall: WallTime) {
         self.now = now
         self.wall = wall
     }
 
-    // MARK: Inputs about the world
+    // MARK: Gateways and ledger health
 
-    /// A gateway has appeared or gone. Returns the app's place, by which submissions name it.
+    /// Records that an app's gateway appeared or disappeared. Returns the app's index, which submissions contain.
     ///
-    /// - Parameter source: by which its reports are known from those of the one before it.
+    /// - Parameter source: The identity of the gateway, which tells its reports from those of its predecessor.
     package mutating func gateChanged(_ app: AppID, isThere: Bool, source: ObjectIdentifier? = nil) -> Int {
         let place = place(of: app)
         apps[place].hasGate = isThere
         apps[place].gate = source
         apps[place].submitted = 0
-        // It begins to report before its owner can say that it is there, and says a thing once.
+        // A new gateway may report its credit before this call, and does not repeat it.
         apps[place].window = apps[place].takeEarly(source)
         apps[place].isDirty = true
-        // What had no room for want of a gateway is to be read back now.
+        // The lanes try to read messages back again at once.
         for lane in lanesOf(place) { lanes[lane].fullAt = nil }
         if isThere { endDropping(place) } else { unload(place) }
         return place
     }
 
+    /// Records whether the ledger can write; nil means that it can.
     package mutating func healthChanged(_ fault: LedgerFault?) {
         self.fault = fault
-        // Those that were not asked for while it could not write wait for no time.
+        // Page requests that were held back while the ledger could not write are sent at once.
         if fault == nil { askPagesAt = nil }
         markAll()
     }
 
-    /// Nothing goes out any more. What is out comes back by reports; what waits is on disk.
+    /// Stops sending. Deliveries at a gateway still come back in reports; waiting messages are on disk.
     package mutating func stop() {
         isStopped = true
     }
 
-    /// Deliveries that a gateway has.
+    /// The number of deliveries that are at a gateway.
     package var out: Int { apps.reduce(0) { $0 + $1.out } }
 
+    /// Whether deliveries may be sent: the ledger can write and the router is not stopped.
     var mayWork: Bool { fault == nil && !isStopped }
 
+    /// Returns the index of the app of a lane.
     func place(ofLane lane: Int) -> Int { lane / LaneTurns.lanes }
 
+    /// Returns the lanes of an app.
     func lanesOf(_ place: Int) -> Range<Int> { place * LaneTurns.lanes..<(place + 1) * LaneTurns.lanes }
 
+    /// Returns the index of an app, which is added if it is new.
     mutating func place(of app: AppID) -> Int {
         if lastPlace < apps.count, apps[lastPlace].app == app { return lastPlace }
         if let place = places[app] {
@@ -151,6 +165,7 @@ package struct RouterMachine: ~Copyable {
         return place
     }
 
+    /// Returns the index of a lane in ``lanes``.
     func lane(_ lane: Lane, at place: Int) -> Int {
         let priority =
             switch lane.priority {
@@ -165,13 +180,13 @@ package struct RouterMachine: ~Copyable {
         for place in apps.indices { apps[place].isDirty = true }
     }
 
-    // MARK: The tick's end
+    // MARK: End of a tick
 
-    /// Everything that is to be done now. `hasMore`: another tick is wanted at once.
+    /// Returns everything that is to be done now. `hasMore` is true if another tick should follow at once.
     package mutating func run() -> (actions: RouterActions, hasMore: Bool) {
         var hasMore = false
         wake()
-        // While it cannot be written what has expired waits too, or it would fill the memory.
+        // While the ledger cannot write, expired messages wait too: their records would fill the memory.
         if mayWork {
             sweepIfDue()
             if !expiring.isEmpty { expireSome() }
@@ -192,6 +207,7 @@ package struct RouterMachine: ~Copyable {
         return (taken, hasMore || mayWork && !expiring.isEmpty)
     }
 
+    /// Lets all lanes try to read messages back if room was released.
     private mutating func offerRoom() {
         if wantsRoom, releases != releasesTold {
             wantsRoom = false
@@ -200,18 +216,19 @@ package struct RouterMachine: ~Copyable {
         releasesTold = releases
     }
 
-    /// A busy tick brings about as much as the one before it.
+    /// Reserves memory for records. A busy tick produces about as many as the one before it.
     mutating func reserveRecords(_ count: Int) {
         if actions.records.isEmpty { actions.records.reserveCapacity(max(count, lastRecords)) }
     }
 
+    /// Wakes deliveries whose retry is due, and lanes when the ledger may be asked again.
     private mutating func wake() {
-        // After the stop what waits is on disk, and nobody is there to write what became of it.
+        // After `stop`, no record is written. Deliveries that wait for a retry are on disk.
         while !isStopped, let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
         if let until = ledgerTrouble.until, until <= now { markAll() }
     }
 
-    /// When `run` wants to be called again, if nothing comes before.
+    /// The time at which ``run()`` must be called again, unless an input comes earlier.
     package var nextDeadline: MonotonicTime? {
         if isStopped { return nil }
         var earliest = retries.earliest ?? .distantFuture
@@ -219,7 +236,7 @@ package struct RouterMachine: ~Copyable {
         if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
         if let nextDue, !isDueAsked, fault == nil {
             let wait = Duration.milliseconds(max(0, WallTime(seconds: nextDue).milliseconds - wall.milliseconds))
-            // The clock on the wall may be set: it is looked at again each minute.
+            // The wall clock may be set at any time, so it is read at least once a minute.
             var at = now + min(wait, .seconds(60))
             if wait == .zero { at = max(ledgerTrouble.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
@@ -233,7 +250,7 @@ package struct RouterMachine: ~Copyable {
             sweepAt = nil
             return
         }
-        // What has expired by now goes first, or whole messages of all that waits would fill the memory.
+        // The messages in `expiring` end first. Otherwise each sweep would read more messages into memory.
         if let sweepAt, now >= sweepAt, expiring.isEmpty {
             for lane in lanes.indices {
                 sweep(lane)

@@ -1,57 +1,63 @@
 import PushTime
 
-/// The numbers that the router decides by.
+/// The limits and intervals that control the router.
 package struct RouterPolicy: Sendable, Equatable {
-    /// Messages held whole, of all apps, and the bytes of their payloads and audiences.
+    /// The maximum number of messages in memory, over all apps, and the bytes of their payloads and audiences.
     package var loadedMessages = 20_000
     package var loadedBytes = 48 << 20
-    /// Deliveries of one app that are with its gateway or wait for another attempt.
+    /// The maximum number of an app's deliveries that are at its gateway or wait to be sent again.
     package var underWay = 50_000
-    /// What each lane may hold beyond the pool while its app's gateway takes deliveries, so that no number of lanes that
-    /// cannot send keeps one that can from sending. One message is allowed whatever its size.
+    /// The number of messages, and their bytes, that a lane may hold when the shared pool is full and its app's gateway
+    /// has credit. Lanes that cannot send may fill the pool; this floor keeps them from blocking a lane that can. A
+    /// lane that holds nothing may take one message of any size.
     package var laneFloor = 256
     package var laneFloorBytes = 256 << 10
-    /// A lane that has sent nothing and ended nothing for this long holds no more unsent messages than one load.
+    /// The time after which a lane that has neither sent nor completed a message counts as stalled. A stalled lane
+    /// keeps at most ``load`` unsent messages in memory.
     package var stalledAfter: Duration = .seconds(1)
 
-    /// Devices that are asked for, claimed and prepared together.
+    /// The number of devices that are looked up, claimed and prepared together.
     package var page = 1000
-    /// Numbers of messages that are read back together, and how few must be left before that.
+    /// The number of messages that are read back from disk together, and the number of loaded messages below which a
+    /// lane reads more.
     package var load = 256
     package var loadBelow = 512
-    /// Of one app in one tick: the others come in between.
+    /// The maximum number of one app's deliveries in one tick. Then the other apps have their turn.
     package var appQuantum = 4096
-    /// Of one lane in one turn.
+    /// The maximum number of one lane's deliveries in one turn.
     package var laneQuantum = 128
-    /// Messages of one lane whose devices are being looked up or sent to: of a brief one and of a broad one. Broad ones
-    /// that turn out to be small make room for more.
+    /// The maximum number of messages that a lane looks up or sends at the same time: for a brief lane, for a broad
+    /// lane, and for a broad lane with fewer than ``preparedBroad`` prepared devices. The last one is larger because
+    /// broad messages may turn out to be small.
     package var begunBrief = 512
     package var begunBroad = 32
     package var begunSmall = 256
-    /// Devices that a broad lane has prepared when it begins no more than `begunBroad`.
+    /// The number of prepared devices from which on a broad lane begins no more than ``begunBroad`` messages.
     package var preparedBroad = 16_384
 
-    /// A message without `expires_at` ends when it has waited so long since it was accepted, or since its `not_before`.
+    /// The lifetime of a message without `expires_at`, counted from its acceptance or its `not_before`, whichever is
+    /// later.
     package var oldest: Duration = .seconds(7 * 86400)
-    /// How long a message with `expires_at` 0 may wait for its one attempt, counted in the same way.
+    /// The time that a message with `expires_at` 0 may wait for its only attempt, counted from the same moment.
     package var once: Duration = .seconds(10)
-    /// After something could not be read.
+    /// The delay before the router retries after the ledger or the registry failed.
     package var trouble = Backoff()
-    /// How often what waits without hope of being sent is looked through for what has expired.
+    /// The interval at which the router ends expired messages that wait.
     package var sweep: Duration = .seconds(5)
-    /// Messages that are read back together to see which of them have expired; fewer where they are large.
+    /// The maximum number of messages that are read back together only to find the expired ones. Fewer are read if they
+    /// are large.
     package var look = 1024
 
     package init() {}
 }
 
-/// Something that failed and is tried again later.
+/// The retry state of an operation that failed.
 struct Trouble {
     private(set) var until: MonotonicTime?
     private(set) var text: String?
     private var failures = 0
 
-    /// What fails together counts once.
+    /// Records a failure. Failures before the next retry count as one, since they have the same cause.
     mutating func failed(_ what: String, now: MonotonicTime, _ backoff: Backoff) {
         text = what
         if let until, until > now { return }
@@ -60,7 +66,7 @@ struct Trouble {
     }
 
     mutating func succeeded(now: MonotonicTime) {
-        // An answer to what was asked before the failure says nothing.
+        // This answer may belong to a request from before the failure, so it does not prove that the failure is over.
         if let until, until > now { return }
         if failures > 0 { self = Trouble() }
     }

@@ -1,13 +1,13 @@
-/// Numbers of messages in order, eight bytes each however many there are: they lie in chunks that are let go as they are
-/// used up, so that a queue of millions is never copied to grow.
+/// A queue of message numbers, eight bytes each. The numbers are in chunks that are freed as they are used up, so that
+/// a queue of millions is never copied to grow.
 package struct SeqQueue: Sendable {
     private static let chunkSize = 1024
 
     private var chunks: [[UInt64]] = []
-    /// Chunks before this one are used up, and in it the numbers before `head`.
+    /// The first chunk in use. Its numbers before index `head` are used up.
     private var firstChunk = 0
     private var head = 0
-    /// What was put back: goes before all else, the last of it first.
+    /// The numbers that were put back, in reverse order. They come before all others.
     private var returned: [UInt64] = []
     package private(set) var count = 0
 
@@ -19,7 +19,7 @@ package struct SeqQueue: Sendable {
 
     package var isEmpty: Bool { count == 0 }
 
-    /// What it has of the memory.
+    /// The number of bytes that the queue occupies.
     package var reservedBytes: Int {
         8 * (chunks.reduce(0) { $0 + $1.capacity } + returned.capacity) + MemoryLayout<[UInt64]>.size * chunks.capacity
     }
@@ -27,7 +27,7 @@ package struct SeqQueue: Sendable {
     package mutating func append(_ seq: UInt64) {
         if chunks.last.map({ $0.count == Self.chunkSize }) ?? true {
             var chunk: [UInt64] = []
-            // Most lanes hold little most of the time.
+            // Most lanes hold few messages, so the first chunk starts small.
             if !chunks.isEmpty { chunk.reserveCapacity(Self.chunkSize) }
             chunks.append(chunk)
         }
@@ -35,13 +35,13 @@ package struct SeqQueue: Sendable {
         count += 1
     }
 
-    /// The first of them becomes the first of all.
+    /// Inserts numbers at the front, in their order.
     package mutating func putBack(_ seqs: some BidirectionalCollection<UInt64>) {
         returned.append(contentsOf: seqs.reversed())
         count += seqs.count
     }
 
-    /// At most `limit` from the front.
+    /// Removes at most `limit` numbers from the front and returns them.
     package mutating func take(_ limit: Int) -> [UInt64] {
         let limit = min(limit, count)
         var taken: [UInt64] = []

@@ -1,6 +1,6 @@
-/// Numbers of messages that wait on disk, in their order, which can be looked through a part at a time without losing it.
+/// The numbers of messages that wait on disk, in order. The queue can be scanned a part at a time and keeps its order.
 package struct SpilledQueue: Sendable {
-    /// Those that were looked at in this round: they come before the others.
+    /// The numbers that were scanned in this round. They come before the others.
     private var passed = SeqQueue()
     private var rest = SeqQueue()
 
@@ -12,18 +12,18 @@ package struct SpilledQueue: Sendable {
 
     package mutating func append(_ seq: UInt64) { rest.append(seq) }
 
-    /// The first of them becomes the first of all.
+    /// Inserts numbers at the front, in their order.
     package mutating func putBack(_ seqs: some BidirectionalCollection<UInt64>) { passed.putBack(seqs) }
 
-    /// At most `limit` from the front.
+    /// Removes at most `limit` numbers from the front and returns them.
     package mutating func take(_ limit: Int) -> [UInt64] {
         if passed.isEmpty { return rest.take(limit) }
         let first = passed.take(limit)
         return first.count < limit ? first + rest.take(limit - first.count) : first
     }
 
-    /// At most `limit` of those that come next in this round, or in the next one. Those that stay are given to `pass`,
-    /// those that were not looked at to `unlook`.
+    /// Takes at most `limit` numbers that come next in this round, or starts the next round. The caller passes numbers
+    /// that stay to ``pass(_:)``, and numbers that it did not look at to ``unlook(_:)``.
     package mutating func look(_ limit: Int) -> [UInt64] {
         if rest.isEmpty { swap(&passed, &rest) }
         return rest.take(limit)
@@ -33,6 +33,6 @@ package struct SpilledQueue: Sendable {
         for seq in seqs { passed.append(seq) }
     }
 
-    /// They come next again.
+    /// Puts numbers back, so that the scan continues with them.
     package mutating func unlook(_ seqs: [UInt64]) { rest.putBack(seqs) }
 }

@@ -8,7 +8,7 @@ import Testing
 
     private static func time(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
-    @Test func `A flood of bad tokens in one batch is stopped as a whole, and told of once`() {
+    @Test func `A flood of bad tokens in one batch is stopped as a whole and reported once`() {
         var brake = BrakeMachine()
         #expect(brake.answered(1000, Candidates(misdirected: 20), now: Self.time(0)) == .pass)
         #expect(
@@ -19,7 +19,7 @@ import Testing
         #expect(brake.answered(10, Candidates(dead: 1), now: Self.time(3)) == .hold)
     }
 
-    @Test func `Answers that are told before their candidates are the same as both at once`() {
+    @Test func `Answers that come before their candidates count the same as both at once`() {
         var brake = BrakeMachine()
         for second in 0..<100 {
             #expect(brake.answered(500, now: Self.time(Int64(second))) == .pass)
@@ -33,25 +33,25 @@ import Testing
         }
     }
 
-    @Test func `A list of nothing but dead tokens is cleaned up`() {
+    @Test func `A list of only dead tokens is cleaned up`() {
         var brake = BrakeMachine()
         for second in 0..<100 {
             #expect(brake.answered(500, Candidates(dead: 500), now: Self.time(Int64(second))) == .pass)
         }
     }
 
-    @Test func `Dead tokens beside bad ones count, a quarter each`() {
+    @Test func `Dead tokens in addition to bad ones count a quarter each`() {
         var brake = BrakeMachine()
-        // 70 + 30/4 of 160: 48 %.
+        // The suspicion is 70 + 30/4 of 160 answers: 48 %.
         #expect(brake.answered(160, Candidates(misdirected: 70, dead: 30), now: Self.time(0)) == .pass)
         brake = BrakeMachine()
-        // 70 + 90/4 of 160: 58 %.
+        // The suspicion is 70 + 90/4 of 160 answers: 58 %.
         #expect(
             brake.answered(160, Candidates(misdirected: 70, dead: 90), now: Self.time(0))
                 == .trip(candidates: 160, answers: 160))
     }
 
-    @Test(arguments: [(49, false), (50, true)]) func `A few are no flood`(count: Int, trips: Bool) {
+    @Test(arguments: [(49, false), (50, true)]) func `A few bad tokens are not a flood`(count: Int, trips: Bool) {
         var brake = BrakeMachine()
         var tripped = false
         for number in 0..<count {
@@ -62,15 +62,15 @@ import Testing
         #expect(tripped == trips && brake.isStopped == trips)
     }
 
-    @Test func `What is older than an hour is forgotten`() {
+    @Test func `Answers older than an hour are forgotten`() {
         var brake = BrakeMachine()
         for number in 0..<500 {
-            // 40 an hour.
+            // The rate is 40 an hour.
             #expect(brake.answered(1, Candidates(misdirected: 1), now: Self.time(Int64(number) * 90)) == .pass)
         }
     }
 
-    @Test func `Good answers of long ago do not hide what is wrong now for long`() {
+    @Test func `Good answers from long ago do not hide a flood for long`() {
         var brake = BrakeMachine()
         _ = brake.answered(1_000_000, now: Self.time(0))
         var passed = 0
@@ -78,11 +78,11 @@ import Testing
             if case .trip = brake.answered(1, Candidates(misdirected: 1), now: Self.time(1)) { break }
             passed += 1
         }
-        // The large batch leaves as soon as 200 newer ones are there.
+        // The large batch leaves the window as soon as it has 200 newer answers.
         #expect(passed < 250)
     }
 
-    @Test func `It lets go when the answers have been normal for ten minutes`() {
+    @Test func `Deactivations resume when the answers have been normal for ten minutes`() {
         var brake = BrakeMachine()
         _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
         #expect(brake.isStopped)
@@ -95,11 +95,11 @@ import Testing
             case .trip: Issue.record("tripped again")
             }
         }
-        // Some 20 s until the flood is out of sight, and then ten minutes.
+        // The flood leaves the window after some 20 s, and ten minutes follow.
         #expect((600...640).contains(released ?? 0), "\(released ?? 0)")
     }
 
-    @Test func `A relapse begins the ten minutes anew, and silence ends nothing`() {
+    @Test func `A relapse restarts the ten minutes, and silence does not release the brake`() {
         var brake = BrakeMachine()
         _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
         for second in 1..<500 { #expect(brake.answered(10, now: Self.time(Int64(second))) == .hold) }
@@ -113,9 +113,9 @@ import Testing
         #expect(silent.answered(5, now: Self.time(200_000)) == .hold)
     }
 
-    /// The same rules over a list of all that ever came, without buckets: what the machine looks at lies between the
-    /// last 200 answers and these with a batch and a bucket more, so where the rules agree on both ends, it must too.
-    @Test(arguments: 0..<40) func `Whatever comes, it does what the rules say of what it looks at`(seed: UInt64) {
+    /// The same rules are applied to the list of all batches, without buckets. The window of the machine must be a tail
+    /// of that list.
+    @Test(arguments: 0..<40) func `Whatever comes, the machine follows the rules for its window`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var brake = BrakeMachine()
         var batches: [(at: Int64, answers: Int, bad: Int, dead: Int)] = []
@@ -132,7 +132,7 @@ import Testing
             batches.append((now, answers, bad, dead))
             let wasStopped = brake.isStopped
             let action = brake.answered(answers, Candidates(misdirected: bad, dead: dead), now: Self.time(now))
-            // What it looks at is a tail of what came: one of these lengths.
+            // The window is a tail of the list: one of these lengths.
             let window = brake.window
             var (sum, sumBad, sumDead) = (0, 0, 0)
             var isTail = false

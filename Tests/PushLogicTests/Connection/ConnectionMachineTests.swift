@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct ConnectionMachineTests {
-    @Test func `Nothing is sent before the peer's settings, and then as much as they allow`() {
+    @Test func `Nothing is sent before the peer's SETTINGS, and then as much as they allow`() {
         let bench = MachineBench()
         bench.deliver(1...5)
         #expect(bench.send().isEmpty)
@@ -20,7 +20,7 @@ import Testing
         #expect(bench.takeEnded() == [.init(2, .accepted(uniqueID: nil))])
     }
 
-    @Test func `A limit that shrinks lets what is in flight finish and holds the rest back`() {
+    @Test func `A lower limit lets requests in flight finish and delays the others`() {
         let bench = MachineBench(limit: 4)
         bench.deliver(1...6)
         #expect(bench.send() == [1, 2, 3, 4])
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.send() == [5])
     }
 
-    @Test func `A drained session gives back what waits and waits for what is in flight`() {
+    @Test func `A draining session returns waiting deliveries and waits for those in flight`() {
         let bench = MachineBench(limit: 2)
         bench.deliver(1...4)
         #expect(bench.send() == [1, 2])
@@ -59,7 +59,7 @@ import Testing
         #expect(bench.send().isEmpty)
     }
 
-    @Test func `Each ending is told apart`() {
+    @Test func `Each kind of end is reported as such`() {
         let bench = MachineBench(limit: 10)
         bench.deliver(1...5)
         _ = bench.send()
@@ -77,14 +77,14 @@ import Testing
         #expect(bench.phase == .closed)
     }
 
-    @Test func `The end of a session that never opened gives everything back`() {
+    @Test func `The end of a session that never opened returns all deliveries`() {
         let bench = MachineBench()
         bench.deliver(1...3)
         bench.close()
         #expect(bench.takeEnded().map(\.ending) == Array(repeating: .notProcessed, count: 3))
     }
 
-    @Test func `Only what has waited too long expires, oldest first, and its late answer is not counted`() {
+    @Test func `Only requests that have timed out expire, oldest first, and late answers are ignored`() {
         let bench = MachineBench(limit: 10)
         bench.deliver(1...2)
         _ = bench.send()
@@ -102,7 +102,7 @@ import Testing
         #expect(bench.nextDeadline == bench.now + .seconds(20))
     }
 
-    @Test func `A peer that allows nothing any more is left after a while`() {
+    @Test func `A session retires when its peer has allowed no request for the answer timeout`() {
         let bench = MachineBench(limit: 2)
         bench.deliver(1...3)
         #expect(bench.send() == [1, 2])
@@ -118,7 +118,7 @@ import Testing
         #expect(bench.retireIfBarred() == nil)
     }
 
-    @Test func `A tag does not reach the next delivery in its slot`() {
+    @Test func `A tag does not identify the next delivery in the same slot`() {
         let bench = MachineBench(limit: 1)
         bench.deliver(1...2)
         _ = bench.send()
@@ -144,7 +144,7 @@ import Testing
         #expect(bench.takeEnded().map(\.number) == [1, 2, 4, 5])
     }
 
-    @Test func `What the transport does not take never left`() {
+    @Test func `Deliveries that the transport does not take are not processed`() {
         let bench = MachineBench(limit: 9)
         bench.deliver(1...3)
         bench.refusesAfter = 1
@@ -153,7 +153,7 @@ import Testing
         #expect(bench.takeEnded() == [.init(2, .notProcessed), .init(3, .notProcessed)])
     }
 
-    @Test func `A transport that is full for the moment keeps the session, and what it did not take goes first`() {
+    @Test func `A session stays open while the transport is full, and refused deliveries go first`() {
         let bench = MachineBench(limit: 2000)
         bench.deliver(1...5)
         bench.refusesAfter = 2
@@ -168,7 +168,7 @@ import Testing
         #expect(bench.send() == [4, 5])
     }
 
-    @Test func `An attempt counts when it leaves, and its latency from there`() {
+    @Test func `The attempt number and the latency start when a request is sent`() {
         let bench = MachineBench()
         bench.deliver(1...1)
         bench.now = bench.now + .seconds(3)
@@ -181,8 +181,8 @@ import Testing
         #expect(ended[0].latency == .milliseconds(80))
     }
 
-    /// The mirror knows what it gave and what it took back, and holds the machine to it.
-    @Test(arguments: 0..<10) func `Every delivery ends once, however the walk goes`(batch: Int) {
+    /// The model knows what it gave and took back, and compares the machine with it.
+    @Test(arguments: 0..<10) func `Every delivery ends exactly once in a random walk`(batch: Int) {
         for seed in batch * 100..<(batch + 1) * 100 {
             var random = SeededRandom(seed: UInt64(seed))
             var settings = ConnectionMachine.Settings()
@@ -205,13 +205,13 @@ struct Ended: Equatable {
     }
 }
 
-/// A machine, its time, and the tags that it gave out.
+/// A machine, its time, and the tags that it returned.
 final class MachineBench {
     static let message = Message(id: MessageID("m")!, app: AppID("a")!, payload: [])
 
     private var machine: ConnectionMachine
     var now = MonotonicTime(nanoseconds: 0)
-    /// After so many the transport takes no more: for good, or for now.
+    /// The number of requests after which the transport takes no more, for good or for now.
     var refusesAfter = Int.max
     var refusal = ConnectionMachine.Submission.over
     private(set) var lastEvent: ConnectionEvent?
@@ -248,7 +248,7 @@ final class MachineBench {
 
     func tag(_ number: UInt64) -> UInt64 { tags[number]! }
 
-    // What is forwarded, since `#expect` cannot take a machine that is not copied.
+    // These members forward to the machine, since `#expect` cannot take a noncopyable value.
 
     var phase: ConnectionMachine.Phase { machine.phase }
     var isDrained: Bool { machine.isDrained }
@@ -278,7 +278,7 @@ final class MachineBench {
     }
 }
 
-/// A model of a session that is slow, obvious, and says what the machine must say.
+/// A slow and simple model of a session that states what the machine must do.
 final class MachineMirror {
     private enum Stage: Equatable {
         case waiting
@@ -376,7 +376,7 @@ final class MachineMirror {
             Bool.random(using: &random)
             ? .accepted(uniqueID: nil) : .refused(Refusal(status: 503, reason: nil))
         bench.answer(number, ending)
-        // A second answer to the same is a peer's mistake, and nobody's delivery.
+        // A second answer to the same request is a mistake of the peer and ends no delivery.
         if Bool.random(using: &random) { bench.answer(number, .accepted(uniqueID: nil)) }
         end(number, ending)
     }
@@ -438,7 +438,7 @@ final class MachineMirror {
         expected = []
     }
 
-    /// `#expect` costs too much where it is asked a million times.
+    /// `#expect` is too slow to be called a million times.
     private func hold(_ isTrue: Bool, line: Int = #line) {
         if !isTrue { Issue.record("the machine left the model at line \(line)") }
     }

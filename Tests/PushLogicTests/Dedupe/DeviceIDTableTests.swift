@@ -5,8 +5,8 @@ import Testing
 @testable import PushLogic
 
 @Suite struct DeviceIDTableTests {
-    /// With few different bits, so that runs of slots grow together, wrap around and are torn apart.
-    @Test(arguments: 0..<20) func `It holds what a set would, whatever is put in and taken out`(seed: UInt64) {
+    /// The ids differ in few bits, so that runs of slots merge, wrap around and are split.
+    @Test(arguments: 0..<20) func `The table behaves like a set, whatever is inserted and removed`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var table = DeviceIDTable()
         var model: Set<DeviceID> = []
@@ -30,16 +30,16 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Ids of somebody's making cost no more than others`() {
+    @Test(.timeLimit(.minutes(1))) func `Ids that are made to collide cost no more than others`() {
         var table = DeviceIDTable()
-        // All of them have the same lower half.
+        // All ids have the same lower half.
         for number in 0..<100_000 { table.insert(DeviceID(high: UInt64(number), low: 0)) }
         #expect(table.count == 100_000)
         #expect((0..<100_000).allSatisfy { table.contains(DeviceID(high: UInt64($0), low: 0)) })
         #expect(!(0..<100_000).contains { table.contains(DeviceID(high: UInt64($0), low: 1)) })
     }
 
-    @Test(arguments: [0, 1, 12, 13, 14, 1000, 100_000]) func `One with room for so many does not grow until then`(
+    @Test(arguments: [0, 1, 12, 13, 14, 1000, 100_000]) func `A table does not grow within its reserved capacity`(
         count: Int
     ) {
         var table = DeviceIDTable(reserving: count)

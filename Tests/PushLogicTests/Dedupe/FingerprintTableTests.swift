@@ -4,14 +4,14 @@ import Testing
 @testable import PushLogic
 
 @Suite struct FingerprintTableTests {
-    /// Against a dictionary, with few shards and few homes so that slots collide and wrap around.
-    @Test(arguments: [1, 2, 3] as [UInt64])
+    /// A comparison with a dictionary. Few shards and few home slots make entries collide and wrap around.
+    @Test("The table behaves like a dictionary", arguments: [1, 2, 3] as [UInt64])
     func itIsADictionary(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let table = FingerprintTable(hasValues: true)
         var mirror: [UInt64: UInt64] = [:]
         for step in 0..<200_000 {
-            // Two shards; homes in 64 places, the highest among them.
+            // The keys belong to two shards and have 64 home slots, including the highest.
             let key = (random.next() & 1) << 63 | (random.next() % 64) << 36 | random.next() & 7
             switch random.next() % 5 {
             case 0, 1:
@@ -28,10 +28,11 @@ import Testing
         for (key, value) in mirror { #expect(table.value(of: key) == value) }
     }
 
-    /// What a slot would show as empty is another one.
+    /// Returns the fingerprint that the table stores. A key of zeros, which marks an empty slot, is replaced by another
+    /// one.
     private static func one(_ key: UInt64) -> UInt64 { key << 13 == 0 ? key | 1 : key }
 
-    @Test func everyNumberHasRoom() {
+    @Test("Every number up to the maximum is stored") func everyNumberHasRoom() {
         let table = FingerprintTable(hasValues: true)
         for bit in 0..<45 as Range<UInt64> { table.set(1 << bit, for: bit << 51 | bit) }
         table.set(FingerprintTable.maximumValue, for: .max)
@@ -40,7 +41,7 @@ import Testing
         #expect(table.value(of: 45) == nil)
     }
 
-    @Test func insertTellsWhatIsNew() {
+    @Test("Insert and remove report whether they changed the table") func insertTellsWhatIsNew() {
         let table = FingerprintTable(hasValues: false)
         #expect(table.insert(7 << 40))
         #expect(!table.insert(7 << 40))
@@ -51,15 +52,15 @@ import Testing
         #expect(table.count == 0)
     }
 
-    /// A table whose slots all had one home would pass every other test, and take a second for a thousand keys.
-    @Test func homesAreSpread() {
+    /// If all keys had one home slot, every other test would pass, but a thousand keys would take a second.
+    @Test("Home slots are evenly distributed") func homesAreSpread() {
         var random = SeededRandom(seed: 4)
         let homes = Set((0..<1000).map { _ in FingerprintTable.home(random.next(), 1000) })
         #expect(homes.count > 550)
         #expect(homes.allSatisfy { (0..<1000).contains($0) })
     }
 
-    @Test func aMillionTakeNoMoreThanThirteenBytesEach() {
+    @Test("A million fingerprints take at most 13 bytes each") func aMillionTakeNoMoreThanThirteenBytesEach() {
         var random = SeededRandom(seed: 9)
         let table = FingerprintTable(hasValues: false)
         for _ in 0..<1_000_000 { table.insert(random.next()) }
@@ -67,14 +68,14 @@ import Testing
         #expect(table.byteCount <= 13_000_000)
     }
 
-    @Test func whatIsThereKeepsItsNumber() {
+    @Test("Adding a known fingerprint keeps its number") func whatIsThereKeepsItsNumber() {
         let table = FingerprintTable(hasValues: true)
         #expect(table.add(3, for: 9 << 40) == nil)
         #expect(table.add(4, for: 9 << 40) == 3)
         #expect(table.value(of: 9 << 40) == 3)
     }
 
-    @Test func whatWasReservedIsNotOutgrown() {
+    @Test("A table does not grow within its reserved capacity") func whatWasReservedIsNotOutgrown() {
         var random = SeededRandom(seed: 12)
         let table = FingerprintTable(hasValues: true)
         _ = table.add(1, for: 77)

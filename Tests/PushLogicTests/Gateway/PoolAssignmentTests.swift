@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct PoolAssignmentTests {
     @Test(arguments: [(1, 2), (8, 16), (16, 32), (40, 56), (100, 125), (1000, 1250), (0, 0)])
-    func `A connection gets its streams and a prefetch`(_ limit: Int, _ expected: Int) {
+    func `A connection gets deliveries for its streams and a prefetch`(_ limit: Int, _ expected: Int) {
         let pool = PoolScript()
         pool.bringUp(limit: limit)
         #expect(pool.credit == expected)
@@ -13,7 +13,7 @@ import Testing
         #expect(pool.credit == 0)
     }
 
-    @Test func `Deliveries are spread evenly, and the emptiest is filled first`() {
+    @Test func `Deliveries are spread evenly, and the emptiest connection is filled first`() {
         let pool = PoolScript { $0.minimum = 3 }
         let ids = pool.bringUp()
         #expect(pool.hand(31).map(\.count).sorted() == [10, 10, 11])
@@ -21,7 +21,7 @@ import Testing
         #expect(pool.hand(9).allSatisfy { $0.connection == ids[0] })
     }
 
-    @Test func `Single deliveries go around`() {
+    @Test func `Single deliveries rotate among the connections`() {
         let pool = PoolScript { $0.minimum = 3 }
         let ids = pool.bringUp()
         var seen: Set<ConnectionID> = []
@@ -34,20 +34,21 @@ import Testing
         #expect(seen == Set(ids))
     }
 
-    @Test func `The first answer with a token raises the limit`() {
+    @Test func `A raised limit admits more deliveries, and a lowered one none`() {
         let pool = PoolScript()
         let id = pool.bringUp(limit: 1)[0]
         #expect(pool.hand(500).map(\.count) == [2])
         pool.accept(1, on: id)
         pool.input { $0.limitChanged(id, to: 1000, now: $1) }
         #expect(pool.hand(498).map(\.count) == [498])
-        // Down again after an error (PROTOCOLS A2): nothing more, and no more asked for.
+        // After an error Apple lowers the limit again (`Documentation/Protocols.md`, "TLS and connections"): nothing is
+        // handed out or requested then.
         pool.input { $0.limitChanged(id, to: 1, now: $1) }
         #expect(pool.hand(5).isEmpty)
         #expect(pool.credit == 0)
     }
 
-    @Test func `Credit is what may be given less what waits`() {
+    @Test func `Credit is the room of the connections less the waiting deliveries`() {
         let pool = PoolScript()
         #expect(pool.credit == 64)
         let id = pool.bringUp()[0]
@@ -63,12 +64,12 @@ import Testing
         #expect(pool.credit == 125)
     }
 
-    @Test func `Finishing sends again what the last answer brought back`() {
+    @Test func `A gateway that finishes sends a delivery again that the last answer returned`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         pool.hand(1)
         pool.input { $0.finish(waiting: 0, now: $1) }
-        // It goes to the front of the queue, and nothing else is in flight.
+        // The delivery goes to the front of the queue, and nothing else is in flight.
         pool.input { machine, _ in
             machine.requeued(1)
             return []
@@ -80,7 +81,7 @@ import Testing
         #expect(pool.take().drains == [id])
     }
 
-    @Test func `Finishing sends what there is, and then every connection goes`() {
+    @Test func `A gateway that finishes sends what waits, and then drains every connection`() {
         let pool = PoolScript { $0.minimum = 2 }
         let ids = pool.bringUp()
         pool.hand(400)

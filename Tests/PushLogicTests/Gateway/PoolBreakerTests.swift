@@ -11,7 +11,7 @@ import Testing
         return id
     }
 
-    @Test func `Answers that mostly fail open it, and while it is open nothing is sent or asked for`() {
+    @Test func `Mostly failing answers open the breaker, which stops sending and credit`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         pool.hand(100)
@@ -25,12 +25,12 @@ import Testing
         #expect(pause <= .seconds(10) && pause >= .seconds(5))
         #expect(pool.credit == 0)
         #expect(pool.hand(50).isEmpty)
-        // What is in flight still ends, and says nothing.
+        // Deliveries in flight still end, and their answers change nothing.
         pool.accept(20, on: id)
         #expect(pool.credit == 0)
     }
 
-    @Test func `Failures among successes do not open it`() {
+    @Test func `Failures among more successes do not open the breaker`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         for _ in 0..<20 {
@@ -43,7 +43,7 @@ import Testing
         #expect(pool.state == .running)
     }
 
-    @Test func `One delivery tries: an answer closes it, a failure opens it for longer`() {
+    @Test func `A probe closes the breaker with an answer, and opens it for longer with a failure`() {
         let pool = PoolScript()
         let id = open(pool)
         pool.accept(70, on: id)
@@ -63,7 +63,7 @@ import Testing
         #expect(pause > .seconds(10) - .milliseconds(1))
         pool.pass(.seconds(20))
         pool.hand(49)
-        // Not processed says nothing: the next one tries.
+        // A probe that was not processed shows nothing, so another delivery is the probe.
         pool.end(id) { $0.notProcessed = 1 }
         #expect(pool.hand(49).map(\.count) == [1])
         pool.end(id) { $0.refused = 1 }
@@ -82,7 +82,7 @@ import Testing
         return pool
     }
 
-    @Test func `Attempts to connect that fail in a row open it, and a PING that is answered closes it`() {
+    @Test func `Failed attempts to connect open the breaker, and an answered PING closes it`() {
         let pool = cutOff()
         guard case .paused(let pause, .unreachable(attempts: 5)) = pool.state else {
             Issue.record("\(pool.state)")
@@ -91,7 +91,7 @@ import Testing
         #expect(pause > .zero && pause <= .seconds(15))
         #expect(pool.credit == 0)
         pool.pass(.seconds(15))
-        // The attempt is the probe: nothing is entrusted to the connection before it has answered.
+        // The attempt is the probe: the connection gets no deliveries before it has answered.
         let begun = pool.lookUps()
         #expect(begun.count == 1)
         pool.input { $0.ready(begun[0].id, limit: 100, now: $1) }
@@ -103,7 +103,7 @@ import Testing
         #expect(pool.hand(5).map(\.count) == [5])
     }
 
-    @Test func `However long an outage was, the next attempt is soon, and within the budget`() {
+    @Test func `However long an outage is, the next attempt is soon and within the budget`() {
         let pool = PoolScript()
         var attempts = 0
         for _ in 0..<3600 {
@@ -113,9 +113,9 @@ import Testing
             }
             pool.pass(.seconds(1))
         }
-        // 8 at once, and 4 a minute.
+        // The budget allows 8 at once and 4 a minute.
         #expect((230...248).contains(attempts), "\(attempts)")
-        // They are not each worth an event: the first five, then those that double the number.
+        // Not every failure raises an event: only the first five do, and then those whose number is a power of two.
         let downs = pool.events.count { if case .down = $0 { true } else { false } }
         #expect(downs == 5 + 5)
         for _ in 0..<17 {
@@ -126,7 +126,7 @@ import Testing
         #expect(pool.credit > 0)
     }
 
-    @Test func `A peer that comes up and is silent is an attempt that failed`() {
+    @Test func `A peer that comes up and is silent counts as a failed attempt`() {
         let pool = cutOff()
         for _ in 0..<3 {
             pool.pass(.seconds(15))
@@ -143,7 +143,7 @@ import Testing
         #expect(pool.failures == 8)
     }
 
-    @Test func `A connection that lived for long without anything to send is no attempt that failed`() {
+    @Test func `A connection that lived for long without deliveries does not count as a failed attempt`() {
         let pool = PoolScript { $0.connects = .unlimited }
         for _ in 0..<20 {
             let id = pool.bringUp()[0]
@@ -158,7 +158,7 @@ import Testing
         #expect(pool.failures == 1)
     }
 
-    @Test func `Failures of one device, however many, open nothing, and those of several do`() {
+    @Test func `Failures of one device do not open the breaker, and those of several do`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         for _ in 0..<10 {
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `A probe that meets a device that had failed before is followed by another at once`() {
+    @Test func `A probe that fails for a known failing device is followed by another at once`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         pool.hand(100)
@@ -188,7 +188,7 @@ import Testing
         #expect(pool.hand(10).map(\.count) == [1])
         pool.accept(1, on: id)
         #expect(pool.state == .running)
-        // Not for ever, though: that may be all there is.
+        // The number of further probes is limited, because all waiting deliveries may be of that kind.
         pool.hand(100)
         pool.end(id, devices: 1...3) { $0.failed = 100 }
         pool.pass(.seconds(10))
@@ -202,12 +202,12 @@ import Testing
         }
     }
 
-    @Test func `It finishes at once where nothing is on the wire and nothing can be sent, if its owner wants that`() {
+    @Test func `A cut-off gateway finishes at once if its owner wants that`() {
         let pool = cutOff()
         pool.input { $0.finish(waiting: 1, whenCutOff: true, now: $1) }
         #expect(pool.hasEnded)
 
-        // What can be sent is sent first, and what is on the wire is waited for.
+        // Deliveries that can be sent are sent first, and those in flight are waited for.
         let other = PoolScript { $0.maximum = 1 }
         let id = other.bringUp()[0]
         other.hand(1)
@@ -218,13 +218,13 @@ import Testing
         other.end(id) { $0.notProcessed = 2 }
         #expect(other.hasEnded)
 
-        // Without that wish it goes on trying.
+        // Without `whenCutOff` the gateway continues to try.
         let third = cutOff()
         third.input { $0.finish(waiting: 1, now: $1) }
         #expect(!third.hasEnded)
     }
 
-    @Test func `Where other connections work, failing attempts do not open it`() {
+    @Test func `Failing attempts do not open the breaker while another connection works`() {
         let pool = PoolScript {
             $0.connects = .unlimited
             $0.minimum = 2
@@ -240,7 +240,7 @@ import Testing
         #expect(pool.hand(3).map(\.count) == [3])
     }
 
-    @Test func `A service that names a time gets it`() {
+    @Test func `A Retry-After opens the breaker for that time`() {
         let pool = PoolScript()
         let id = pool.bringUp()[0]
         pool.hand(5)

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Cause.allCases) func `Halted, it drains, connects no more, and waits for a credential`(
+    @Test(arguments: Cause.allCases) func `A halted gateway drains, does not connect, and waits for a credential`(
         _ cause: Cause
     ) {
         let pool = PoolScript { $0.minimum = 2 }
@@ -50,14 +50,14 @@ import Testing
         #expect(pool.hand(10).count == 3)
     }
 
-    @Test func `Rotation: old connections work until new ones are up, and what they say is not believed`() {
+    @Test func `After a rotation old connections work until new ones are up, and cannot halt the gateway`() {
         let pool = PoolScript { $0.minimum = 2 }
         let old = pool.bringUp()
         _ = pool.take()
         pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
         #expect(pool.take().drains == [])
         #expect(Set(pool.hand(20).map(\.connection)) == Set(old))
-        // One of the old is refused now: it goes, and nothing stops.
+        // A refusal on an old connection drains it and halts nothing.
         pool.end(old[0]) {
             $0.refused = 1
             $0.halt = GatewayHalt(.refused, "revoked")
@@ -66,7 +66,7 @@ import Testing
         #expect(pool.take().drains == [old[0]])
     }
 
-    @Test func `Rotation: each new connection lets old ones go`() {
+    @Test func `After a rotation each new connection replaces an old one`() {
         let pool = PoolScript { $0.minimum = 2 }
         let old = pool.bringUp()
         pool.input { $0.credentialChanged(usesTokens: false, now: $1) }
@@ -82,7 +82,7 @@ import Testing
         #expect(pool.take().lookUps == [])
     }
 
-    @Test func `Nothing connects before there is a token, and a source that has none halts until it has`() {
+    @Test func `Nothing connects before a token arrives, and a failing token source halts the gateway`() {
         let pool = PoolScript(usesTokens: true)
         #expect(pool.take().isEmpty)
         pool.input { $0.tokenFailed("no key", now: $1) }
@@ -92,7 +92,7 @@ import Testing
         #expect(pool.bringUp().count == 1)
     }
 
-    @Test func `A token that expired is renewed once, its connection replaced, and others wait for the new one`() {
+    @Test func `An expired token is renewed once, and its connections are replaced after that`() {
         let pool = PoolScript(usesTokens: true) { $0.minimum = 2 }
         pool.input { $0.tokenArrived(7, now: $1) }
         let ids = pool.bringUp()
@@ -115,7 +115,7 @@ import Testing
         #expect(pool.take().lookUps.count == 2)
     }
 
-    @Test func `Connections that live get the new token, and a late answer is about the old one`() {
+    @Test func `Open connections get a new token, and a late refusal concerns the old one`() {
         let pool = PoolScript(usesTokens: true)
         pool.input { $0.tokenArrived(1, now: $1) }
         let id = pool.bringUp()[0]
@@ -138,7 +138,7 @@ import Testing
         #expect(actions.drains == [id] && actions.lookUps.count == 1)
     }
 
-    @Test func `A refused token for which no newer one comes halts`() {
+    @Test func `A gateway halts if no newer token arrives after a refusal`() {
         let pool = PoolScript(usesTokens: true)
         pool.input { $0.tokenArrived(1, now: $1) }
         let id = pool.bringUp()[0]
@@ -155,7 +155,7 @@ import Testing
         #expect(halt.kind == .providerToken)
     }
 
-    @Test func `Two connections that end for a token that is not believed halt`() {
+    @Test func `A gateway halts after two connections ended because of an invalid token`() {
         let pool = PoolScript(usesTokens: true)
         pool.input { $0.tokenArrived(1, now: $1) }
         pool.goAway(pool.bringUp()[0], reason: "InvalidProviderToken", disposition: .renewTokenOnce)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `Two GOAWAYs of one connection are one complaint, unless the second says what nothing mends`() {
+    @Test func `Two GOAWAYs of a connection count once, unless the second one asks to halt`() {
         let pool = PoolScript(usesTokens: true)
         pool.input { $0.tokenArrived(1, now: $1) }
         let id = pool.bringUp()[0]
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `What ends an old connection does not halt the new credential`() {
+    @Test func `The end of an old connection does not halt the new credential`() {
         let pool = PoolScript { $0.minimum = 3 }
         let old = pool.bringUp()
         pool.input { $0.credentialChanged(usesTokens: false, now: $1) }

@@ -4,7 +4,7 @@ import PushTime
 import Testing
 
 @Suite struct PoolFailureTests {
-    @Test func `Attempts that fail in a row wait longer and longer, and an answer forgives them`() {
+    @Test func `Failed attempts wait longer and longer, and an answer resets the delay`() {
         let pool = PoolScript {
             $0.connects = .unlimited
             $0.breaker.connectFailures = .max
@@ -31,7 +31,7 @@ import Testing
         #expect(pool.take().lookUps.count == 1)
     }
 
-    @Test func `While attempts fail only one at a time is made`() {
+    @Test func `While attempts fail, only one at a time is made`() {
         let pool = PoolScript { $0.minimum = 4 }
         let begun = pool.lookUps()
         for (id, _) in begun { pool.close(id, .unreachable) }
@@ -39,7 +39,7 @@ import Testing
         #expect(pool.take().lookUps.count == 1)
     }
 
-    @Test func `A name that is not found is a failure like another`() {
+    @Test func `A failed look-up counts as a failed attempt`() {
         let pool = PoolScript()
         let id = pool.take().lookUps[0]
         let fault = ConnectionFault(.nameNotFound, "no such host")
@@ -51,7 +51,7 @@ import Testing
             ])
     }
 
-    @Test func `An address that went silent is passed over, even if it had answered`() {
+    @Test func `An address that went silent is avoided, even if it had answered before`() {
         let pool = PoolScript { $0.connects = .unlimited }
         for _ in 0..<20 {
             let (id, address) = pool.lookUps()[0]
@@ -65,7 +65,7 @@ import Testing
             pool.hand(1)
             pool.accept(1, on: id)
             pool.close(id, .silent)
-            // From now on it is always the other.
+            // From now on the other address is always chosen.
             for _ in 0..<5 {
                 let (next, other) = pool.lookUps()[0]
                 #expect(other == "10.0.0.2")
@@ -79,7 +79,7 @@ import Testing
         Issue.record("the first address was never chosen")
     }
 
-    @Test func `When all addresses are in quarantine the one that is free first is taken`() {
+    @Test func `If all addresses are in quarantine, the one that is free first is used`() {
         let pool = PoolScript {
             $0.connects = .unlimited
             $0.breaker.connectFailures = .max
@@ -95,13 +95,13 @@ import Testing
         #expect(pool.lookUps().count == 1)
     }
 
-    @Test func `The budget holds for every reason to connect`() {
+    @Test func `The connect budget applies to every reason to connect`() {
         let pool = PoolScript {
             $0.maximum = 2
             $0.minimum = 2
             $0.connects.perMinute = 3
         }
-        // A service that ends each connection after its first answer: no failure, and no end.
+        // The service ends each connection after its first answer, which is not a failure.
         var begun = 0
         var last: [ConnectionID] = []
         for _ in 0..<600 {
@@ -118,11 +118,11 @@ import Testing
             last = []
             pool.pass(.seconds(1))
         }
-        // 4 at once, and 3 a minute for ten minutes.
+        // The budget allows 4 at once and 3 a minute, for ten minutes.
         #expect((30...34).contains(begun))
     }
 
-    @Test func `GOAWAY is answered with a new connection while the old one drains`() {
+    @Test func `A connection with a GOAWAY drains while a new one is opened`() {
         let pool = PoolScript { $0.maximum = 1 }
         let first = pool.bringUp()[0]
         pool.hand(10)
@@ -139,7 +139,7 @@ import Testing
         #expect(pool.hand(5).isEmpty)
     }
 
-    @Test(arguments: [true, false]) func `What asks for another connection gets one`(_ byItself: Bool) {
+    @Test(arguments: [true, false]) func `A connection that takes no more deliveries is replaced`(_ byItself: Bool) {
         let pool = PoolScript { $0.maximum = 1 }
         let first = pool.bringUp()[0]
         pool.hand(2)
@@ -157,7 +157,7 @@ import Testing
         #expect(actions.lookUps.count == 1)
     }
 
-    @Test func `What crosses the end of a connection still comes back, and its place is kept until it has`() {
+    @Test func `Deliveries on a closed connection still come back, and its slot remains until then`() {
         let pool = PoolScript { $0.maximum = 1 }
         let first = pool.bringUp()[0]
         pool.hand(7)

@@ -3,7 +3,7 @@ import PushModel
 import Testing
 
 @Suite struct PoolNumberTests {
-    @Test func `The minimum is opened at once, and spread over the addresses`() {
+    @Test func `The minimum of connections is opened at once and spread over the addresses`() {
         let pool = PoolScript { $0.minimum = 4 }
         let begun = pool.lookUps()
         #expect(begun.count == 4)
@@ -11,7 +11,7 @@ import Testing
         #expect(begun.count { $0.address == "10.0.0.2" } == 2)
     }
 
-    @Test func `One that is busy for long gets a second, one at a time`() {
+    @Test func `Connections that stay busy get another one, one at a time`() {
         let pool = PoolScript { $0.maximum = 3 }
         let first = pool.bringUp()[0]
         pool.hand(200)
@@ -21,7 +21,7 @@ import Testing
         #expect(pool.take().lookUps == [])
         pool.pass(.milliseconds(1))
         #expect(pool.events.contains(.scaled(.busy, connections: 2, minimum: 1, maximum: 3)))
-        // The third waits until the second is up, has answered, and all have been busy for as long again.
+        // The third connection waits until the second is up and has answered, and all have been busy for as long again.
         let second = pool.bringUp()[0]
         pool.hand(1000)
         pool.pass(.seconds(10))
@@ -32,7 +32,7 @@ import Testing
         #expect(pool.take().lookUps.count == 1)
     }
 
-    @Test func `What is used between batches does not count as rest`() {
+    @Test func `A short dip between batches does not end a busy time`() {
         let pool = PoolScript()
         let first = pool.bringUp()[0]
         pool.hand(125)
@@ -44,7 +44,7 @@ import Testing
         #expect(pool.take().lookUps.count == 1)
     }
 
-    @Test func `Busy for a moment does not grow, and never beyond the maximum`() {
+    @Test func `A short busy time does not add a connection, and the maximum is never exceeded`() {
         let pool = PoolScript { $0.maximum = 1 }
         let first = pool.bringUp()[0]
         pool.hand(200)
@@ -63,7 +63,7 @@ import Testing
         #expect(calm.take().lookUps == [])
     }
 
-    @Test func `A surplus that has been quiet for long drains, down to the minimum`() {
+    @Test func `Connections that have been quiet for long drain, down to the minimum`() {
         let pool = PoolScript { $0.minimum = 1 }
         pool.input { $0.scale(minimum: 3, maximum: 3, now: $1) }
         let all = pool.bringUp()
@@ -73,7 +73,7 @@ import Testing
         pool.pass(.seconds(1799))
         #expect(pool.take().drains == [])
         pool.pass(.seconds(1))
-        // Among equals the youngest.
+        // Among equals the youngest connection drains.
         #expect(pool.take().drains == [all[2]])
         pool.close(all[2], .byUs)
         pool.hand(0)
@@ -86,7 +86,7 @@ import Testing
         #expect(pool.wanted == 1)
     }
 
-    @Test func `Scaling is live: surplus drains at once, what is missing opens at once`() {
+    @Test func `Scaling drains surplus connections and opens missing ones at once`() {
         let pool = PoolScript()
         let first = pool.bringUp()[0]
         pool.input { $0.scale(minimum: 6, maximum: 8, now: $1) }
@@ -98,11 +98,11 @@ import Testing
         pool.accept(1, on: others[0])
         pool.input { $0.scale(minimum: 1, maximum: 2, now: $1) }
         let drained = pool.take().drains
-        // The one without deliveries goes first.
+        // The connection without deliveries drains first.
         #expect(drained.count == 4 && drained.first == others[0])
     }
 
-    @Test func `With a minimum of nothing the first delivery opens a connection`() {
+    @Test func `With a minimum of 0 the first delivery opens a connection`() {
         let pool = PoolScript { $0.minimum = 0 }
         #expect(pool.take().isEmpty)
         #expect(pool.credit == 64)
@@ -112,19 +112,19 @@ import Testing
         #expect(pool.take().drains == [])
     }
 
-    @Test func `An attempt that is no longer wanted is given up first`() {
+    @Test func `A surplus attempt to connect is given up first`() {
         let pool = PoolScript { $0.minimum = 2 }
         let begun = pool.lookUps()
         pool.input { $0.ready(begun[1].id, limit: 10, now: $1) }
         _ = pool.take()
         pool.input { $0.scale(minimum: 1, maximum: 1, now: $1) }
         #expect(pool.take().closes == [begun[0].id])
-        // What it says on its way out is not news.
+        // Its end does not count as a failure.
         pool.close(begun[0].id, .byUs)
         #expect(pool.failures == 0)
     }
 
-    @Test func `A drain that does not end is closed`() {
+    @Test func `A connection that drains for too long is closed`() {
         let pool = PoolScript()
         let first = pool.bringUp()[0]
         pool.hand(10)
@@ -135,7 +135,7 @@ import Testing
         #expect(pool.take().closes == [first])
     }
 
-    @Test func `Another pace holds from now on, and what was saved up stays`() {
+    @Test func `A changed connect rate applies at once, and saved tokens remain`() {
         let pool = PoolScript {
             $0.minimum = 1
             $0.maximum = 1
@@ -144,7 +144,7 @@ import Testing
             $0.breaker.connectFailures = 100
             $0.reconnect = Backoff(first: .milliseconds(1), longest: .milliseconds(1))
         }
-        // Both that were saved up, and then none for a minute.
+        // Two tokens are saved up, and the next one comes after a minute.
         for _ in 0..<2 {
             pool.pass(.milliseconds(2))
             for (id, _) in pool.lookUps() { pool.close(id, .unreachable) }
@@ -164,7 +164,7 @@ import Testing
         #expect(pool.failures > 10)
     }
 
-    @Test func `A shorter rest is heeded by a gateway that runs`() {
+    @Test func `A shorter idle time applies to a running gateway`() {
         let pool = PoolScript { $0.maximum = 2 }
         pool.input { $0.scale(minimum: 2, maximum: 2, now: $1) }
         let both = pool.bringUp()

@@ -2,13 +2,13 @@ import PushLogic
 import PushModel
 import PushTime
 
-/// A machine with a clock that a test turns, and a world that does what it is told.
+/// A machine with a clock that the test moves, and an environment that executes its actions.
 final class PoolScript {
     typealias Action = GatewayMachine.Action
 
     private(set) var machine: GatewayMachine
     private(set) var now = MonotonicTime(nanoseconds: 1_000_000_000_000)
-    /// What has been asked for and not looked at.
+    /// The actions that were requested and not taken yet.
     private(set) var actions: [Action] = []
     var addresses = ["10.0.0.1", "10.0.0.2"]
     var waiting = 0
@@ -20,7 +20,7 @@ final class PoolScript {
         actions = machine.begin(now: now)
     }
 
-    /// Everything since the last time.
+    /// Returns the actions since the last call.
     func take() -> [Action] {
         defer { actions = [] }
         return actions
@@ -34,21 +34,21 @@ final class PoolScript {
         actions += work(&machine, now)
     }
 
-    /// Turns the clock, with every deadline on the way at its own time.
+    /// Moves the clock, and lets every deadline on the way pass at its own time.
     func pass(_ duration: Duration) {
         let end = now + duration
         while let next = machine.nextDeadline(now: now), next <= end {
             now = max(now, next)
             let before = machine.nextDeadline(now: now)
             input { $0.timePassed(now: $1) }
-            // A deadline that stays where it was would hold a loop for ever.
+            // A deadline that does not change would keep this loop running forever.
             if machine.nextDeadline(now: now) == before, before == next { now = now + .nanoseconds(1) }
         }
         now = end
         input { $0.timePassed(now: $1) }
     }
 
-    /// Answers the look-ups that were asked for; the connections that this begins.
+    /// Answers the requested look-ups. Returns the connections that start because of that.
     @discardableResult
     func lookUps() -> [(id: ConnectionID, address: String)] {
         var begun: [(ConnectionID, String)] = []
@@ -73,7 +73,7 @@ final class PoolScript {
         return begun
     }
 
-    /// Answers the PINGs that were asked for.
+    /// Answers the requested PINGs.
     func answerPings() {
         let asked = actions
         actions = asked.filter { if case .ping = $0 { false } else { true } }
@@ -82,7 +82,7 @@ final class PoolScript {
         }
     }
 
-    /// Looks up, connects, and brings everything up that was asked for.
+    /// Answers the requested look-ups and opens their connections.
     @discardableResult
     func bringUp(limit: Int = 100) -> [ConnectionID] {
         let begun = lookUps().map { id, _ in
@@ -93,7 +93,7 @@ final class PoolScript {
         return begun
     }
 
-    /// Hands out what waits as a gateway does at the end of a tick.
+    /// Hands out waiting deliveries as a gateway does at the end of a tick.
     @discardableResult
     func hand(_ waiting: Int) -> [GatewayMachine.Assignment] {
         let assignments = machine.assignments(waiting: waiting, now: now)
@@ -107,7 +107,9 @@ final class PoolScript {
         return assignments
     }
 
-    /// - Parameter devices: those that the failures were about; as many as there were failures unless told otherwise.
+    /// Ends deliveries on a connection.
+    ///
+    /// - Parameter devices: The devices of the failures; by default, one for each failure.
     func end(_ id: ConnectionID, devices: ClosedRange<UInt64>? = nil, _ change: (inout AnswerTally) -> Void) {
         var tally = AnswerTally()
         change(&tally)

@@ -4,9 +4,9 @@ import PushTime
 import TestSupport
 import Testing
 
-/// Random worlds, and a model that knows only what a pool must never do.
+/// Random walks of the pool beside a model that knows only what a pool must never do.
 @Suite struct PoolWalkTests {
-    @Test(arguments: [false, true]) func `No walk breaks a promise, and a world that is well again ends well`(
+    @Test(arguments: [false, true]) func `No walk breaks a promise, and the pool recovers in the end`(
         _ usesTokens: Bool
     ) {
         for seed in UInt64(1)...300 {
@@ -70,7 +70,7 @@ private final class PoolWalk {
         if !holds, fault == nil { fault = what() }
     }
 
-    // MARK: The world obeys
+    // MARK: Execution of actions
 
     private func run(_ actions: [GatewayMachine.Action]) {
         for action in actions {
@@ -88,8 +88,8 @@ private final class PoolWalk {
             case .ping(let id):
                 guard case .open? = peers[id]?.phase else { return check(false, "ping \(id), which is not open") }
             case .renewToken(let refused):
-                check(refused <= generation, "refused a token that never was")
-                check(!isHalted, "a token renewed while halted")
+                check(refused <= generation, "a refused token that was never issued")
+                check(!isHalted, "a token is renewed while halted")
                 renewalAsked = true
             case .useToken(let id): check(peers[id] != nil, "token for \(id), which is gone")
             case .raise(.credentialFailed): isHalted = true
@@ -112,8 +112,8 @@ private final class PoolWalk {
 
     private func begin(_ id: ConnectionID) {
         check(!isHalted, "connects while halted")
-        check(peers[id] == nil, "\(id) was there before")
-        // Attempts that were given up during their look-up are not told apart here.
+        check(peers[id] == nil, "\(id) was used before")
+        // Attempts that were given up during their look-up are not distinguished here.
         peers[id] = Peer(epoch: epoch)
         begun.append(now)
         let burst = max(4, 2 * highest)
@@ -130,7 +130,7 @@ private final class PoolWalk {
             now = max(now, next)
             run(machine.timePassed(now: now))
             turns += 1
-            if turns > 10_000 { return check(false, "the timer never rests") }
+            if turns > 10_000 { return check(false, "the timer fires without end") }
             if let after = machine.nextDeadline(now: now), after <= now {
                 // A deadline that is still due needs a hand-out, as at the end of a tick.
                 hand()
@@ -143,7 +143,7 @@ private final class PoolWalk {
         run(machine.timePassed(now: now))
         for (id, peer) in peers {
             if case .draining(let since) = peer.phase {
-                check(now < since + .seconds(91), "\(id) drains for ever")
+                check(now < since + .seconds(91), "\(id) drains forever")
             }
         }
     }
@@ -152,7 +152,7 @@ private final class PoolWalk {
         var left = waiting
         for assignment in machine.assignments(waiting: waiting, now: now) {
             guard let peer = peers[assignment.connection], case .open = peer.phase else {
-                return check(false, "deliveries for \(assignment.connection), which takes none")
+                return check(false, "deliveries for \(assignment.connection), which is not open")
             }
             check(!isHalted, "deliveries while halted")
             let ceiling = peer.limit + min(peer.limit, max(16, peer.limit / 4))
@@ -186,7 +186,7 @@ private final class PoolWalk {
         run(machine.closed(id, ConnectionEnd(kind, "walk"), disposition: disposition, now: now))
     }
 
-    // MARK: The world acts
+    // MARK: Events
 
     private func somePeer(_ isMeant: (Phase) -> Bool) -> ConnectionID? {
         peers.filter { isMeant($0.value.phase) }.keys.sorted().randomElement(using: &random)
@@ -195,7 +195,7 @@ private final class PoolWalk {
     private func lookUp(_ id: ConnectionID, well: Bool) {
         if well {
             let actions = machine.addressesFound(["a", "b", "c"], for: id, now: now)
-            // It was given up meanwhile.
+            // The attempt was given up meanwhile.
             if actions.isEmpty { peers[id] = nil }
             run(actions)
         } else {
@@ -300,13 +300,13 @@ private final class PoolWalk {
 
     private func rotate() {
         epoch += 1
-        // Attempts under way are given up.
+        // Attempts in progress are given up.
         for (id, peer) in peers { if case .lookingUp = peer.phase { peers[id] = nil } }
         run(machine.credentialChanged(usesTokens: usesTokens, now: now))
         if usesTokens { mint() }
     }
 
-    // MARK: All is well again
+    // MARK: Recovery
 
     func recover() {
         rotate()
@@ -335,7 +335,7 @@ private final class PoolWalk {
             pass(.seconds(5))
         }
         let open = peers.values.count { if case .open = $0.phase { $0.epoch == epoch } else { false } }
-        check(waiting == 0, "\(waiting) still wait; \(machine.state(now: now)), \(open) open")
+        check(waiting == 0, "\(waiting) deliveries still wait; \(machine.state(now: now)), \(open) open")
         check(open >= minimum && open == machine.wanted, "\(open) open, \(minimum) to \(maximum), \(machine.wanted)")
         check(peers.count == open, "\(peers.count - open) have not ended")
         check(machine.credit(waiting: 0, now: now) > 0, "no credit")
@@ -346,6 +346,6 @@ private final class PoolWalk {
         }
         hand()
         for id in peers.keys.sorted() { close(id, .byUs, .retry) }
-        check(machine.hasEnded, "it does not end")
+        check(machine.hasEnded, "the gateway does not end")
     }
 }

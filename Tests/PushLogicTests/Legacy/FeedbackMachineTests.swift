@@ -5,14 +5,14 @@ import Testing
 @Suite struct FeedbackMachineTests {
     private static let start = MonotonicTime(nanoseconds: 0)
 
-    @Test func `The spool is looked at first, then the first poll comes within the jitter`() {
+    @Test func `The spool is replayed first, then the first poll comes within the jitter`() {
         var machine = FeedbackMachine(now: Self.start, random: 0.5)
         #expect(machine.next == (.replay, Self.start))
         machine.replayed()
         #expect(machine.next == (.poll, Self.start + .seconds(30)))
     }
 
-    @Test func `A day lies between polls, and failures come back sooner, then later`() {
+    @Test func `Polls come once a day, and failed polls are retried with growing delays`() {
         var machine = FeedbackMachine(now: Self.start, random: 0)
         machine.replayed()
         machine.pollEnded(failed: false, isBehind: false, now: Self.start, random: 0)
@@ -27,7 +27,7 @@ import Testing
         #expect(machine.next == (.poll, Self.start + .seconds(60)))
     }
 
-    @Test func `Nobody polls while the sink is behind`() {
+    @Test func `There is no poll while the sink is behind`() {
         var machine = FeedbackMachine(now: Self.start, random: 0)
         machine.replayed()
         machine.pollEnded(failed: false, isBehind: true, now: Self.start, random: 0)
@@ -39,7 +39,7 @@ import Testing
         #expect(machine.next == (.poll, Self.start))
     }
 
-    @Test func `A poll that is asked for is the next one`() {
+    @Test func `A requested poll comes next`() {
         var machine = FeedbackMachine(now: Self.start, random: 1)
         machine.replayed()
         machine.pollRequested(now: Self.start + .seconds(5))

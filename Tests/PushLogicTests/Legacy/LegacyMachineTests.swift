@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite struct LegacyMachineTests {
-    @Test func `What is given before TLS is through goes out after it, in order`() {
+    @Test func `Deliveries that arrive before the connection is open are sent after it, in order`() {
         var scene = LegacyScene()
         scene.deliver(1...3)
         #expect(scene.frames().isEmpty && scene.machine.waitingCount == 3)
@@ -15,7 +15,8 @@ import Testing
         #expect(scene.machine.inFlight == 3 && scene.machine.waitingCount == 0)
     }
 
-    // The table of PROTOCOLS B2: what the named delivery ends as; 128 and 255 the first time and again.
+    // The table in `Documentation/Protocols.md`, "The error packet": the end of the named delivery, for 128 and 255 on
+    // the first and a later attempt.
     @Test(arguments: [
         (UInt8(1), UInt16(1), 500, "InternalServerError"), (2, 1, 400, "MissingDeviceToken"),
         (3, 1, 400, "MissingTopic"), (4, 1, 400, "PayloadEmpty"), (5, 1, 400, "InvalidTokenSize"),
@@ -23,7 +24,7 @@ import Testing
         (255, 1, 0, ""), (128, 2, 400, "ProtocolError"), (255, 2, 400, "UnknownError"), (9, 1, 0, ""),
         (77, 3, 400, "UnknownError"),
     ])
-    func `A failure ends its delivery, proves those before and discards those after`(
+    func `A failure ends its delivery, proves earlier ones accepted and later ones discarded`(
         status: UInt8, attempt: UInt16, code: Int, reason: String
     ) {
         var scene = LegacyScene()
@@ -42,7 +43,7 @@ import Testing
         #expect(scene.order == [1, 2, 3, 4, 5, 6])
     }
 
-    @Test func `Only a bad token is called by the name that deactivates`() {
+    @Test func `Only status 8 has the reason that deactivates a device`() {
         for status in UInt8.min...UInt8.max where status != 8 {
             for attempt in [1, 2] as [UInt16] {
                 if case .refused(let refusal) = LegacyStatus(rawValue: status).ending(attempt: attempt) {
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Shutdown names the last that was accepted`() {
+    @Test func `A shutdown names the last delivery that was accepted`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...5)
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [(UInt8(8), UInt32(0)), (10, 0), (8, 6), (8, .max), (2, 0), (0, 3)])
-    func `A packet that names none of ours makes what is in the ring unknown`(status: UInt8, identifier: UInt32) {
+    func `A packet without a known notification makes the ring unknown`(status: UInt8, identifier: UInt32) {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...5)
@@ -75,7 +76,7 @@ import Testing
         #expect(scene.endings[6] == .notProcessed)
     }
 
-    @Test func `With command 0 a packet is about no notification in particular`() {
+    @Test func `With command 0 a packet names no notification`() {
         var scene = LegacyScene { $0.hasIdentifiers = false }
         scene.open()
         scene.deliver(1...3)
@@ -84,7 +85,7 @@ import Testing
         #expect((1...3).allSatisfy { scene.endings[$0] == .unknown(.connectionLost) })
     }
 
-    @Test func `What the peer's TCP had for the settle time is taken for accepted`() {
+    @Test func `A delivery that the peer's TCP has had for the settle time is presumed accepted`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...2)
@@ -99,7 +100,7 @@ import Testing
         #expect(scene.machine.nextDeadline == nil)
     }
 
-    @Test func `What the peer's TCP does not have is not taken for accepted, and in the end the peer is dead`() {
+    @Test func `A delivery that the peer's TCP does not have is not presumed accepted, and times out`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...1)
@@ -118,7 +119,7 @@ import Testing
         #expect(scene.endings[2] == .unknown(.timeout) && scene.end?.kind == .silent)
     }
 
-    @Test func `Nothing settles once a part of an error packet has come`() {
+    @Test func `Nothing settles after a part of an error packet has arrived`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...2)
@@ -131,7 +132,7 @@ import Testing
         #expect(scene.endings[2] == .notProcessed && scene.endings[1] != .accepted(uniqueID: nil))
     }
 
-    @Test func `A packet about one that has settled still proves that what is in the ring was discarded`() {
+    @Test func `A packet about a settled delivery proves that those in the ring were discarded`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...3)
@@ -142,10 +143,10 @@ import Testing
         #expect(scene.frames().count == 2)
         scene.take(scene.machine.errorReceived(status: 8, identifier: 2, now: scene.now))
         #expect(scene.endings[4] == .notProcessed && scene.endings[5] == .notProcessed)
-        #expect(scene.end?.message.contains("; 2 that were taken for accepted by then were not") == true)
+        #expect(scene.end?.message.contains("; 2 deliveries after it were wrongly presumed accepted") == true)
     }
 
-    @Test func `A full ring holds back what waits until the oldest settle`() {
+    @Test func `A full ring delays waiting deliveries until the oldest settle`() {
         var scene = LegacyScene { $0.ringSize = 4 }
         scene.open()
         scene.deliver(1...10)
@@ -156,7 +157,7 @@ import Testing
         #expect(scene.frames() == (5...8).map { .sent($0, UInt32($0)) })
     }
 
-    @Test func `What is beyond the bound of those that wait comes back`() {
+    @Test func `Deliveries beyond the limit of the queue come back`() {
         var scene = LegacyScene {
             $0.ringSize = 4
             $0.waitingRings = 2
@@ -165,7 +166,7 @@ import Testing
         #expect(scene.endings == [9: .notProcessed, 10: .notProcessed])
     }
 
-    @Test func `A payload that has no frame is refused before it is sent`() {
+    @Test func `A payload of an invalid size is refused before it is sent`() {
         var scene = LegacyScene { $0.payloadLimit = 10 }
         scene.open()
         scene.deliver(1...1, payload: 11)
@@ -177,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64(1), 3, 5])
-    func `Identifiers wrap past 0`(bad: UInt64) {
+    func `Identifiers wrap and skip 0`(bad: UInt64) {
         let period = UInt64(UInt32.max)
         var scene = LegacyScene { $0.firstSequence = 2 * period - 2 }
         scene.open()
@@ -193,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: [(UInt8(2), UInt32(4)), (5, 4), (2, 0), (8, 4), (10, 4)])
-    func `The answer to the probe proves everything`(status: UInt8, identifier: UInt32) {
+    func `The answer to the probe proves that all deliveries were accepted`(status: UInt8, identifier: UInt32) {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...3)
@@ -209,7 +210,7 @@ import Testing
         #expect(scene.end?.kind == .byUs && scene.isOrderly)
     }
 
-    @Test func `A failure before the probe is still that failure`() {
+    @Test func `A failure before the probe is handled as a failure`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...3)
@@ -221,7 +222,7 @@ import Testing
         #expect(scene.endings[2] == LegacyStatus.invalidToken.ending(attempt: 1))
     }
 
-    @Test func `A probe that nobody answers leaves what is in the ring unknown`() {
+    @Test func `A probe without an answer leaves the deliveries in the ring unknown`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...3)
@@ -247,7 +248,7 @@ import Testing
         #expect(scene.endings[2] == .accepted(uniqueID: nil) && scene.end?.kind == .byUs && scene.isOrderly)
     }
 
-    @Test func `With nothing in the ring a drain is over at once`() {
+    @Test func `A drain with an empty ring ends at once`() {
         var scene = LegacyScene()
         scene.open()
         scene.take(scene.machine.drain(now: scene.now))
@@ -258,7 +259,7 @@ import Testing
         #expect(early.endings == [1: .notProcessed, 2: .notProcessed] && early.end?.kind == .byUs)
     }
 
-    @Test func `An end without a word leaves the ring unknown, and early on it points to the certificate`() {
+    @Test func `An end without a packet leaves the ring unknown, and an early one is a credential fault`() {
         for (wait, kind) in [(Duration.zero, ConnectionEnd.Kind.credential), (.seconds(2), .lost)] {
             var scene = LegacyScene()
             scene.open()
@@ -274,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `Closing leaves the ring unknown and gives the rest back`() {
+    @Test func `Closing leaves the ring unknown and returns waiting deliveries`() {
         var scene = LegacyScene()
         scene.open()
         scene.deliver(1...2)
@@ -283,7 +284,7 @@ import Testing
         scene.take(scene.machine.close(now: scene.now))
         #expect(scene.endings[1] == .unknown(.connectionLost) && scene.endings[3] == .notProcessed)
         #expect(scene.end?.kind == .byUs && !scene.isOrderly)
-        // Nothing is said twice.
+        // Nothing ends twice.
         scene.take(scene.machine.close(now: scene.now))
         scene.take(scene.machine.errorReceived(status: 8, identifier: 1, now: scene.now))
         scene.take(scene.machine.connectionEnded(ConnectionEnd(.lost, ""), isWordless: true, now: scene.now))
@@ -293,7 +294,7 @@ import Testing
     }
 }
 
-/// A machine with its clock and what came of it.
+/// A machine with its clock and the results of its inputs.
 struct LegacyScene: ~Copyable {
     enum Frame: Equatable {
         case sent(UInt64, UInt32)

@@ -4,9 +4,9 @@ import PushTime
 import TestSupport
 import Testing
 
-/// Random walks beside a gateway that does what PROTOCOLS B says, and knows what it took.
+/// Random walks beside a model of a gateway that follows the legacy protocol and knows what it accepted.
 @Suite struct LegacyMirrorTests {
-    /// A gateway that reads in order, and takes everything up to the one that it does not like.
+    /// A gateway that reads in order and accepts everything before the first frame that it refuses.
     private struct Gateway {
         var unread: [LegacyScene.Frame] = []
         var accepted: Set<UInt64> = []
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: 1...40)
-    func `Every delivery ends once, and as the gateway knows it`(seed: UInt64) {
+    func `Every delivery ends once, and as the gateway treated it`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var endedBy: Set<String> = []
         for _ in 0..<25 { walk(&random, &endedBy) }
@@ -69,7 +69,7 @@ import Testing
                 if scene.machine.hasUnmarked { scene.machine.handedOver(bytes: bytes, now: scene.now) }
             case 60..<75: gateway.read(Int.random(in: 1...30, using: &random), &random)
             case 75..<85:
-                // A gateway that complains does so within the settle time, here: what TCP has, it has read.
+                // Here a gateway reports an error within the settle time: it has read what its TCP has.
                 gateway.read(.max, &random)
                 guard gateway.packet == nil else { continue }
                 acknowledged = bytes
@@ -107,7 +107,7 @@ import Testing
             case .unknown: break
             }
         }
-        // A packet that names a notification leaves nothing in doubt.
+        // A packet that names a notification leaves no delivery unknown.
         if scene.end?.kind == .goAway {
             #expect(scene.endings.values.allSatisfy { if case .unknown = $0 { false } else { true } })
         }

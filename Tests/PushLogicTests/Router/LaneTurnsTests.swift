@@ -2,11 +2,11 @@ import PushLogic
 import TestSupport
 import Testing
 
-/// Who goes out next, and how the shares come out.
+/// The order of the lanes, and their shares.
 @Suite struct LaneTurnsTests {
     typealias Waiting = LaneTurns.Waiting
 
-    /// Lets `total` deliveries go out while the same lanes wait, at most `credit` at once, and counts whose they were.
+    /// Sends `total` deliveries while the same lanes wait, at most `credit` at a time, and counts them by lane.
     private func serve(_ waiting: Waiting, total: Int, credit: Int = .max) -> (fresh: [Int], again: [Int]) {
         var turns = LaneTurns()
         var fresh = Array(repeating: 0, count: LaneTurns.lanes)
@@ -28,18 +28,18 @@ import Testing
         return waiting
     }
 
-    @Test func `Where nobody waits there is no turn`() {
+    @Test func `There is no turn if no lane waits`() {
         var turns = LaneTurns()
         let turn = turns.next(Waiting())
         #expect(turn == nil)
     }
 
-    @Test(arguments: 0..<6) func `Who is alone gets everything`(_ lane: Int) {
+    @Test(arguments: 0..<6) func `A lane that waits alone gets everything`(_ lane: Int) {
         #expect(serve(waiting([lane]), total: 1000).fresh[lane] == 1000)
         #expect(serve(waiting([], again: [lane]), total: 1000).again[lane] == 1000)
     }
 
-    @Test(arguments: [1, 7, 1000]) func `Brief messages get three of four`(_ credit: Int) {
+    @Test(arguments: [1, 7, 1000]) func `Brief messages get three of four deliveries`(_ credit: Int) {
         for brief in [0, 2, 4] {
             let served = serve(waiting([brief, brief + 1]), total: 40_000, credit: credit).fresh
             #expect(served[brief] >= 30_000)
@@ -47,25 +47,25 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 7, 1000]) func `A lower priority gets one in sixteen`(_ credit: Int) {
+    @Test(arguments: [1, 7, 1000]) func `A lower priority gets one delivery in sixteen`(_ credit: Int) {
         for (higher, lower) in [(0, 2), (0, 4), (2, 4), (1, 3), (1, 4)] {
             let served = serve(waiting([higher, lower]), total: 48_000, credit: credit).fresh
             #expect((2900...3000).contains(served[lower]), "\(higher) and \(lower): \(served)")
         }
     }
 
-    @Test func `All wait, and each gets some`() {
+    @Test func `If all lanes wait, each gets a share`() {
         let served = serve(waiting([0, 1, 2, 3, 4, 5], again: [0, 1, 2, 3, 4, 5]), total: 200_000)
         #expect(served.fresh.allSatisfy { $0 > 500 })
         #expect(served.again.allSatisfy { $0 > 200 })
     }
 
-    @Test func `What goes out again gets one in four, and never more while others wait`() {
+    @Test func `Further attempts get one delivery in four while first attempts wait`() {
         let served = serve(waiting([0], again: [0]), total: 10_000)
         #expect((2300...2500).contains(served.again[0]))
     }
 
-    @Test func `A brief message goes before a broadcast that had all until now`() {
+    @Test func `A brief message goes before a broadcast that was alone so far`() {
         var turns = LaneTurns()
         let broad = waiting([1])
         for _ in 0..<100 {
@@ -76,8 +76,9 @@ import Testing
         #expect(turn == LaneTurns.Turn(lane: 0, isAgain: false, limit: 128))
     }
 
-    /// Lanes come and go at random; whoever keeps waiting is served within a bounded number of deliveries.
-    @Test func `Nobody who waits is passed over for long`() {
+    /// Lanes start and stop waiting at random. A lane that keeps waiting is served within a bounded number of
+    /// deliveries.
+    @Test func `No lane that keeps waiting starves`() {
         for seed in UInt64(1)...100 {
             var random = SeededRandom(seed: seed)
             var turns = LaneTurns()
@@ -91,7 +92,7 @@ import Testing
                 guard let turn = turns.next(now) else { continue }
                 let own = turn.isAgain ? now.again : now.fresh
                 guard own >> turn.lane & 1 != 0, turn.limit > 0 else {
-                    Issue.record("seed \(seed): a turn for nobody: \(turn) of \(now)")
+                    Issue.record("seed \(seed): a turn for a lane that does not wait: \(turn) of \(now)")
                     return
                 }
                 let count = Int.random(in: 1...turn.limit, using: &random)
@@ -100,7 +101,8 @@ import Testing
                     let waits = (place < 6 ? now.fresh >> place : now.again >> (place - 6)) & 1 != 0
                     let isServed = place == turn.lane + (turn.isAgain ? 6 : 0)
                     patience[place] = waits && !isServed ? patience[place] + count : 0
-                    // One in sixteen, of it one in four, of that one in four, with what others are owed before it.
+                    // The smallest share is one in sixteen, of that one in four, and of that one in four; other debts
+                    // may be paid first.
                     guard patience[place] < 16 * 4 * 4 * 16 else {
                         Issue.record("seed \(seed): \(place) starves")
                         return

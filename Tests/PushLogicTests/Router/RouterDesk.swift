@@ -2,7 +2,7 @@ import PushLogic
 import PushModel
 import PushTime
 
-/// A router's machine with a gateway, and a driver that answers what it asks.
+/// A router machine with one gateway, and a driver that answers its requests.
 final class RouterDesk {
     private typealias F = RouterFixtures
 

@@ -3,7 +3,7 @@ import PushModel
 import PushTime
 import Testing
 
-/// What an operator drops, and what goes on waiting beside it.
+/// Messages that an operator drops, and those that keep waiting.
 @Suite struct RouterDropTests {
     private typealias F = RouterFixtures
 
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `What is accepted after it waits, however long one of those before it takes to end`() {
+    @Test func `A message that is accepted after a drop waits, even while older ones are still ending`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2)))
         let busy = Refusal(status: 503, reason: nil)
@@ -34,7 +34,7 @@ import Testing
         look(desk, messages)
         #expect(desk.completed.map(\.seq) == [2, 1])
         #expect(desk.completed.allSatisfy { $0.failure == .dropped })
-        // To drop once more takes what has come since.
+        // A second drop includes the messages that came since.
         #expect(desk.machine.drop(F.shop) == 1)
         desk.run()
         look(desk, messages)
@@ -42,7 +42,7 @@ import Testing
         #expect(desk.machine.unfinished == 0)
     }
 
-    @Test func `What was sent already is not said to be dropped`() {
+    @Test func `A message whose deliveries were all sent is not reported as dropped`() {
         let desk = RouterDesk(credit: 2)
         desk.accept(F.accepted(1, to: F.tokens(1..<2)), F.accepted(2, to: F.tokens(1..<5), needsClaim: false))
         let out = desk.out
@@ -58,7 +58,7 @@ import Testing
         #expect(desk.completed.map(\.failure) == [nil, .dropped])
     }
 
-    @Test func `What is scheduled for later is not among it`() {
+    @Test func `A drop does not include messages that are scheduled for later`() {
         let desk = RouterDesk()
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let early = F.accepted(1, to: F.tokens(1..<2), notBefore: F.second + 60)
@@ -68,7 +68,7 @@ import Testing
         desk.machine.due(.success(DueMessages(messages: [early], next: F.second + 600)))
         desk.run()
         #expect(desk.machine.drop(F.shop) == 1)
-        // Keeps the app from having nothing that waits.
+        // Without this message nothing would wait, and the drop would end.
         let other = F.accepted(3, to: F.tokens(1..<2))
         desk.accept(other)
         desk.pass(.seconds(540))

@@ -2,9 +2,9 @@ import PushLogic
 import PushModel
 import PushTime
 
-/// Devices that are gone, as tests say it.
+/// The inactive devices that a test sets.
 final class TestInactive: InactiveDevices, @unchecked Sendable {
-    // Unchecked: each test uses its own from one thread.
+    // Unchecked because each test uses its own instance from one thread.
     var devices: Set<DeviceID> = []
 
     var isEmpty: Bool { devices.isEmpty }

@@ -3,7 +3,7 @@ import PushModel
 import PushTime
 import Testing
 
-/// Messages that wait too long, wherever they wait.
+/// The expiry of messages that wait too long, in memory or on disk.
 @Suite struct RouterLateTests {
     private typealias F = RouterFixtures
 
@@ -15,9 +15,9 @@ import Testing
         }
     }
 
-    // MARK: Without a time of its own
+    // MARK: Without expires_at
 
-    @Test func `A message for later may wait as long from its time on as others from their acceptance`() {
+    @Test func `The lifetime of a scheduled message counts from its not_before`() {
         let desk = RouterDesk(credit: 0)
         let (day, begin): (Int64, Int64) = (86_400, F.second + 30 * 86_400)
         let message = F.accepted(1, to: F.tokens(1..<2), notBefore: begin)
@@ -33,7 +33,7 @@ import Testing
         #expect(desk.out.count == 1)
     }
 
-    @Test func `And it ends when that time is over`() {
+    @Test func `A scheduled message expires when its lifetime is over`() {
         let desk = RouterDesk(credit: 0)
         let message = F.accepted(1, to: F.tokens(1..<2), notBefore: F.second + 3600)
         desk.accept(message)
@@ -44,9 +44,9 @@ import Testing
         #expect(desk.completed.map(\.isExpired) == [true])
     }
 
-    // MARK: One attempt now
+    // MARK: With expires_at 0
 
-    @Test func `With expires_at 0 and no gateway that takes it, a message expires within seconds`() {
+    @Test func `A message with expires_at 0 expires within seconds if no gateway takes it`() {
         let desk = RouterDesk(credit: 0)
         desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0))
         desk.pass(.seconds(5))
@@ -59,7 +59,7 @@ import Testing
         #expect(desk.out.isEmpty)
     }
 
-    @Test func `A gateway knows until when the one attempt may begin`() {
+    @Test func `A delivery with expires_at 0 contains the latest start of its attempt`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0), F.accepted(2, to: F.tokens(1..<2)))
         #expect(desk.out.map(\.latestStart) == [UInt32(F.second + 10), 0])
@@ -68,7 +68,7 @@ import Testing
         #expect(!desk.out[1].isExpired(at: WallTime(milliseconds: .max)))
     }
 
-    @Test func `What comes back unsent may be sent again only within the same seconds`() {
+    @Test func `A returned delivery with expires_at 0 is sent again only until its latest start`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0))
         desk.pass(.seconds(9))
@@ -82,7 +82,7 @@ import Testing
         #expect(desk.completed.map(\.counts.expired) == [1])
     }
 
-    @Test func `With expires_at 0 a message to many goes on for as long as it gets on`() {
+    @Test func `A message with expires_at 0 to many devices continues while its pages are sent`() {
         let desk = RouterDesk(credit: 100)
         desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
         for _ in 0..<4 {
@@ -98,7 +98,7 @@ import Testing
         #expect(desk.completed.map(\.counts.sent) == [500])
     }
 
-    @Test func `And what is left of it expires when it no longer does`() {
+    @Test func `The rest of a message with expires_at 0 expires when no page is sent any more`() {
         let desk = RouterDesk(credit: 100)
         desk.accept(F.accepted(1, to: F.tokens(0..<500), expiresAt: 0))
         let out = desk.out
@@ -108,7 +108,7 @@ import Testing
         #expect(desk.completed.map(\.counts.expired) == [400])
     }
 
-    @Test func `A message of before a restart gets no attempt hours later`() {
+    @Test func `A message with expires_at 0 is not sent hours later after a restart`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2), expiresAt: 0, at: F.second - 3600))
         #expect(desk.out.isEmpty)
@@ -117,7 +117,7 @@ import Testing
 
     // MARK: Without a gateway
 
-    @Test func `What waits of an app without a gateway expires all the same`() {
+    @Test func `Messages of an app without a gateway expire`() {
         let desk = RouterDesk()
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...3000 as ClosedRange<UInt64>).map {
@@ -128,7 +128,7 @@ import Testing
         desk.pass(.seconds(50))
         answer(desk, messages)
         #expect(desk.completed.isEmpty)
-        // A part each time that it is looked at.
+        // Each look reads a part of the messages.
         for _ in 0..<12 {
             desk.pass(.seconds(10))
             answer(desk, messages)
@@ -145,7 +145,7 @@ import Testing
         #expect(desk.machine.unfinished == 0)
     }
 
-    @Test func `One that had its say in part is claimed, and then its rest expires`() {
+    @Test func `A partly completed message is claimed, and its rest expires`() {
         let desk = RouterDesk()
         desk.verdict = { $0 == F.device(1) ? .done : .new }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
@@ -161,14 +161,14 @@ import Testing
         #expect(desk.completed.map(\.counts.expired) == [2])
     }
 
-    @Test func `What waits of an app without a gateway can be dropped, and of no other app`() {
+    @Test func `Waiting messages can be dropped only for an app without a gateway`() {
         let desk = RouterDesk()
         #expect(desk.machine.drop(F.shop) == nil)
         desk.accept(F.accepted(1, to: F.tokens(1..<2)))
         let out = desk.out
         desk.out = []
         _ = desk.machine.gateChanged(F.shop, isThere: false)
-        // It leaves, and gives back what it has not sent.
+        // The gateway stops and returns what it has not sent.
         desk.report(out.map { ($0, .returned) }, credit: 0)
         let messages = (2...3000 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(1..<2)) }
         desk.machine.accepted(messages)
@@ -183,7 +183,7 @@ import Testing
         #expect(desk.completed.count == 3000)
         #expect(desk.completed.allSatisfy { $0.failure == .dropped })
         #expect(desk.machine.unfinished == 0)
-        // What comes from then on waits again.
+        // Messages that are accepted later wait as usual.
         desk.accept(F.accepted(4000, to: F.tokens(1..<2)))
         for _ in 0..<3 {
             desk.pass(.seconds(5))
@@ -192,11 +192,11 @@ import Testing
         #expect(desk.machine.unfinished == 1)
     }
 
-    // MARK: Names of a producer's making
+    // MARK: Device ids chosen by producers
 
-    @Test(.timeLimit(.minutes(1))) func `Device ids that share what they can share are told apart, and cost no more`() {
+    @Test(.timeLimit(.minutes(1))) func `Device ids that are made to collide are distinguished at no extra cost`() {
         let desk = RouterDesk()
-        // All of them would fall into one slot, and half of them look like another.
+        // Their low bits would place all of them in one slot, and each differs from another one in a single bit.
         let devices = (0..<100_000).map { DeviceID(high: UInt64($0 / 2), low: UInt64($0 % 2) << 63) }
         desk.accept(F.accepted(1, to: .devices(devices + devices.prefix(1000)), expiresAt: F.second - 1))
         #expect(desk.completed.map(\.counts.expired) == [100_000])

@@ -3,7 +3,7 @@ import PushModel
 import PushTime
 import Testing
 
-/// Looks at what waits on disk, for what has expired: how much they read, how often, and what they leave as it was.
+/// The search for expired messages on disk: how much it reads, how often, and what it must not change.
 @Suite struct RouterLookTests {
     private typealias F = RouterFixtures
 
@@ -21,7 +21,7 @@ import Testing
 
     // MARK: How much
 
-    @Test func `A look reads fewer messages where they are large`() {
+    @Test func `A look reads fewer messages if they are large`() {
         let desk = desk { $0.loadedBytes = 4 << 20 }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...500 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(0..<1000)) }
@@ -31,11 +31,11 @@ import Testing
         #expect(desk.loads.map(\.seqs.count) == [128])
         answer(desk, messages)
         desk.pass(.seconds(5))
-        // An eighth of what may be held.
+        // An eighth of `loadedBytes`.
         #expect(desk.loads.map(\.seqs.count) == [10])
     }
 
-    @Test func `What an answer of the ledger leaves out at its end is looked at next`() {
+    @Test func `Messages that are missing at the end of the ledger's answer are looked at next`() {
         let desk = desk { _ in }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...10 as ClosedRange<UInt64>).map {
@@ -54,7 +54,7 @@ import Testing
         #expect(desk.completed.map(\.seq) == Array(4...10))
     }
 
-    @Test func `What an answer of the ledger leaves out at its end is read back next, and the rest is done`() {
+    @Test func `Messages that are missing at the end of the ledger's answer are read next`() {
         let desk = desk(credit: 1000) { _ in }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...6 as ClosedRange<UInt64>).map { F.accepted($0, to: F.tokens(Int($0)..<Int($0) + 1)) }
@@ -63,7 +63,7 @@ import Testing
         _ = desk.machine.gateChanged(F.shop, isThere: true)
         desk.report([])
         #expect(desk.loads.map(\.seqs) == [Array(1...6)])
-        // The second is done by now.
+        // Message 2 is done by now, so it is missing in the middle.
         answer(desk, messages.filter { $0.seq != 2 }, atMost: 2)
         desk.run()
         #expect(desk.out.map(\.message.id.text) == ["m-1", "m-3"])
@@ -77,7 +77,7 @@ import Testing
 
     // MARK: How often
 
-    @Test func `Nothing more is read while devices of what has expired are still to be named`() {
+    @Test func `Nothing is read while devices of expired messages are still to be recorded`() {
         let desk = desk { $0.look = 4 }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...20 as ClosedRange<UInt64>).map {
@@ -98,7 +98,7 @@ import Testing
         #expect(records == 12_000)
     }
 
-    @Test func `One that has expired among many that have not is no reason to look on at once`() {
+    @Test func `The next look waits for its interval if only a few messages have expired`() {
         let desk = desk { $0.look = 4 }
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         let messages = (1...40 as ClosedRange<UInt64>).map {
@@ -118,7 +118,7 @@ import Testing
 
     // MARK: Lanes
 
-    @Test func `A look at a stalled lane does not make it seem to move`() {
+    @Test func `A look at a stalled lane does not end its stall`() {
         let desk = desk {
             $0.load = 4
             $0.look = 4
@@ -136,7 +136,7 @@ import Testing
         #expect(desk.loads.isEmpty)
     }
 
-    @Test func `A lane that others leave no room is looked through too`() {
+    @Test func `A lane is looked at too if other lanes leave it no room`() {
         let desk = desk { $0.loadedMessages = 4 }
         let bank = AppID("bank")!
         _ = desk.machine.gateChanged(bank, isThere: true)
@@ -151,7 +151,7 @@ import Testing
         #expect(desk.completed.map(\.seq) == [5])
     }
 
-    @Test(arguments: [.min, -1, 0, .max] as [Int64]) func `No time for which something is scheduled is too far away`(
+    @Test(arguments: [.min, -1, 0, .max] as [Int64]) func `Any due time of a scheduled message is handled`(
         time: Int64
     ) {
         let desk = RouterDesk()

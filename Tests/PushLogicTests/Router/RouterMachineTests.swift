@@ -3,7 +3,7 @@ import PushModel
 import PushTime
 import Testing
 
-/// One message at a time: what becomes of it.
+/// The states and outcomes of single messages.
 @Suite struct RouterMachineTests {
     private typealias F = RouterFixtures
 
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `A message to one device goes out with its own id and is done when that is answered`() {
+    @Test func `A message to one device has its derived apns-id and completes with the answer`() {
         let desk = Desk()
         let message = F.accepted(1, to: F.tokens(7..<8))
         desk.accept(message)
@@ -41,7 +41,7 @@ import Testing
         #expect(desk.machine.status().loaded == 0)
     }
 
-    @Test func `A device that had it is suppressed, one that ended before a restart is passed over in silence`() {
+    @Test func `Duplicates are suppressed, and deliveries that ended before a restart are skipped`() {
         let desk = Desk()
         desk.verdict = { $0 == F.device(1) ? .had : $0 == F.device(2) ? .done : .new }
         var counts = OutcomeCounts()
@@ -54,7 +54,7 @@ import Testing
         #expect(desk.completed.map(\.counts.suppressed) == [1])
     }
 
-    @Test func `A token that is named twice counts once, also on another page`() {
+    @Test func `A token that is listed twice is sent to once, also across pages`() {
         let desk = Desk()
         let named = (0..<2500).map { F.token($0 % 1200) }
         desk.accept(F.accepted(1, to: .tokens(named)))
@@ -63,7 +63,7 @@ import Testing
         #expect(desk.completed.map(\.counts.sent) == [1200])
     }
 
-    @Test func `Devices that are gone are suppressed before they are claimed`() {
+    @Test func `Inactive devices are suppressed before the claim`() {
         let desk = Desk()
         desk.inactive.devices = [F.device(1), F.device(2)]
         desk.accept(F.accepted(1, to: F.tokens(0..<3)))
@@ -74,7 +74,7 @@ import Testing
         #expect(desk.completed.map(\.counts.suppressed) == [1])
     }
 
-    @Test func `Devices that went while their page waited for credit are not sent to`() {
+    @Test func `Devices that become inactive while their page waits for credit are not sent to`() {
         let desk = Desk(credit: 100)
         desk.accept(F.accepted(1, to: F.tokens(0..<500)))
         #expect(desk.out.count == 100)
@@ -86,7 +86,7 @@ import Testing
         desk.endAll()
         #expect(desk.completed.map(\.counts.sent) == [489])
         #expect(desk.completed.map(\.counts.suppressed) == [11])
-        // All that is left of one may be gone.
+        // All remaining devices of a message may be inactive.
         desk.report([], credit: 0)
         desk.accept(F.accepted(2, to: F.tokens(600..<603)))
         desk.inactive.devices = Set((600..<603).map { F.device($0) })
@@ -96,7 +96,7 @@ import Testing
         #expect(desk.machine.status().loaded == 0)
     }
 
-    @Test func `After a restart those that are gone are not counted twice`() {
+    @Test func `Inactive devices are not counted twice after a restart`() {
         let desk = Desk()
         desk.inactive.devices = [F.device(1), F.device(2)]
         desk.verdict = { $0 == F.device(1) ? .done : .new }
@@ -109,7 +109,7 @@ import Testing
         #expect(desk.completed.map(\.counts.total) == [3])
     }
 
-    @Test func `A dynamic audience comes page by page, one ahead of the one that is sent`() {
+    @Test func `A dynamic audience is loaded page by page, one page ahead of the one that is sent`() {
         var policy = RouterPolicy()
         policy.page = 10
         let desk = Desk(policy, credit: 5)
@@ -126,7 +126,7 @@ import Testing
         #expect(desk.pages.map { $0.after?.text } == [nil, "a"])
         desk.machine.pageCame(desk.pages[1].message, page(10..<20, next: "b"))
         desk.run()
-        // Nothing more is asked for while a page is ahead.
+        // No page is requested while the next one is ready.
         #expect(desk.pages.count == 2)
         desk.endAll()
         desk.endAll()
@@ -137,7 +137,7 @@ import Testing
         #expect(desk.completed.map(\.counts.sent) == [23])
     }
 
-    @Test func `Named devices that nobody knows, or that are gone, are said`() {
+    @Test func `Named devices that are unknown or inactive are recorded as suppressed`() {
         let desk = Desk()
         let devices = (0..<3).map { F.device($0) }
         desk.accept(F.accepted(1, to: .devices(devices)))
@@ -153,7 +153,7 @@ import Testing
         #expect(desk.completed.map(\.counts.suppressed) == [2])
     }
 
-    @Test func `A registry and a ledger that fail are asked again, later and later`() {
+    @Test func `Requests to a failing registry or ledger are repeated with growing delays`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: .everyone))
         desk.machine.pageFailed(desk.pages[0].message, "locked")
@@ -184,7 +184,7 @@ import Testing
         #expect(desk.machine.troubles == RouterTroubles())
     }
 
-    @Test func `What is refused for now comes again at its time, with the same id and ticket`() {
+    @Test func `A delivery that is refused for now is sent again after its delay, with the same apns-id`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         let first = desk.out[0]
@@ -201,7 +201,7 @@ import Testing
 
     @Test(arguments: [
         (UnknownPolicy.resend, Int64?.none, ["again", "sent"]), (.drop, nil, ["unknown"]), (.resend, 0, ["unknown"]),
-    ]) func `What was never answered goes again or not, as its message says`(
+    ]) func `An unanswered delivery is sent again only if its message allows it`(
         _ policy: UnknownPolicy, _ expiresAt: Int64?, _ expected: [String]
     ) {
         let desk = Desk()
@@ -212,14 +212,14 @@ import Testing
         #expect(desk.completed.count == 1)
     }
 
-    @Test func `With expires_at 0 the one attempt is now`() {
+    @Test func `A message with expires_at 0 is not retried`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: 0))
         desk.endAll(.retry(after: .seconds(1), later))
         #expect(kinds(desk.records) == ["rejected"])
     }
 
-    @Test func `What comes back unsent goes again as if nothing had been`() {
+    @Test func `A returned delivery is sent again, and nothing is recorded`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         desk.endAll(.returned)
@@ -228,7 +228,7 @@ import Testing
         #expect(kinds(desk.records) == ["sent"])
     }
 
-    @Test func `A dead token becomes a candidate, with what is known of its death`() {
+    @Test func `A dead token becomes a candidate for deactivation, with the time of the evidence`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<2)))
         let all = desk.out
@@ -240,7 +240,7 @@ import Testing
         #expect(desk.candidates.map(\.device) == [F.device(0), F.device(1)])
     }
 
-    @Test func `A report of what is not out is not heard`() {
+    @Test func `A report of a delivery that is not at a gateway is ignored and counted`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         let delivery = desk.out[0]
@@ -252,7 +252,7 @@ import Testing
 
     // MARK: Expiry
 
-    @Test func `Expired before anybody was looked at: named devices end one by one, others with the message`() {
+    @Test func `An expired message is recorded for each named device, or once for a dynamic audience`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<5000), expiresAt: F.second))
         #expect(desk.records.count == 5000)
@@ -266,7 +266,7 @@ import Testing
         #expect(desk.out.isEmpty && desk.pages.isEmpty && desk.claims.isEmpty)
     }
 
-    @Test func `What is left of a message when its time is over expires`() {
+    @Test func `The remaining devices of a message expire when its time is over`() {
         var policy = RouterPolicy()
         policy.page = 4
         let desk = Desk(policy, credit: 3)
@@ -279,8 +279,8 @@ import Testing
         #expect(desk.completed.map(\.isExpired) == [false])
     }
 
-    /// To look for them ends the message: it must not be ended once more.
-    @Test func `A message expires while those that were left of it are gone`() {
+    /// The search for the remaining devices ends the message, which must not end twice.
+    @Test func `A message expires while its remaining devices are inactive`() {
         var policy = RouterPolicy()
         policy.page = 4
         let desk = Desk(policy, credit: 0)
@@ -292,7 +292,7 @@ import Testing
         #expect(desk.machine.unfinished == 0)
     }
 
-    @Test func `What has expired while nothing could go out is said all the same`() {
+    @Test func `Messages that expire while nothing can be sent are recorded`() {
         let desk = Desk(credit: 0)
         desk.accept(
             F.accepted(1, to: F.tokens(0..<1), expiresAt: F.second + 60),
@@ -302,7 +302,7 @@ import Testing
         #expect(desk.machine.unfinished == 1)
     }
 
-    @Test func `A retry that would come too late expires in time`() {
+    @Test func `A delivery that expires before its retry is recorded as expired on time`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), expiresAt: F.second + 5))
         desk.endAll(.retry(after: .seconds(900), later))
@@ -311,7 +311,7 @@ import Testing
         #expect(desk.completed.count == 1)
     }
 
-    @Test func `After seven days a message without an end has one`() {
+    @Test func `A message without expires_at expires after seven days`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), at: F.second - 7 * 86400))
         #expect(desk.completed.map(\.isExpired) == [true])
@@ -321,7 +321,7 @@ import Testing
 
     // MARK: Schedule, health, gateways
 
-    @Test func `A message for later is fetched when it is due`() {
+    @Test func `A scheduled message is read when it is due`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1), notBefore: F.second + 30))
         #expect(desk.machine.unfinished == 0)
@@ -331,7 +331,7 @@ import Testing
         #expect(desk.due.isEmpty)
         desk.pass(.seconds(1))
         #expect(desk.due.map(\.time) == [F.second + 30])
-        // One that is accepted while the answer is on its way is not forgotten.
+        // A message that is accepted during the request is not forgotten.
         desk.accept(F.accepted(2, to: F.tokens(1..<2), notBefore: F.second + 40, at: desk.wall.seconds))
         desk.machine.due(
             .success(
@@ -341,7 +341,7 @@ import Testing
         #expect(desk.machine.status().nextDue == F.second + 40)
     }
 
-    @Test func `While the ledger cannot write nothing goes out, and what comes back is kept`() {
+    @Test func `While the ledger cannot write, nothing is sent, and outcomes are kept`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         desk.machine.healthChanged(LedgerFault("disk full"))
@@ -357,7 +357,7 @@ import Testing
         #expect(desk.pages.count == 1)
     }
 
-    @Test func `A gateway's credit is honoured, and that of the one before it is not`() {
+    @Test func `The credit of a gateway is honored, and that of its predecessor is ignored`() {
         let desk = Desk(credit: 2)
         desk.accept(F.accepted(1, to: F.tokens(0..<10)))
         #expect(desk.out.count == 2)
@@ -365,7 +365,7 @@ import Testing
         desk.run()
         _ = desk.machine.gateChanged(F.shop, isThere: true)
         desk.run()
-        // The old one returns what it has, and says what it would have taken.
+        // The old gateway returns its deliveries and still reports credit.
         desk.machine.reported(
             GatewayReport(
                 app: F.shop, deliveries: desk.out.map { DeliveryReport($0, .returned, latency: .zero) }, credit: 50,
@@ -378,7 +378,7 @@ import Testing
         #expect(desk.out.count == 4)
     }
 
-    @Test func `What a gateway says that is leaving does not take the credit of the one that is there`() {
+    @Test func `A gateway that is being replaced does not change the credit of the current one`() {
         final class Gate {}
         let (old, new) = (Gate(), Gate())
         let desk = Desk(credit: 0)
@@ -389,12 +389,12 @@ import Testing
         let last = desk.out
         #expect(last.count == 1)
         _ = desk.machine.gateChanged(F.shop, isThere: false)
-        // The next one reports before the router is told of it.
+        // The next gateway reports before `gateChanged` announces it.
         desk.machine.reported(GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 2, taken: 0))
         _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(new))
         desk.run()
         #expect(desk.out.count == 3)
-        // The one that leaves has one answer more, and wants nothing. The other has no reason to say anything again.
+        // The old gateway reports one more outcome and no credit. The new one has no reason to report again.
         desk.machine.reported(
             GatewayReport(app: F.shop, source: ObjectIdentifier(new), credit: 2, taken: 2))
         desk.run()
@@ -409,7 +409,7 @@ import Testing
         #expect(desk.out.count == 7)
     }
 
-    @Test func `What expires while the ledger cannot write, or after the stop, is not said yet`() {
+    @Test func `Expired deliveries are not recorded while the ledger cannot write, or after the stop`() {
         let desk = Desk(credit: 0)
         desk.accept(F.accepted(1, to: F.tokens(0..<3), expiresAt: F.second + 60))
         desk.machine.healthChanged(LedgerFault("disk full"))
@@ -424,7 +424,7 @@ import Testing
         #expect(desk.records.count == 3)
     }
 
-    @Test func `No more is under way than may be`() {
+    @Test func `The number of deliveries under way stays within its limit`() {
         var policy = RouterPolicy()
         policy.underWay = 10
         let desk = Desk(policy)
@@ -438,7 +438,7 @@ import Testing
         #expect(desk.out.count == 10)
     }
 
-    @Test func `After the stop nothing goes out, and what is out is still counted`() {
+    @Test func `After the stop nothing is sent, and outcomes are still counted`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: F.tokens(0..<1)))
         desk.machine.stop()

@@ -4,20 +4,20 @@ import PushTime
 import TestSupport
 import Testing
 
-/// Room in memory: what cannot be sent must not keep what can be sent from going out.
+/// Room in memory: messages that cannot be sent must not block those that can.
 @Suite struct RouterRoomTests {
     private typealias F = RouterFixtures
 
-    /// Apps whose lanes are stuck at will, and one that moves.
+    /// Several apps that are stuck for random reasons, and one that is not.
     private final class World {
         enum Stuck: CaseIterable {
-            /// Its gateway takes nothing.
+            /// Its gateway gives no credit.
             case noCredit
-            /// Its gateway took some, and never says what became of them.
+            /// Its gateway takes deliveries and never reports their outcomes.
             case silent
-            /// Its service refuses everything for now.
+            /// Its push service refuses everything for now.
             case retrying
-            /// The registry never says who is meant.
+            /// The registry never answers its page requests.
             case noPages
         }
 
@@ -61,7 +61,7 @@ import Testing
             machine.reported(GatewayReport(app: moving, credit: 50, taken: 0))
         }
 
-        /// Of random apps among those that are stuck, in all of their lanes.
+        /// Accepts messages of random stuck apps in all of their lanes.
         func crowd(_ count: Int) {
             for _ in 0..<count {
                 let app = apps.randomElement(using: &random)!
@@ -130,17 +130,17 @@ import Testing
                     taken: taken[app] ?? 0))
         }
 
-        /// Whole messages of which nothing has begun, by lane.
+        /// The number of messages in memory that are not begun, by lane.
         var unsent: [Int] {
             machine.status().apps.filter { $0.app != moving }.flatMap { $0.lines.map { $0.waiting - $0.spilled } }
         }
     }
 
     @Test(arguments: 1...8 as ClosedRange<UInt64>, [PushPriority.ten, .five, .one])
-    func `With any lanes stuck at will, one that moves has room`(seed: UInt64, priority: PushPriority) {
+    func `A lane that can send has room, whatever blocks the others`(seed: UInt64, priority: PushPriority) {
         let world = World(seed: seed)
         world.crowd(400)
-        // At once, when nobody knows yet who is stuck; and later.
+        // The first round comes before any lane counts as stalled, the others later.
         for round in 1...3 {
             for number in 0..<100 { world.accept(world.moving, F.tokens(number..<number + 1), priority) }
             world.run()
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `A lane that cannot send holds no more unsent messages than one load`(seed: UInt64) {
+    func `A lane that cannot send holds at most one load of unsent messages`(seed: UInt64) {
         let world = World(seed: seed)
         world.crowd(600)
         world.pass(.seconds(6))
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `What is due is fetched however much is held`(seed: UInt64) {
+    func `Due messages are read however many messages are in memory`(seed: UInt64) {
         let world = World(seed: seed)
         world.accept(world.moving, F.tokens(0..<1), .ten, notBefore: F.second + 5)
         world.crowd(400)
@@ -173,7 +173,7 @@ import Testing
         #expect(world.done == 1)
     }
 
-    @Test func `A lane whose gateway went while it was read back goes on with the next`() {
+    @Test func `A lane whose gateway disappears during a load continues with the next gateway`() {
         let desk = RouterDesk()
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         desk.accept(F.accepted(1, to: F.tokens(1..<2)))
@@ -189,7 +189,7 @@ import Testing
         #expect(desk.loads.map(\.seqs) == [[1], [1]])
     }
 
-    @Test func `What a gateway says before it is there is not lost to what one says that leaves`() {
+    @Test func `The early credit of a new gateway is kept if the old gateway reports later`() {
         let desk = RouterDesk(credit: 0)
         let (old, new) = (TestInactive(), TestInactive())
         _ = desk.machine.gateChanged(F.shop, isThere: true, source: ObjectIdentifier(old))

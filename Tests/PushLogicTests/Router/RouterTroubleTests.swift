@@ -3,7 +3,7 @@ import PushModel
 import PushTime
 import Testing
 
-/// Questions that fail: whom that holds up, for how long, and what is said of it.
+/// Failing requests: which messages they delay, for how long, and what is reported.
 @Suite struct RouterTroubleTests {
     private typealias F = RouterFixtures
 
@@ -11,7 +11,7 @@ import Testing
         AudiencePage(devices: [.init(id: F.device(device), token: F.token(device))], next: nil)
     }
 
-    @Test func `A question that the registry can never answer ends its message, and holds up no other`() {
+    @Test func `An audience that the registry can never resolve ends its message and delays no other`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone), F.accepted(2, to: .everyone))
         desk.machine.pageRefused(desk.pages[0].message, "it nests too deep")
@@ -27,7 +27,7 @@ import Testing
         #expect(desk.machine.status().loaded == 0)
     }
 
-    @Test func `What was found before a question was refused is sent`() {
+    @Test func `Devices that were found before a refusal are sent to`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone))
         desk.machine.pageCame(
@@ -42,17 +42,17 @@ import Testing
         #expect(desk.completed[0].failure?.detail == "no such place")
     }
 
-    @Test func `A question that fails delays its own message alone`() {
+    @Test func `A failing page request delays only its own message`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone))
-        // The first two failures might be the registry's; then it has answered others in between, twice.
+        // The first two failures may be the registry's. After that it has answered other requests in between twice.
         for number in 2...20 as ClosedRange<UInt64> {
             let bad = desk.pages.last { $0.message == desk.pages[0].message }!
             let asked = desk.pages.count
             if number <= 4 { desk.machine.pageFailed(bad.message, "row 7 is damaged") }
             desk.accept(F.accepted(number, to: .everyone))
             let other = desk.pages[asked...].first { $0.message != bad.message }
-            // Without a second's delay.
+            // The request of the other message is sent without delay.
             #expect(other != nil)
             if let other { desk.machine.pageCame(other.message, onePage(Int(number))) }
             desk.run()
@@ -61,13 +61,13 @@ import Testing
         #expect(desk.machine.troubles.everywhere.isEmpty)
         #expect(desk.machine.troubles.ofMessages.count == 1)
         #expect(desk.machine.troubles.ofMessages[0].contains("m-1") == true)
-        // It waits for its own time, and is not asked for at each answer to others.
+        // The failing request waits for its own delay and is not repeated at each answer to others.
         #expect(desk.pages.count { $0.message == desk.pages[0].message } == 3)
         desk.pass(.seconds(60))
         #expect(desk.pages.count { $0.message == desk.pages[0].message } == 4)
     }
 
-    /// Fails the question of message 1 until that is its own: others are answered in between.
+    /// Fails the page request of message 1 until the failure counts as its own, and answers other requests in between.
     private func failAlone(_ desk: RouterDesk) {
         desk.accept(F.accepted(1, to: .everyone))
         let bad = desk.pages[0].message
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `A message whose question fails is named until it is answered, also while it is asked again`() {
+    @Test func `A message with a failing request is reported until the request is answered`() {
         let desk = RouterDesk()
         failAlone(desk)
         let named = desk.machine.troubles
@@ -95,7 +95,7 @@ import Testing
         #expect(desk.machine.troubles == RouterTroubles())
     }
 
-    @Test func `No more messages are named than may be, and one more when one of them is answered`() {
+    @Test func `The number of reported messages is limited, and an answered one makes room`() {
         let desk = RouterDesk()
         for number in 1...10 as ClosedRange<UInt64> { desk.accept(F.accepted(number, to: .everyone)) }
         let bad = desk.pages.map(\.message)
@@ -116,14 +116,14 @@ import Testing
         #expect(names().count == 7 && !names().contains("m-3"))
         desk.machine.pageFailed(bad[9], "row 7 is damaged")
         #expect(names().last == "m-10")
-        // When the registry itself is away it is no message's own trouble any more.
+        // If the registry itself fails, the failure no longer counts as the message's own.
         desk.machine.pageFailed(bad[0], "locked")
         desk.pass(.seconds(60))
         desk.machine.pageFailed(bad[0], "locked")
         #expect(!names().contains("m-1") && desk.machine.troubles.everywhere.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `What is wrong is said at the same cost, however many messages wait for it`() {
+    @Test(.timeLimit(.minutes(1))) func `The cost of troubles does not depend on the number of messages`() {
         var policy = RouterPolicy()
         policy.begunBroad = 20_000
         let desk = RouterDesk(policy)
@@ -131,10 +131,10 @@ import Testing
         desk.run()
         for page in desk.pages { desk.machine.pageFailed(page.message, "locked") }
         #expect(desk.pages.count == 5000)
-        for _ in 0..<100_000 where desk.machine.troubles.everywhere.count != 1 { Issue.record("nothing is said") }
+        for _ in 0..<100_000 where desk.machine.troubles.everywhere.count != 1 { Issue.record("none reported") }
     }
 
-    @Test func `One answer of the registry ends the waiting of all`() {
+    @Test func `One answer of the registry ends the delay of all requests`() {
         let desk = RouterDesk()
         desk.accept(
             F.accepted(1, to: .everyone), F.accepted(2, to: .everyone), F.accepted(3, to: .everyone))
@@ -156,7 +156,7 @@ import Testing
         #expect(desk.machine.troubles == RouterTroubles())
     }
 
-    @Test func `A dynamic audience that the registry does not name expires in time`() {
+    @Test func `A dynamic audience that the registry cannot resolve expires on time`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
         for _ in 0..<12 where desk.completed.isEmpty {
@@ -167,7 +167,7 @@ import Testing
         #expect(desk.machine.status().loaded == 0)
     }
 
-    @Test func `When all who asked have expired, nothing is said of a registry that failed them`() {
+    @Test func `A failure of the registry is no longer reported when all waiting messages have expired`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
         desk.machine.pageFailed(desk.pages[0].message, "locked")
@@ -178,7 +178,7 @@ import Testing
         #expect(desk.machine.troubles == RouterTroubles())
     }
 
-    @Test func `A damaged message ends with what is known of it, and the others are read at once`() {
+    @Test func `A damaged message ends with its known id, and the others are read at once`() {
         let desk = RouterDesk()
         _ = desk.machine.gateChanged(F.shop, isThere: false)
         desk.accept(F.accepted(1, to: F.tokens(1..<2)), F.accepted(2, to: F.tokens(2..<3)))
@@ -197,7 +197,7 @@ import Testing
         #expect(desk.machine.unfinished == 1)
     }
 
-    @Test func `A damaged message of the schedule ends too`() {
+    @Test func `A damaged scheduled message ends too`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: F.tokens(1..<2), notBefore: F.second + 5))
         desk.pass(.seconds(6))

@@ -4,10 +4,10 @@ import PushTime
 import TestSupport
 import Testing
 
-/// Random worlds around the router, and a model that knows only what must never be: a delivery that ends twice or not at
-/// all, one that is out twice, a bound that is passed, a gateway that is given more than it asked for.
+/// Random walks of the router beside a model that knows only what must never happen: a delivery that ends twice or
+/// never, one that is sent twice at a time, an exceeded limit, or a gateway that gets more than its credit.
 @Suite struct RouterWalkTests {
-    @Test(arguments: [false, true]) func `No walk breaks a promise, and all that was accepted is done in the end`(
+    @Test(arguments: [false, true]) func `No walk breaks a promise, and every accepted message completes`(
         _ restarts: Bool
     ) {
         for seed in UInt64(1)...30 {
@@ -45,7 +45,7 @@ private final class RouterWalk {
         }
     }
 
-    /// One gateway, and those before it that still have something.
+    /// One gateway, and its predecessors that still have deliveries.
     struct Gate {
         var isThere = false
         var out: [Delivery] = []
@@ -73,7 +73,7 @@ private final class RouterWalk {
     private var isHealthy = true
     private var isWell = false
 
-    // What is on disk.
+    // The state on disk.
     private var accepted: [UInt64: AcceptedMessage] = [:]
     private var tally: [UInt64: OutcomeCounts] = [:]
     private var waiting: Set<UInt64> = []
@@ -82,7 +82,7 @@ private final class RouterWalk {
     private var ended: Set<Known> = []
     private var done: Set<UInt64> = []
     private var nextSeq: UInt64 = 1
-    /// Messages before these may have been dropped.
+    /// By app: messages with lower numbers may have been dropped.
     private var droppedUpTo: [UInt64] = [0, 0, 0]
 
     private var questions: [Question] = []
@@ -113,7 +113,7 @@ private final class RouterWalk {
         machine = RouterMachine(policy, identities: F.identities, inactive: inactive, now: now, wall: wall)
     }
 
-    /// The most that one takes up here.
+    /// The largest size of a message here.
     private static let largestMessage = 4096
 
     private func check(_ holds: Bool, _ what: @autoclosure () -> String) {
@@ -122,7 +122,7 @@ private final class RouterWalk {
 
     private func chance(_ one: Int) -> Bool { Int.random(in: 0..<one, using: &random) == 0 }
 
-    /// Members of a dynamic audience never change, so that it can be said who must have got it.
+    /// Returns the members of a dynamic audience. They never change, so that the expected receivers are known.
     private func members(_ app: Int) -> Range<Int> { 0..<(23 + 10 * app) }
 
     // MARK: Steps
@@ -147,7 +147,7 @@ private final class RouterWalk {
         run()
     }
 
-    /// All is well from now on: whatever was accepted must come to its end.
+    /// Ends all failures. Every accepted message must complete.
     func recover() {
         isWell = true
         isHealthy = true
@@ -160,7 +160,7 @@ private final class RouterWalk {
             run()
             if questions.isEmpty, gates.allSatisfy({ $0.out.isEmpty && $0.older.isEmpty }) { pass(.seconds(1)) }
         }
-        check(waiting.isEmpty && scheduled.isEmpty, "\(waiting.count) never ended: \(machine.status())")
+        check(waiting.isEmpty && scheduled.isEmpty, "\(waiting.count) messages never completed: \(machine.status())")
         run()
         let status = machine.status()
         check(status.unfinished == 0 && status.loaded == 0 && status.loadedBytes == 0, "left behind: \(status)")
@@ -183,7 +183,7 @@ private final class RouterWalk {
                 }
             let seq = nextSeq
             nextSeq += 1
-            // Sometimes the id of another: then who had that does not get this.
+            // Some messages have the id of another one, whose devices must not get them.
             let known = chance(5) ? accepted.values.first { $0.message.app == apps[app] } : nil
             let isFuture = chance(8)
             let expiresAt: Int64? =
@@ -231,7 +231,7 @@ private final class RouterWalk {
     private func drop(_ app: Int) {
         machine.tick(now: now, wall: wall)
         let count = machine.drop(apps[app])
-        check(count == nil || !gates[app].isThere, "\(apps[app]) has a gateway, and something of it was dropped")
+        check(count == nil || !gates[app].isThere, "\(apps[app]) has a gateway, but its messages were dropped")
         if count != nil { droppedUpTo[app] = nextSeq }
     }
 
@@ -282,7 +282,7 @@ private final class RouterWalk {
         wall = WallTime(milliseconds: wall.milliseconds + duration.wholeNanoseconds / 1_000_000)
     }
 
-    /// The process dies, and what it was told and had not written is gone.
+    /// Restarts the process. Everything that is not on disk is lost.
     private func restart() {
         questions = []
         tickets = []
@@ -298,7 +298,7 @@ private final class RouterWalk {
             LedgerBacklog(lanes: lanes.map { ($0.key, $0.value) }, nextDue: scheduled.map(\.time).min()))
     }
 
-    // MARK: What the machine asks
+    // MARK: Requests of the machine
 
     private func answer() {
         guard !questions.isEmpty else { return }
@@ -369,7 +369,7 @@ private final class RouterWalk {
             devices: devices, unknown: unknown, next: end < all.count ? AudienceCursor("\(end)") : nil)
     }
 
-    // MARK: What the machine does
+    // MARK: Actions of the machine
 
     private func run() {
         var hasMore = true
@@ -380,25 +380,25 @@ private final class RouterWalk {
             for record in actions.records { note(record) }
             for completed in actions.completed { note(completed) }
             for submission in actions.submissions { note(submission) }
-            check(isHealthy || actions.submissions.isEmpty, "something went out that could not be recorded")
+            check(isHealthy || actions.submissions.isEmpty, "a delivery was sent while the ledger could not write")
             questions += actions.pages.map { .page($0) } + actions.loads.map { .load($0) }
             if !actions.claims.isEmpty { questions.append(.claim(actions.claimants, actions.claims)) }
             if let due = actions.due { questions.append(.due(due)) }
             check(actions.claims.allSatisfy { (1...policy.page + 20).contains($0.devices.count) }, "too large a page")
             let status = machine.status()
-            // Each lane has a floor besides the pool, and what is looked at to see whether it has expired is held too.
+            // Each lane has a floor beyond the pool, and messages that are read to find expired ones are held too.
             let besides = 6 * apps.count * policy.laneFloor + policy.look
             check(status.loaded <= policy.loadedMessages + besides, "\(status.loaded) messages held")
-            // One message of a lane may be larger than all of them may be.
+            // A single message may be larger than the limit of its lane.
             check(
                 status.loadedBytes <= policy.loadedBytes + besides * Self.largestMessage,
                 "\(status.loadedBytes) bytes held")
-            check(machine.surplus == 0, "it forgot what was out")
+            check(machine.surplus == 0, "the machine forgot a delivery at a gateway")
         }
     }
 
     private func note(_ record: DeliveryRecord) {
-        check(waiting.contains(record.seq), "\(record.seq) is not under way: \(record.what)")
+        check(waiting.contains(record.seq), "\(record.seq) is not waiting: \(record.what)")
         guard let end = record.end else { return }
         let isNew = ended.insert(Known(seq: record.seq, device: record.device)).inserted
         check(isNew, "a delivery of \(record.seq) ended twice: \(record.what)")
@@ -408,28 +408,28 @@ private final class RouterWalk {
     private func note(_ completed: CompletedMessage) {
         let seq = completed.seq
         guard let message = accepted[seq], done.insert(seq).inserted, waiting.remove(seq) != nil else {
-            return check(false, "\(seq) was done before")
+            return check(false, "\(seq) completed twice or was never accepted")
         }
         check(completed.counts == tally[seq], "\(seq): \(completed.counts) is not \(tally[seq]!)")
         if completed.failure == .dropped {
             let app = apps.firstIndex(of: message.message.app)!
-            check(seq < droppedUpTo[app], "\(seq) came after what was dropped")
-            check(completed.counts.expired > 0 || message.audience.isDynamic, "\(seq) was not dropped: it ended")
+            check(seq < droppedUpTo[app], "\(seq) was accepted after the drop")
+            check(completed.counts.expired > 0 || message.audience.isDynamic, "\(seq) ended before the drop")
         }
-        // The registry refused it, or it was dropped: nobody else was looked for.
+        // The search for devices ended early because the registry refused the audience or the message was dropped.
         if completed.failure != nil { return }
         let expected: Set<DeviceID>
         switch message.audience {
         case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(message.message.app, $0) })
         case .devices(let devices): expected = Set(devices)
         case .users, .tags, .everyone:
-            // Of those that expired nobody was looked for any more.
+            // The search for devices ended when the message expired.
             if let end = message.message.expiresAt, end == 0 || wall.seconds >= end { return }
             let app = message.message.app
             expected = Set(members(apps.firstIndex(of: app)!).map { F.device($0, app: app) })
         }
         check(Int(completed.counts.total) == expected.count, "\(seq): \(completed.counts) of \(expected.count)")
-        check(expected.allSatisfy { ended.contains(Known(seq: seq, device: $0)) }, "\(seq): somebody was forgotten")
+        check(expected.allSatisfy { ended.contains(Known(seq: seq, device: $0)) }, "\(seq): a device was forgotten")
     }
 
     private func note(_ submission: RouterActions.Submission) {
@@ -440,14 +440,14 @@ private final class RouterWalk {
         gates[app].taken += UInt64(submission.deliveries.count)
         check(gates[app].taken <= gates[app].window, "more than the credit of \(apps[app])")
         for delivery in submission.deliveries {
-            check(delivery.message.app == apps[app], "for another app")
-            check(!delivery.message.isExpired(at: wall), "it had expired")
+            check(delivery.message.app == apps[app], "a delivery of another app")
+            check(!delivery.message.isExpired(at: wall), "an expired delivery")
             if delivery.ticket & 15 == 0 {
                 let id = APNSID.derived(app: apps[app], message: delivery.message.id, token: delivery.token)
-                check(delivery.apnsID == id, "another apns-id")
+                check(delivery.apnsID == id, "a wrong apns-id")
             }
-            check(tickets.insert(delivery.ticket).inserted, "two with one ticket")
-            check(out.insert(Out(delivery)).inserted, "out twice")
+            check(tickets.insert(delivery.ticket).inserted, "two deliveries with one ticket")
+            check(out.insert(Out(delivery)).inserted, "a delivery sent twice at a time")
             gates[app].out.append(delivery)
         }
         check(gates[app].out.count <= policy.underWay, "too many under way")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SeqQueueTests {
-    @Test func `Numbers come out in order, and what is put back comes first`() {
+    @Test func `Numbers come out in order, and those that are put back come first`() {
         var random = SeededRandom(seed: 7)
         var queue = SeqQueue()
         var model: [UInt64] = []
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `What is looked through keeps its order, and each is looked at in turn`(seed: UInt64) {
+    func `A scan keeps the order of the numbers and reaches each of them`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var queue = SpilledQueue()
         var model: [UInt64] = []
@@ -66,7 +66,7 @@ import Testing
             }
             #expect(queue.count == model.count && queue.isEmpty == model.isEmpty)
         }
-        // Two rounds, and there is none that was not looked at.
+        // After two rounds every number was scanned.
         for _ in 0..<2 * (model.count / 50 + 2) {
             let looked = queue.look(50)
             seen.formUnion(looked)
