@@ -1,4 +1,4 @@
-/// What went wrong with the files of the data directory.
+/// An error of the files in the data directory.
 package struct StoreError: Error, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
@@ -10,15 +10,15 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         package static let cannotOpen = Code(value: .cannotOpen)
         package static let cannotRead = Code(value: .cannotRead)
         package static let cannotWrite = Code(value: .cannotWrite)
-        /// The disk has no room.
+        /// The disk is full, or a quota or file size limit is reached.
         package static let full = Code(value: .full)
         package static let damaged = Code(value: .damaged)
-        /// A newer Carillon wrote it.
+        /// The file was written by a newer version of Carillon.
         package static let newerVersion = Code(value: .newerVersion)
     }
 
     package let code: Code
-    /// What happened, where, what to do.
+    /// The event, the file and the remedy, as a text for operators.
     package let description: String
 
     package init(_ code: Code, _ description: String) {

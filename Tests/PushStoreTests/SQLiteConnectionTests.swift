@@ -3,7 +3,7 @@ import Testing
 @testable import PushStore
 
 @Suite(.timeLimit(.minutes(5))) struct SQLiteConnectionTests {
-    @Test func `A parameter that was not taken is an error of the statement, and the next run is free of it`() throws {
+    @Test func `A failed bind makes the statement fail once, and the next run succeeds`() throws {
         let connection = try SQLiteConnection(":memory:")
         try connection.run("CREATE TABLE t (id INTEGER PRIMARY KEY, body BLOB)")
         let add = try connection.prepare("INSERT INTO t (id, body) VALUES (?, ?)")
@@ -15,7 +15,7 @@ import Testing
         add.bind(1, 1 as Int64)
         add.bind(2, [1, 2] as [UInt8])
         try add.run()
-        // A statement that is not reset takes no parameters: the row of before would be read once more.
+        // A statement that is not reset accepts no parameters. Otherwise it would return the previous row again.
         let find = try connection.prepare("SELECT id, body FROM t WHERE id = ?")
         find.bind(1, 1 as Int64)
         #expect(try find.step())

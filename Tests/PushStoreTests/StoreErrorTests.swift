@@ -2,7 +2,7 @@ import PushStore
 import Testing
 
 @Suite struct StoreErrorTests {
-    @Test func itSaysWhatHappened() {
+    @Test("The description of an error is its text") func itSaysWhatHappened() {
         #expect("\(StoreError(.full, "the disk of x is full"))" == "the disk of x is full")
     }
 }

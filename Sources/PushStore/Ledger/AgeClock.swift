@@ -1,31 +1,31 @@
 import PushTime
 
-/// The time by which what is kept grows old: the wall clock's, but not where that jumps ahead.
+/// The clock by which stored data ages: the wall clock, but without its jumps ahead.
 ///
-/// A clock that is a year ahead for some minutes would otherwise have all events and ids forgotten, and devices would get
-/// again what they had. So time goes on here as the clock that never jumps does, until the wall clock has been ahead for
-/// a day. A clock that is set back is believed at once: nothing is forgotten by that.
+/// If the wall clock is a year ahead for some minutes, all events and ids would expire, and devices would get messages
+/// a second time. This clock therefore follows the monotonic clock until the wall clock has been ahead for a day. It
+/// follows a clock that is set back at once, because nothing expires by that.
 struct AgeClock {
-    /// Milliseconds by which the wall clock may be ahead of what has passed and is believed: a pause, or a correction.
+    /// The milliseconds by which the wall clock may be ahead of the elapsed time, after a pause or a correction.
     static let tolerance: Int64 = 3_600_000
-    /// How long it must have been ahead by more than that to be believed.
+    /// The time for which the wall clock must stay further ahead than that before this clock follows it.
     static let patience: Duration = .seconds(86_400)
 
-    /// What the next run begins with.
+    /// The state that the next process continues with.
     struct Stored: Equatable {
-        /// Milliseconds since 1970, by this clock.
+        /// The time of this clock, in milliseconds since 1970.
         let time: Int64
-        /// The same by the wall clock: when that was found to be ahead; nil if it is not.
+        /// The reading of the wall clock when it was found to be ahead; nil if it is not ahead.
         var aheadSince: Int64?
     }
 
-    /// Milliseconds since 1970.
+    /// The current time, in milliseconds since 1970.
     private(set) var time: Int64
     private var steady: MonotonicTime
     private var aheadSince: (steady: MonotonicTime, wall: Int64)?
 
-    /// - Parameter stored: what was written of it last; nil if nothing was. A wall clock that was ahead then, and still
-    ///   is, has been ahead for as long as it says: no clock that never jumps counts from one run to the next.
+    /// - Parameter stored: the state that was stored last, if any. If the wall clock was ahead then and still is, the
+    ///   wall clock itself shows for how long, because a monotonic clock does not continue over a restart.
     init(last stored: Stored?, wall: Int64, steady: MonotonicTime) {
         time = stored?.time ?? wall
         self.steady = steady
@@ -39,7 +39,7 @@ struct AgeClock {
 
     var stored: Stored { Stored(time: time, aheadSince: aheadSince?.wall) }
 
-    /// The wall clock shows this, in milliseconds, and the clock that never jumps that.
+    /// Advances to the given readings of the wall clock, in milliseconds, and of the monotonic clock.
     mutating func advance(wall: Int64, steady now: MonotonicTime) {
         let passed = max(.zero, now - steady).wholeMilliseconds
         steady = now

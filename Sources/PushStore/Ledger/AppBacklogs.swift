@@ -1,16 +1,16 @@
 import PushModel
 
-/// How many messages of one app the ledger holds that are not done.
+/// The number of unfinished messages of one app in the ledger.
 package struct AppBacklog: Sendable, Equatable {
-    /// Those that could be sent when they were accepted.
+    /// Messages that could be sent when they were accepted.
     package var waiting = 0
-    /// Those that were accepted with a `not_before` ahead.
+    /// Messages that had a `not_before` in the future when they were accepted.
     package var scheduled = 0
 
     package init() {}
 }
 
-/// The same for all apps. Messages come app by app, so that most of them are counted where the last one was.
+/// The backlogs of all apps. Successive messages mostly belong to one app, so the index of the last app is kept.
 struct AppBacklogs: Sendable {
     private(set) var counts: [AppBacklog] = []
     private(set) var apps: [AppID] = []

@@ -1,32 +1,33 @@
-/// The numbers of the messages of one id that came after its first, for other audiences: ascending. They are added at
-/// the end and removed anywhere, mostly at the front, and none of that costs more where there are many.
+/// The ascending numbers of the messages with one id that came after its first, for other audiences. Numbers are
+/// appended at the end and removed anywhere, mostly at the front. The cost of both hardly depends on how many there
+/// are.
 struct LaterMessages {
-    /// Marks a number that was removed. Numbers of events never get that far.
+    /// The bit that marks a removed number. Event numbers never get that large.
     private static let removed: UInt64 = 1 << 63
 
     private var numbers: [UInt64] = []
-    /// Those before it are removed; the one there is not.
+    /// The index of the first number that is not removed.
     private var start = 0
-    /// Of the numbers, those that ascend. The others were added out of order, until `sort`.
+    /// The count of numbers at the front that ascend. The others were appended out of order and wait for ``sort()``.
     private var ordered = 0
     private(set) var count = 0
-    /// Numbers that were looked at or moved, but for those of `append`: what tests compare to see what that costs.
+    /// The count of numbers that were compared or moved, apart from ``append(_:)``. Tests use it to measure the cost.
     private(set) var moves = 0
 
-    /// The lowest of them. Not before `sort`.
+    /// The lowest number. Call ``sort()`` first if numbers were appended out of order.
     var first: UInt64? { start < numbers.count ? numbers[start] : nil }
 
-    /// In any order, as long as `sort` follows.
+    /// Appends a number. If it is not the highest, ``sort()`` must follow.
     mutating func append(_ number: UInt64) {
         if ordered == numbers.count, (numbers.last ?? 0) & ~Self.removed < number { ordered += 1 }
         numbers.append(number)
         count += 1
     }
 
-    /// Whether it is among those that ascend.
+    /// Returns whether the number is among those in ascending order.
     mutating func contains(_ number: UInt64) -> Bool { index(of: number).map { numbers[$0] == number } ?? false }
 
-    /// Takes back what `append` did last.
+    /// Undoes the last ``append(_:)``.
     mutating func removeLast() {
         guard start < numbers.count else { return }
         numbers.removeLast()
@@ -34,7 +35,7 @@ struct LaterMessages {
         count -= 1
     }
 
-    /// Whether it was there.
+    /// Removes a number and returns whether it was present.
     @discardableResult
     mutating func remove(_ number: UInt64) -> Bool {
         guard let index = index(of: number), numbers[index] == number else { return false }
@@ -44,7 +45,7 @@ struct LaterMessages {
             start += 1
             moves += 1
         }
-        // Half of them and more are gone: to move the others now and then is less than one step for each removal.
+        // At least half of the numbers are removed. On average this moves less than one number per removal.
         if numbers.count > 2 * count + 16 {
             moves += numbers.count
             numbers.removeAll { $0 & Self.removed != 0 }
@@ -54,7 +55,7 @@ struct LaterMessages {
         return true
     }
 
-    /// Puts what was added out of order in its place, each number once.
+    /// Sorts numbers that were appended out of order, and removes duplicates.
     mutating func sort() {
         guard ordered < numbers.count else { return }
         moves += numbers.count

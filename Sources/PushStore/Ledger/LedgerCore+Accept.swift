@@ -2,22 +2,23 @@ import PushModel
 import PushTime
 import PushWire
 
-/// What becomes of requests: new, known, or in conflict with what is known.
+/// Decisions on requests: a request is new, a duplicate, or in conflict with an earlier one.
 extension LedgerCore {
-    /// What one group of accepted messages adds to the disk, and to memory once it is there.
+    /// The data that one group of requests adds to the disk, and to memory after the commit.
     struct Intake {
-        /// The number of the first of the group.
+        /// The number of the group's first event.
         let first: UInt64
         var keys: [AcceptedKey] = []
-        /// The same, as they are written.
+        /// The same keys as words, in the form in which they are stored.
         var keyWords: [UInt64] = []
         var accepted: [AcceptedMessage] = []
         var replies: [[Acceptance]] = []
         var rows: [MessageRowBuilder] = []
         var scheduled: [(seq: UInt64, due: Int64, key: AcceptedKey, app: AppID, body: [UInt8])] = []
         var duplicates: [(Message, seq: UInt64)] = []
-        /// To forget again if the disk refuses: new ids, and further messages of known ones.
+        /// The fingerprints of new ids. `forget` takes them back if the commit fails.
         var newIDs: [UInt64] = []
+        /// The further messages of known ids. `forget` takes them back if the commit fails.
         var later: [RememberedMessages.Added] = []
 
         init(first: UInt64) {
@@ -25,8 +26,8 @@ extension LedgerCore {
         }
     }
 
-    /// Decides on each request, numbers those that are accepted and writes them into the segment under way. When it
-    /// throws, `intake` holds what is to be forgotten.
+    /// Decides on each request, numbers the accepted ones and writes their events into the current segment. If it
+    /// throws, the caller must pass `intake` to `forget`.
     func decide(
         _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, _ intake: inout Intake
     ) throws(StoreError) {
@@ -53,7 +54,7 @@ extension LedgerCore {
         guard let known = messages.first(of: key.fingerprint) else {
             if isLate { return .expired }
             if let refusal = overLimit { return refusal }
-            // A delivery may be remembered for longer than the id, by which it was late: then it is claimed as others.
+            // A delivery that ended late is remembered for longer than its message id. The device is then claimed.
             key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
             let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
             messages.addFirst(seq, of: key.fingerprint)
@@ -61,7 +62,8 @@ extension LedgerCore {
             return .accepted(seq: seq)
         }
         let first = try self.key(of: known, intake)
-        // What is remembered of it cannot be read: to send it twice is worse than to say that it is known.
+        // The key of the earlier message cannot be read. To send a message twice would be worse than to call it a
+        // duplicate.
         guard let first else { return .duplicate(seq: known) }
         guard first.hasContent(of: key) else { return .conflict(seq: known) }
         if !(request.again && request.audience.isDynamic) {
@@ -79,30 +81,31 @@ extension LedgerCore {
         }
         if isLate { return .expired }
         if let refusal = overLimit { return refusal }
-        // From now on somebody else may have it.
+        // Another message with this id now exists, so the first message's delivery must be among the claimed ones.
         if first.isSingle { deliveries.insert(first.audience) }
         let seq = accept(request, key, needsClaim: true, at: now, &intake)
         intake.later.append(messages.addLater(seq, of: key.fingerprint, for: key.audience))
         return .accepted(seq: seq)
     }
 
-    /// How many ids and deliveries are remembered: what `LedgerRetention.keyLimit` bounds.
+    /// The number of remembered ids and deliveries, which `LedgerRetention.keyLimit` bounds.
     var rememberedCount: Int { messages.count + deliveries.count }
 
-    /// Not nil while as much is remembered as may be. What was accepted is carried out all the same, and its deliveries
-    /// are remembered too: only what is new is refused.
+    /// The answer to new messages while the limit is reached, otherwise nil. Messages that were accepted earlier are
+    /// still sent, and their deliveries are remembered beyond the limit.
     private var overLimit: Acceptance? {
         guard rememberedCount >= retention.keyLimit else { return nil }
         refusedByLimit &+= 1
         return .failed(
-            "\(connection.path) remembers \(rememberedCount) message ids and deliveries, as many as dedupe.limit allows: "
-                + "raise that, shorten dedupe.window, or send less")
+            "dedupe.limit reached: \(connection.path) remembers \(rememberedCount) message ids and deliveries; raise "
+                + "dedupe.limit, shorten dedupe.window, or send fewer messages")
     }
 
     private func accept(
         _ request: PushRequest, _ key: AcceptedKey, needsClaim: Bool, at now: Int64, _ intake: inout Intake
     ) -> UInt64 {
-        // The group's first events are these. To ask the writer for it would copy the whole of it each time.
+        // Accepted messages are the group's first events. To read `writer.next` here would copy the writer for each
+        // message.
         let seq = intake.first + UInt64(intake.keys.count)
         let message = request.message
         writer.add(accepted: request, at: now)
@@ -110,7 +113,7 @@ extension LedgerCore {
         intake.keyWords.append(key.fingerprint)
         intake.keyWords.append(key.content)
         intake.keyWords.append(key.audience)
-        // What is due by now does not wait.
+        // A message whose time has come is not scheduled.
         if let due = message.notBefore, due > now / 1000 {
             var body: [UInt8] = []
             MessageRecord.append(message, to: request.audience, needsClaim: needsClaim, &body)
@@ -132,7 +135,7 @@ extension LedgerCore {
         return seq
     }
 
-    /// What is kept of an accepted message: from this group, or from the disk.
+    /// Returns the key of an accepted message of this group or of an earlier one.
     private func key(of seq: UInt64, _ intake: Intake) throws(StoreError) -> AcceptedKey? {
         if seq >= intake.first {
             let index = Int(clamping: seq - intake.first)
@@ -143,7 +146,7 @@ extension LedgerCore {
 
     func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if let key = try storedKey(of: seq) { return key }
-        // Older than the window, and still waiting for its time.
+        // A scheduled message can be older than the dedupe window.
         return try scheduledKey(of: seq)
     }
 
@@ -155,7 +158,7 @@ extension LedgerCore {
         return AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
     }
 
-    /// As long as the window remembers it.
+    /// Returns the key of a message that is within the dedupe window.
     func storedKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if keyRow.map({ seq < $0.number || seq - $0.number >= UInt64($0.accepted.count / AcceptedKey.size) }) ?? true {
             let find = statements.findKeys
@@ -169,7 +172,7 @@ extension LedgerCore {
         return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
     }
 
-    /// The disk has refused: what was decided has not happened.
+    /// Undoes the decisions of a group whose commit failed.
     func forget(_ intake: Intake) {
         for added in intake.later.reversed() { messages.takeBack(added) }
         for fingerprint in intake.newIDs { messages.takeBackFirst(of: fingerprint) }

@@ -1,15 +1,14 @@
 import PushModel
 import PushWire
 
-/// Messages read back.
+/// Reading messages back from disk.
 extension LedgerCore {
-    /// Bytes of memory that the messages of one answer take up, about, when no more is read for it. One is read whatever
-    /// its size.
+    /// The approximate size in memory at which an answer ends. The first message is returned whatever its size.
     private static let answerSize = 4 << 20
 
-    /// A damaged message fails the call, which names it; from then on it is left out, so that the others can be had by
-    /// asking again. The router ends it, and it goes with its row; one whose app nobody knows is named again after a
-    /// restart.
+    /// Reads messages in the given order. A damaged message fails the call with a fault that names it. Later calls skip
+    /// it, so that the caller can read the others. The router completes the damaged message, and its row is then
+    /// removed; if its app is unknown, it is not completed, and fails a call again after a restart.
     func load(_ seqs: [UInt64]) -> Result<[AcceptedMessage], LedgerFault> {
         var messages: [AcceptedMessage] = []
         messages.reserveCapacity(seqs.count)
@@ -29,7 +28,7 @@ extension LedgerCore {
         return .success(messages)
     }
 
-    /// What the event of its acceptance, which has the same number, says of a message that is damaged itself.
+    /// Returns what the event of its acceptance, which has the same number, says about a damaged message.
     private func known(of seq: UInt64) -> DamagedMessage {
         var (app, id): (AppID?, MessageID?) = (nil, nil)
         if let find = try? connection.prepare(
@@ -54,8 +53,8 @@ extension LedgerCore {
     private func damaged(_ seq: UInt64) -> StoreError {
         StoreError(
             .damaged,
-            "\(connection.path): message \(seq) is damaged and is not sent; restore the ledger from a backup, or hand "
-                + "the message in again under another id")
+            "\(connection.path): message \(seq) is damaged and is not sent; restore the ledger from a backup, or send "
+                + "the message again with another id")
     }
 
     private func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
@@ -104,9 +103,10 @@ extension LedgerCore {
             counts: recovered.isEmpty ? OutcomeCounts() : recovered[seq]?.counts ?? OutcomeCounts())
     }
 
-    // MARK: The schedule
+    // MARK: Scheduled messages
 
-    /// Past a damaged message once it was named: the call after that gives those that follow.
+    /// Returns the messages that are due at `time`, and when the next one is due. A damaged message fails one call; the
+    /// next call continues after it.
     func due(at time: Int64, limit: Int) -> Result<DueMessages, LedgerFault> {
         var messages: [AcceptedMessage] = []
         var last = released
@@ -118,7 +118,7 @@ extension LedgerCore {
             released = last
             return .success(DueMessages(messages: messages, next: try nextDue()))
         } catch {
-            // What was found by then is found again by the next call.
+            // The next call finds these messages again.
             (released, overtaken) = before
             if messages.isEmpty { released = last }
             return .failure(LedgerFault("\(error)", damaged: unread.flatMap { known(of: $0) }))
@@ -137,7 +137,7 @@ extension LedgerCore {
                 messages.append(message)
             } catch {
                 guard error.code == .damaged else { throw error }
-                // Those before it go first.
+                // Return the messages before it first. The next call reports the damaged one.
                 if !messages.isEmpty { return overtaken.add(seq, due: .min) }
                 unreadable.insert(seq)
                 unread = seq
@@ -161,7 +161,7 @@ extension LedgerCore {
             let seq = due.word(0)
             let message = scheduled(due, seq, time: 2, app: 3, body: 4)
             if message == nil, !unreadable.contains(seq) {
-                // Those before it go first.
+                // Return the messages before it first. The next call reports the damaged one.
                 if !messages.isEmpty { return }
                 unreadable.insert(seq)
                 last = (due.number(1), seq)

@@ -2,20 +2,20 @@ import PushLogic
 import PushModel
 import PushWire
 
-/// What the ledger knows when it is opened: rebuilt from its rows.
+/// Opening the ledger: its state in memory is rebuilt from the rows.
 extension LedgerCore {
     static func open(_ settings: SQLiteLedger.Settings) throws(StoreError) -> (LedgerCore, LedgerBacklog) {
         let connection = try SQLiteConnection(settings.path)
         try connection.run("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY")
-        // Some builds wipe what is freed, which is one more write of every page.
+        // Some builds of SQLite overwrite deleted content with zeros, which writes each page once more.
         try connection.run("PRAGMA secure_delete = OFF")
-        // Pages are copied from the log on another thread. A log that had to grow is cut when it begins anew.
+        // Another thread copies pages out of the write-ahead log. A log file that has grown is truncated when the log
+        // restarts.
         try connection.run("PRAGMA wal_autocheckpoint = 0")
         try connection.run("PRAGMA journal_size_limit = \(settings.logLimit)")
         connection.followLog()
         try prepare(connection)
-        // What a process that was killed has left would stay as large as it is. A disk that refuses this says so again
-        // when something is written.
+        // Truncate a large log that a killed process has left. If the disk fails here, the next write reports it.
         try? connection.checkpoint(.truncate)
         let identities = try identities(connection)
         let statements = try LedgerStatements(connection)
@@ -49,7 +49,7 @@ extension LedgerCore {
         guard found == 0 else {
             throw StoreError(
                 .newerVersion,
-                "\(connection.path) was written by a newer Carillon (its version is \(found)); start that one")
+                "\(connection.path) was written by a newer Carillon (file version \(found)); start the newer version")
         }
         try connection.run("BEGIN IMMEDIATE")
         try connection.run(LedgerSchema.tables)
@@ -63,7 +63,8 @@ extension LedgerCore {
         let find = try connection.prepare("SELECT value FROM meta WHERE name = 'secret'")
         defer { find.reset() }
         guard try find.step(), let identities = Identities(secret: find.blob(0)) else {
-            throw StoreError(.damaged, "\(connection.path) has lost its key; restore it from a backup")
+            throw StoreError(
+                .damaged, "\(connection.path) is damaged: its secret is missing or invalid; restore it from a backup")
         }
         return identities
     }
@@ -83,8 +84,8 @@ extension LedgerCore {
         return LogWriter(next: next, heads: known)
     }
 
-    /// Numbers ascend from 1 and never get that far: one that is larger, or negative, is not a number of this ledger, and
-    /// what would be reckoned with it is wrong.
+    /// Throws `damaged` if a number is too large or negative. Numbers ascend from 1 and never reach the limit, so such
+    /// a number comes from a damaged file, and calculations with it would be wrong.
     private static func check(
         _ connection: SQLiteConnection, _ number: UInt64, count: Int = 0, _ table: String
     ) throws(StoreError) {
@@ -92,8 +93,8 @@ extension LedgerCore {
         guard !overflow, end <= FingerprintTable.maximumValue else {
             throw StoreError(
                 .damaged,
-                "\(connection.path) is damaged: its table \(table) has the number \(Int64(bitPattern: number)); restore it "
-                    + "from a backup")
+                "\(connection.path) is damaged: the table \(table) contains the invalid number "
+                    + "\(Int64(bitPattern: number)); restore it from a backup")
         }
     }
 
@@ -117,7 +118,7 @@ extension LedgerCore {
         oldest = sum.number(1) > 0 ? min(sum.word(1), writer.next) : writer.next
     }
 
-    /// Bodies are left where they are.
+    /// Reads the heads of all stored messages. Their bodies stay on disk.
     private func readMessages() throws(StoreError) -> [Lane: [UInt64]] {
         let rows = try connection.prepare("SELECT first, count, apps, heads FROM messages ORDER BY first")
         var lanes: [Lane: [UInt64]] = [:]
@@ -130,7 +131,7 @@ extension LedgerCore {
             unsafe rows.withBlob(3) { bytes in
                 for index in 0..<segment.count {
                     guard let head = unsafe MessageHead(bytes, at: index), head.app < apps.count else { continue }
-                    // A message for one device needs no claims. Its key says so, which `readKeys` reads.
+                    // Until `readKeys` has read the key of the message, assume that it needs claims.
                     segment.add(index, claims: true)
                     let lane = Lane(app: apps[head.app], priority: head.priority, isBroad: head.isBroad)
                     lanes[lane, default: []].append(first + UInt64(index))
@@ -198,7 +199,7 @@ extension LedgerCore {
                 try self.key(of: seq)?.audience
             }
         }
-        // An id with several messages: the device of a first one for a single device is claimed by it.
+        // If an id has several messages and the first one is for a single device, that delivery counts as claimed.
         for first in messages.finishRecalling() {
             if let key = try key(of: first), key.isSingle { deliveries.insert(key.audience) }
         }

@@ -1,16 +1,17 @@
-/// Runs of traces, stored in pieces with the groups that come by, so that they cost no sync of their own and delay none.
+/// Storage of trace runs: in pieces, each in the transaction of a group. They need no sync of their own, and delay no
+/// group for long.
 extension LedgerCore {
     private static let blocksAtOnce = 48
 
-    /// A run on its way to the disk. It counts when its row is there, which comes last; blocks without one are
-    /// overwritten by the next try.
+    /// A trace run that is being stored. It becomes valid with its row in `trace_runs`, which is written last. Blocks
+    /// without such a row are overwritten by the next attempt.
     struct Tracing {
         let run: TraceRun
         var blocks = 0
         var isStored = false
     }
 
-    /// In the transaction under way. What becomes of `tracing` when that is committed.
+    /// Stores the next blocks in the current transaction. Returns the state that `tracing` has after the commit.
     func storeTrace() throws(StoreError) -> Tracing? {
         guard var tracing else { return nil }
         let end = min(tracing.blocks + Self.blocksAtOnce, tracing.run.blockCount)
@@ -37,10 +38,10 @@ extension LedgerCore {
         if tracing.isStored { traced = tracing.run.last }
     }
 
-    /// The last event before those that are in no run yet.
+    /// The last event that is part of a run or was trimmed.
     var untraced: UInt64 { max(traced, oldest - min(oldest, 1)) }
 
-    /// A run goes with the last of its log rows.
+    /// Removes the runs whose log rows have all been trimmed.
     func trimTraces(before oldest: UInt64) throws(StoreError) {
         while true {
             let row = statements.oldestTrace
@@ -57,7 +58,7 @@ extension LedgerCore {
 
     func readTraces() throws(StoreError) {
         let newest = try connection.prepare("SELECT last FROM trace_runs ORDER BY first DESC LIMIT 1")
-        // A number that cannot be is as good as none: traces are found by reading the log then.
+        // A damaged row may have an impossible number: new runs then start after the newest event.
         traced = try newest.step() ? min(newest.word(0), writer.next - 1) : 0
     }
 }

@@ -2,15 +2,16 @@ import PushModel
 import PushTime
 import PushWire
 
-/// What is too old goes, from the front, a little at a time.
+/// Removal of expired rows, from the front and a few at a time.
 extension LedgerCore {
     private static let rowsAtOnce = 32
-    /// Keys in those rows: what is handed in meanwhile waits for them.
+    /// The number of keys in these rows at which a step ends, because other calls wait for it.
     private static let keysAtOnce = 16_384
-    /// A time so far ahead of the clock was written while the clock was wrong.
+    /// The tolerance in milliseconds. A row with a time further ahead was written while the wall clock was wrong.
     private static let hour: Int64 = 3_600_000
 
-    /// Whether there is more to do: what is too old is let go of in small transactions, between the others.
+    /// Removes some expired rows and returns whether there are more: the transactions are small, and other work runs
+    /// between them.
     func trim(_ retention: LedgerRetention) -> Bool {
         if retention.window != self.retention.window { lookAtAllKeysAgain() }
         self.retention = retention
@@ -31,7 +32,7 @@ extension LedgerCore {
         pinned.removeAll()
     }
 
-    /// The last row stays: the next number follows from it.
+    /// Removes log rows beyond the age or size limit. The last row stays: the next event number follows from it.
     private func trimLog() throws(StoreError) -> Bool {
         let now = clock()
         let limit = age(at: now).time.subtractingSaturated(retention.logAge.wholeMilliseconds)
@@ -66,14 +67,16 @@ extension LedgerCore {
         return removed == Self.rowsAtOnce
     }
 
-    /// The clock was wrong, and what was written then would stay for as long as it was wrong: its age counts from now.
+    /// Sets times in the future to the current time. Rows that were written while the clock was ahead would otherwise
+    /// stay for as long as it was ahead.
     private func date(_ update: SQLiteStatement, _ now: Int64) throws(StoreError) {
         update.bind(1, now)
         update.bind(2, now.addingSaturated(Self.hour))
         try update.run()
     }
 
-    /// Milliseconds after which the time is stored by which things grow old: a restart goes on from there.
+    /// The interval in milliseconds at which the time of the age clock is stored. After a restart the clock continues
+    /// there.
     private static let agesStoredEvery: Int64 = 600_000
 
     private func storesAge(_ age: AgeClock.Stored) -> Bool {
@@ -102,7 +105,7 @@ extension LedgerCore {
 
     private enum KeysRow {
         case forgotten(Forgotten)
-        /// Needed until this message, or the last one of the row that begins with it, is done.
+        /// The keys are needed until this message is done, or all messages of the row that begins with it.
         case pinned(until: UInt64)
     }
 
@@ -126,7 +129,7 @@ extension LedgerCore {
             }
             defer { row.reset() }
             guard try row.step() else {
-                // A row that was pinned is there, unless the file was changed by somebody else.
+                // A pinned row exists unless another program has changed the file.
                 if row === statements.pinnedKeys { continue }
                 hasMore = false
                 break
@@ -135,7 +138,8 @@ extension LedgerCore {
             if time >= limit {
                 row.reset()
                 if time > now.addingSaturated(Self.hour) { try date(statements.dateKeys, now) }
-                // The clock was set back: when this one's time has come again, all that wait are looked at.
+                // The clock was set back, and the pinned row is not old enough any more. Start again with the oldest
+                // row.
                 if row === statements.pinnedKeys { lookAtAllKeysAgain() }
                 hasMore = false
                 break
@@ -164,9 +168,11 @@ extension LedgerCore {
         return hasMore
     }
 
-    /// What a row of keys holds. It is pinned while a message in it is still to be carried out, which must not be
-    /// accepted once more, and while it tells what became of deliveries of such a message or that a message is done whose
-    /// neighbours are not: after a restart they would all be carried out again.
+    /// Reads a row of keys and decides whether it can be removed. It stays pinned:
+    /// - while one of its messages is not done, because duplicates of it must be recognized;
+    /// - while it holds ended deliveries of a message that is not done, because a restart would send them again;
+    /// - while it records that a message is done whose row in `messages` has unfinished messages, because a restart
+    ///   would send that message again.
     private func read(_ row: SQLiteStatement, _ number: UInt64) throws(StoreError) -> KeysRow {
         let count = unsafe row.withBlob(2) { $0.count / AcceptedKey.size }
         if let open = pending.openRow(from: number, count: count) { return .pinned(until: open) }
@@ -190,7 +196,7 @@ extension LedgerCore {
         unsafe row.withBlob(2) { bytes in
             for index in 0..<count {
                 let seq = number &+ UInt64(index)
-                // The id of a scheduled message is remembered by it.
+                // The row in `scheduled` keeps the id of a scheduled message.
                 if scheduled.isEmpty || !scheduled.contains(seq) {
                     keys.messages.append((unsafe AcceptedKey(bytes, at: index), seq))
                 }
@@ -220,9 +226,9 @@ extension LedgerCore {
         return found
     }
 
-    /// From now on a message of this id is a new one.
+    /// Forgets a message. The next message with its id is a new one.
     func forget(_ key: AcceptedKey, _ seq: UInt64) {
-        // What ended much later than it was accepted is remembered by its end.
+        // A delivery that ended much later than its message was accepted is remembered by its own key.
         if key.isSingle, !endedOnly.contains(key.audience) { deliveries.remove(key.audience) }
         messages.remove(seq, of: key.fingerprint, for: key.audience)
     }

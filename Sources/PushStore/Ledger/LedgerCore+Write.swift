@@ -3,13 +3,13 @@ import PushModel
 import PushTime
 import PushWire
 
-/// A group on its way to the disk: one transaction, one sync, and then everybody is told.
+/// Group commit: one transaction and one sync, and then the replies.
 ///
-/// When the disk refuses it, nothing of it has happened: requests are answered `failed`, numbers and keys are taken back,
-/// outcomes and notes are retained in their order and written first when there is room again. Until then each try begins
-/// with a small transaction of its own, so that a disk that is full costs little.
+/// If the commit fails, none of the group has happened: requests are answered `failed`, and numbers and keys are taken
+/// back. Outcomes and notes are retained in their order and are written first when the disk accepts writes again. Until
+/// then each attempt begins with a small transaction, so that a full disk costs little.
 extension LedgerCore {
-    /// Events in one segment at most: a reader of the log takes them in whole.
+    /// The maximum number of events in a segment, because readers load a segment as a whole.
     private static let segmentLimit = 8192
     private static let scheduledSeenLimit = 1024
 
@@ -27,10 +27,10 @@ extension LedgerCore {
         var segments: [LogSegment] = []
         unscheduled = []
         scheduledSeen.removeAll(keepingCapacity: true)
-        // A transaction that could not be undone would stand in the way of every later one.
+        // A transaction whose rollback failed would block all later ones.
         if connection.isInTransaction { try? statements.rollBack.run() }
         do {
-            // An empty group would fit on any disk, and say that all is well.
+            // An empty group fits on a full disk and would clear the fault. Write a larger value first.
             if fault != nil { try probe() }
             try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
@@ -64,25 +64,25 @@ extension LedgerCore {
         try statements.commit.run()
     }
 
-    /// What a group's outcomes and notes come to.
+    /// The data that the outcomes and notes of a group add to the disk and to memory.
     private struct Outcomes {
-        /// The numbers of the first event of each note.
+        /// The number of the first event of each note.
         var notes: [UInt64] = []
-        /// What is kept of deliveries that ended, as it is written.
+        /// The keys of ended deliveries as words, in the form in which they are stored.
         var ended: [UInt64] = []
-        /// Of those, the claimed ones of messages for one device.
+        /// The fingerprints of those keys that are claimed and belong to a message for one device.
         var only: [UInt64] = []
-        /// The numbers of messages that are done.
+        /// The numbers of the messages that are done.
         var completed: [UInt64] = []
     }
 
-    /// Outcomes and notes into the segment.
+    /// Writes outcomes and notes into the current segment.
     private func add(
         _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ closing: inout [UInt64],
         at now: Int64
     ) throws(StoreError) -> Outcomes {
         var outcomes = Outcomes()
-        // To ask the writer for it would copy the whole of it each time.
+        // Count here: to read `writer.count` for each record would copy the writer.
         var count = writer.count
         func counted(_ events: Int) {
             count += events
@@ -137,9 +137,9 @@ extension LedgerCore {
         return outcomes
     }
 
-    /// Whether something is to be kept of a delivery that has ended: nil for no. True for that of a message for one
-    /// device, which is otherwise found through its message. A message that was accepted long ago is forgotten long before
-    /// its delivery may be.
+    /// Returns whether a delivery that ended needs an ``EndedKey``: nil if not, otherwise the key's `isOnly`. A message
+    /// for one device usually needs none, since its ``AcceptedKey`` identifies the delivery. It needs one if it was
+    /// scheduled or waited for long, because its message id is forgotten long before the delivery may be.
     private func ends(_ record: DeliveryRecord, at now: Int64) throws(StoreError) -> Bool? {
         switch pending.needsClaim(record.seq) {
         case true?: return false
@@ -164,7 +164,8 @@ extension LedgerCore {
         return isForOne
     }
 
-    /// What came so late that its id is older than the window is forgotten with it. Its deliveries are not.
+    /// Removes a scheduled message. If its id is older than the dedupe window, the id is forgotten on commit; the keys
+    /// of its deliveries are kept.
     private func unschedule(_ message: CompletedMessage) throws(StoreError) {
         guard let key = try scheduledKey(of: message.seq) else { return }
         statements.removeScheduled.bind(1, message.seq)
@@ -236,7 +237,7 @@ extension LedgerCore {
         }
     }
 
-    // MARK: Afterwards
+    // MARK: After the transaction
 
     private func done(
         _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ closing: [UInt64], _ segments: [LogSegment]

@@ -4,11 +4,12 @@ import PushModel
 import PushTime
 import PushWire
 
-/// Groups that the disk has, and what that took.
+/// The number and duration of the ledger's commits.
 package struct LedgerCommits: Sendable, Equatable {
     package private(set) var count: UInt64 = 0
-    /// From begin to synced, of all of them and of the last.
+    /// The duration of all commits, each from the start of the transaction to the end of the sync.
     package private(set) var total: Duration = .zero
+    /// The duration of the last commit.
     package private(set) var last: Duration = .zero
 
     mutating func add(_ time: Duration) {
@@ -18,7 +19,19 @@ package struct LedgerCommits: Sendable, Equatable {
     }
 }
 
-/// The ledger's state and what is done with it. Confined to the ledger's thread.
+/// The ledger's state, and the operations on it. Confined to the writing thread.
+///
+/// The ledger uses these terms:
+/// - A *group* is the work that one transaction commits. Its events get ascending numbers.
+/// - The number of a message (`seq`) is the number of its `message.accepted` event.
+/// - A *segment* is a sequence of events that is stored as one row of the log.
+/// - A *fingerprint* is a keyed hash: of an app and a message id, or of these and a device, which is a *delivery*.
+/// - An ``AcceptedKey`` identifies an accepted message within the dedupe window, and an ``EndedKey`` an ended delivery.
+/// - A *claim* reserves a delivery, so that no other message with the same id is sent to that device.
+/// - A *single* message names one device and was the first with its id. It needs no claim, because its accepted key
+///   contains the fingerprint of its only delivery.
+/// - A row of keys is *pinned* while it is older than the dedupe window but still needed.
+/// - A ``TraceRun`` is an index of a part of the log.
 final class LedgerCore {
     let connection: SQLiteConnection
     let statements: LedgerStatements
@@ -26,59 +39,64 @@ final class LedgerCore {
     let clock: @Sendable () -> Int64
     private let steady: @Sendable () -> MonotonicTime
     private var ageClock: AgeClock
-    /// What of it the disk has.
+    /// The state of `ageClock` that is on disk.
     var storedAge: AgeClock.Stored?
     var witness: (any LedgerWitness)?
 
     var writer: LogWriter
-    /// Messages whose ids are remembered.
+    /// The messages whose ids are remembered.
     var messages = RememberedMessages()
-    /// Deliveries that somebody has claimed.
+    /// The fingerprints of the deliveries that were claimed.
     let deliveries = FingerprintTable(hasValues: false)
-    /// Of those, the ones of messages for one device that are remembered by their end, not by their message.
+    /// The part of `deliveries` that belongs to messages for one device and was remembered when the delivery ended.
+    /// These fingerprints are kept when the message's ``AcceptedKey`` is forgotten.
     let endedOnly = FingerprintTable(hasValues: false)
-    /// New messages that were refused because as much is remembered as may be.
+    /// The number of new messages that were refused because of `LedgerRetention.keyLimit`.
     var refusedByLimit: UInt64 = 0
     var retention: LedgerRetention {
         didSet { longWait = Self.longWait(in: retention) }
     }
-    /// Milliseconds from which on a message has waited for long.
+    /// The number of milliseconds after which a message has waited for long.
     private(set) var longWait: Int64
     var pending = PendingMessages()
-    /// What had become of messages that were not done when the ledger was opened.
+    /// The ended deliveries and outcome counts of messages that were not done when the ledger was opened.
     var recovered: [UInt64: Recovered] = [:]
     var scheduledCount = 0
-    /// How many messages of each app are not done. As of the group under way; `published` is as of the last one.
+    /// The number of unfinished messages per app, including the current group.
     var backlog = AppBacklogs()
+    /// The same numbers as of the last commit, for other threads.
     let published = Locked(AppBacklogs())
-    /// Scheduled messages that the group under way removes, with the key of those that are older than the window.
+    /// The scheduled messages that the current group removes, each with its key if it is older than the dedupe window.
     var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
-    /// Whether scheduled messages that were looked up for the group under way are for one device.
+    /// The scheduled messages that were looked up during the current group, and whether each is for one device.
     var scheduledSeen: [UInt64: Bool] = [:]
-    /// Scheduled messages up to here were handed out.
+    /// The position in the schedule up to which messages were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
-    /// Those that were accepted since, and are due before that.
+    /// The scheduled messages that were accepted after that, although they are due before this position.
     var overtaken = OvertakenMessages()
     var logBytes: Int64 = 0
+    /// The number of the oldest event in the log.
     var oldest: UInt64 = 1
-    /// What the disk has refused, in order; it goes first when the disk takes something again.
+    /// The outcomes and notes of failed writes, in order. They are written first when the disk accepts writes again.
     var retained = LedgerGroup()
     var retainedCount = 0
-    /// Claims that are answered when the disk takes something again.
+    /// The claims that wait until the disk accepts writes again.
     private var held: [([ClaimPage], @Sendable ([[ClaimVerdict]]) -> Void)] = []
-    /// Messages that were found damaged, and reported.
+    /// The numbers of messages that were found to be damaged and reported.
     var unreadable: Set<UInt64> = []
     private(set) var fault: LedgerFault?
-    /// It will be closed: who waits for a note is told at once that the disk has refused it.
+    /// Set when the ledger is about to close. Callers of `note` that wait for a failing disk are then answered at once.
     var isEnding = false
-    /// The row of messages that was read last, and of keys.
+    /// The row of the table `messages` that was read last.
     var messageRow: MessageRow?
+    /// The row of the table `keys` that was read last.
     var keyRow: (number: UInt64, accepted: [UInt8])?
     var commits = LedgerCommits()
-    /// Up to here events are in runs of traces; and the run that is being stored.
+    /// The number of the last event that is part of a stored trace run.
     var traced: UInt64 = 0
+    /// The trace run that is being stored.
     var tracing: Tracing?
-    /// Rows of keys up to here are gone, or pinned.
+    /// The last row of `keys` that was removed or pinned.
     var trimmedUpTo: UInt64 = 0
     var pinned = PinnedKeys()
 
@@ -104,24 +122,25 @@ final class LedgerCore {
         ageClock = AgeClock(last: age, wall: clock().milliseconds, steady: steady())
     }
 
-    /// A message has waited for long after an eighth of the window: what is sent until then is remembered for seven eighths
-    /// of it after it was sent, what is sent later for all of it.
+    /// Returns the time after which a message has waited for long: an eighth of the window. A delivery that ends
+    /// earlier is remembered with its message, at least for seven eighths of the window after it was sent. A later one
+    /// gets a key of its own and is remembered for the whole window.
     private static func longWait(in retention: LedgerRetention) -> Int64 { retention.window.wholeMilliseconds / 8 }
 
-    /// By what keys and events grow old, where the wall clock shows `now`.
+    /// Returns the time by which keys and events age, given that the wall clock shows `now`.
     func age(at now: Int64) -> AgeClock.Stored {
         ageClock.advance(wall: now, steady: steady())
         return ageClock.stored
     }
 
-    /// Outcomes that are retained before nothing more is handed out that would bring others: messages are not read back
-    /// and devices not claimed until the disk takes what there is. What was handed out by then still comes in.
+    /// The number of retained outcomes from which on messages are no longer loaded and devices no longer claimed,
+    /// because these produce further outcomes. Outcomes of deliveries that are already in flight are still taken in.
     static let retainedLimit = 65_536
 
     private var isOverfull: Bool { retainedCount > Self.retainedLimit }
 
-    /// Does what was asked, in order. Whatever is to be written goes to the disk in one group. Whether there is more to
-    /// trim.
+    /// Executes calls in order, and commits everything that is to be written as one group. Returns whether there is
+    /// more to trim.
     @discardableResult
     func process(_ work: ArraySlice<LedgerWork>) -> Bool {
         var group = LedgerGroup()
@@ -146,7 +165,7 @@ final class LedgerCore {
         return retention.map { trim($0) } ?? false
     }
 
-    private var refusal: LedgerFault { fault ?? LedgerFault("\(connection.path) takes nothing more for now") }
+    private var refusal: LedgerFault { fault ?? LedgerFault("cannot write \(connection.path); retrying") }
 
     func healthIs(_ fault: LedgerFault?) {
         guard fault != self.fault else { return }
@@ -160,7 +179,7 @@ final class LedgerCore {
         pages.map { page in
             let known = recovered.isEmpty ? nil : recovered[page.seq]
             let fingerprints = page.devices.map { identities.delivery(page.fingerprint, $0).value }
-            // Where they belong lies anywhere in memory: looked at all at once, they are fetched together.
+            // The slots are scattered in memory: prefetch them, so that the cache misses overlap.
             deliveries.warm(fingerprints)
             return fingerprints.map { fingerprint in
                 if let known, known.deliveries.contains(fingerprint) { return .done }
@@ -170,13 +189,14 @@ final class LedgerCore {
     }
 }
 
-/// What is to be written together.
+/// The calls that are committed together.
 struct LedgerGroup {
     var requests: [([PushRequest], @Sendable ([Acceptance]) -> Void)] = []
     var outcomes: [([DeliveryRecord], [CompletedMessage])] = []
     var notes: [([EventDraft], (@Sendable (UInt64?) -> Void)?)] = []
 
-    /// Events that are kept while the disk refuses; more are let go, and whoever brought them is told.
+    /// The maximum number of events that are kept while writes fail. Beyond it the oldest are dropped, and their
+    /// callers are answered with nil.
     static let notesKept = 10_000
 
     var isEmpty: Bool { requests.isEmpty && outcomes.isEmpty && notes.isEmpty }

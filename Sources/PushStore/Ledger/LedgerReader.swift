@@ -1,7 +1,7 @@
 import PushLogic
 package import PushModel
 
-/// Reads the log beside the writer, on a thread of its own.
+/// Reads the event log on a thread of its own, in parallel with the writer.
 final class LedgerReader {
     private let connection: SQLiteConnection
     private let read: SQLiteStatement
@@ -11,7 +11,7 @@ final class LedgerReader {
     let traces: LedgerTraces
 
     init(_ path: String) throws(StoreError) {
-        // It may write, because it takes pages over from the write-ahead log.
+        // The connection is writable because it also runs checkpoints.
         connection = try SQLiteConnection(path)
         try connection.run("PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 0")
         read = try connection.prepare(
@@ -34,9 +34,10 @@ final class LedgerReader {
         try? connection.checkpoint(.passive)
     }
 
-    /// Range and rows as they were at one moment: what is trimmed meanwhile would be a gap that nobody is told of.
+    /// Returns events and the range of the log as of one moment. Otherwise events that are trimmed in between would be
+    /// a gap that the caller cannot detect.
     func page(since: UInt64, limit: Int) throws(StoreError) -> LogPage {
-        // One that could not be ended shows the state of its time.
+        // A transaction that could not be ended would show an old state of the file.
         if connection.isInTransaction { try end.run() }
         try begin.run()
         defer { try? end.run() }
@@ -66,7 +67,7 @@ final class LedgerReader {
 }
 
 extension LogSegment {
-    /// Of a row with `first, count, time, body`. Nil if its numbers cannot be those of events.
+    /// Creates a segment from the columns `first, count, time, body`. Returns nil if the numbers are out of range.
     init?(_ row: SQLiteStatement) {
         let (first, count) = (row.word(0), row.number(1))
         guard first > 0, first <= FingerprintTable.maximumValue, count <= Int64(Int32.max) else { return nil }

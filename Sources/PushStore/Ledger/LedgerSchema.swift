@@ -1,22 +1,25 @@
 import PushWire
 
-/// The tables of the ledger. Rows are written at the end and removed at the front; nothing that happens for each message
-/// or delivery writes at a random place.
+/// The tables of the ledger. Rows are appended at the end and removed at the front, so that messages and deliveries
+/// cause no writes at random places of the file.
 enum LedgerSchema {
     static let version: Int64 = 1
 
-    /// - `meta`: `secret`, what names are hashed with; `age`, the time of `AgeClock`, and `age_ahead_since`, since when the
-    ///   wall clock is ahead of it; `probe`, which tries whether there is room.
-    /// - `log`: events, a group a row (`LogSegment`); `heads`: the last number of each topic.
-    /// - `messages`: accepted messages until all of a row are done. `heads`: for each, where it begins in `bodies`
-    ///   (u32), its priority (u8), whether it is broad (u8) and its place in `apps` (u16).
-    /// - `scheduled`: those with a time before which nobody gets them, until they are done.
-    /// - `keys`: what is deduped by, a group a row, whose number is that of the group's first event: `accepted` 24 bytes
-    ///   a message in the order of their numbers (fingerprint, content, audience), `ended` 16 bytes a delivery
-    ///   (fingerprint, message and how; of a message for one device only where it was scheduled or waited for long),
-    ///   `completed` 8 bytes a message.
-    /// - `trace_runs`: parts of the log sorted by what is told of (`TraceRun`), and `trace_blocks`: their entries, block by
-    ///   block, from the number of the run's first event on.
+    /// - `meta`: named values. `secret` is the key of the hashes in ``LedgerCore/identities``; `age` is the time of
+    ///   ``AgeClock``; `age_ahead_since` is when the wall clock was found to be ahead of it; `probe` is written to test
+    ///   for free space.
+    /// - `log`: events, one `LogSegment` per row.
+    /// - `heads`: the number of the newest event of each topic.
+    /// - `messages`: accepted messages, many per row. A row is removed when all of its messages are done. The column
+    ///   `heads` holds for each message its offset in `bodies` (u32), its priority (u8), whether it is broad (u8) and
+    ///   its index in `apps` (u16).
+    /// - `scheduled`: messages with a `not_before` in the future, until they are done.
+    /// - `keys`: the data for deduplication, one row per group; `number` is the number of the group's first event.
+    ///   `accepted` holds 24 bytes per message in the order of their numbers (fingerprint, content, audience). `ended`
+    ///   holds 16 bytes per delivery (fingerprint, message and outcome); a message for one device has such an entry
+    ///   only if it was scheduled or waited for long. `completed` holds 8 bytes per message.
+    /// - `trace_runs`: parts of the log, indexed by message and device (``TraceRun``).
+    /// - `trace_blocks`: the entries of these runs. The ids of a run's blocks begin with the number of its first event.
     static let tables = """
         CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
         CREATE TABLE log (first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time INTEGER NOT NULL, body BLOB NOT NULL);
@@ -38,13 +41,14 @@ enum LedgerSchema {
         """
 }
 
-/// What is kept of an accepted message for as long as its id is remembered.
+/// The facts about an accepted message that are stored for as long as its id is remembered.
 struct AcceptedKey: Equatable {
     static let size = 24
 
     let fingerprint: UInt64
-    /// A hash of payload and options. The lowest bit says whether it was the first of its id and for one named device:
-    /// that delivery, whose fingerprint is `audience`, is not claimed until there is a second message of that id.
+    /// A hash of payload and options. The lowest bit is ``isSingle``: the message was the first with its id and names
+    /// one device. The delivery of such a message, whose fingerprint is `audience`, is not claimed until a second
+    /// message with this id arrives.
     private(set) var content: UInt64
     let audience: UInt64
 
@@ -54,7 +58,7 @@ struct AcceptedKey: Equatable {
         self.audience = audience
     }
 
-    /// As it is kept.
+    /// Creates a key from its stored words.
     init(fingerprint: UInt64, content: UInt64, audience: UInt64) {
         self.fingerprint = fingerprint
         self.content = content
@@ -75,15 +79,14 @@ struct AcceptedKey: Equatable {
     func hasContent(of other: AcceptedKey) -> Bool { content | 1 == other.content | 1 }
 }
 
-/// What is kept of a delivery that has ended.
+/// The facts about an ended delivery that are stored within the dedupe window.
 struct EndedKey {
     static let size = 16
     private static let claimed: UInt64 = 0x80
     private static let only: UInt64 = 0x40
 
     let fingerprint: UInt64
-    /// The message's number, how it ended, whether the fingerprint is one of those that are claimed, and whether it is
-    /// that of a message for one device.
+    /// The message number (56 bits), ``isClaimed`` and ``isOnly`` (a bit each) and the outcome (6 bits).
     let word: UInt64
 
     init(fingerprint: UInt64, seq: UInt64, end: UInt8, isClaimed: Bool, isOnly: Bool) {
@@ -98,8 +101,9 @@ struct EndedKey {
 
     var seq: UInt64 { word >> 8 }
     var end: UInt8 { UInt8(word & 0x3f) }
+    /// Whether the fingerprint counts as claimed, so that the device does not get this message id again.
     var isClaimed: Bool { word & Self.claimed != 0 }
-    /// The delivery of a message for one device, whose fingerprint is that message's audience, too. Versions that did not
-    /// know this left it out.
+    /// Whether the message was for one device, so that the fingerprint is also the audience of its ``AcceptedKey``.
+    /// Early versions did not set this bit.
     var isOnly: Bool { word & Self.only != 0 }
 }

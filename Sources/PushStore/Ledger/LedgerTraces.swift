@@ -1,18 +1,18 @@
 import PushModel
 import PushWire
 
-/// Finds events of one message or device: by the runs that are stored, and by reading what came after them. Confined to
-/// the reading thread.
+/// Finds the events of one message or device: in the stored trace runs, and by reading the log after the last run.
+/// Confined to the reading thread.
 ///
-/// No statement stays open for longer than a few rows take: as long as one is, it holds a state of the file, and the
-/// write-ahead log cannot begin anew.
+/// A statement is reset after a few rows. While one is active, it holds a snapshot of the file, and the write-ahead log
+/// cannot restart.
 final class LedgerTraces {
     private let runs: SQLiteStatement
     private let rowNumbers: SQLiteStatement
     private let block: SQLiteStatement
     private let segment: SQLiteStatement
     private let tail: SQLiteStatement
-    /// Rows that are read at once.
+    /// The number of rows that one statement reads before it is reset.
     private static let rowsAtOnce = 64
 
     init(_ connection: SQLiteConnection) throws(StoreError) {
@@ -25,14 +25,14 @@ final class LedgerTraces {
             "SELECT first, count, time, body FROM log WHERE first > ? ORDER BY first LIMIT ?")
     }
 
-    /// Rows of the log in their order, as long as `body` wants more.
+    /// Calls `body` with the segments of the log in order, until it returns false.
     private func walk(after first: UInt64, _ body: (LogSegment) -> Bool) throws(StoreError) {
         var after = first
         var isOver = false
         while !isOver { isOver = try walkSome(after: &after, body) }
     }
 
-    /// Whether that was all.
+    /// Reads the next rows. Returns whether the walk is over.
     private func walkSome(after: inout UInt64, _ body: (LogSegment) -> Bool) throws(StoreError) -> Bool {
         defer { tail.reset() }
         tail.bind(1, after)
@@ -46,7 +46,7 @@ final class LedgerTraces {
         return count < Self.rowsAtOnce
     }
 
-    /// A run of what was logged after `last`; nil if that is too little.
+    /// Builds a run from the events after `last`. Returns nil if there are too few.
     func build(after last: UInt64) throws(StoreError) -> TraceRun? {
         var builder = TraceRunBuilder()
         try walk(after: last) { segment in
@@ -56,7 +56,7 @@ final class LedgerTraces {
         return builder.isFull ? builder.finish() : nil
     }
 
-    /// At most `limit` of the rows that tell of it, the oldest first.
+    /// Returns the oldest rows of the log that contain events of the subject, at most `limit`.
     func find(_ subject: TraceSubject, limit: Int) throws(StoreError) -> [LogSegment] {
         let hash = TraceRun.hash(subject)
         var found: [LogSegment] = []
@@ -86,7 +86,7 @@ final class LedgerTraces {
         return found
     }
 
-    /// Of the next run, the numbers of its first and its last event, and the blocks in which this hash may stand.
+    /// Returns the first and last event number of the next run, and the blocks that may contain the hash.
     private func blocks(
         of hash: UInt32, after run: UInt64
     ) throws(StoreError) -> (first: UInt64, last: UInt64, blocks: Range<Int>)? {
@@ -115,7 +115,7 @@ final class LedgerTraces {
             let text = Array(id.text.utf8)
             try? unsafe segment.walk { event, _, bytes in
                 guard let id = event.messageID, id.count == text.count else { return true }
-                // Most ids of a producer begin alike.
+                // Compare the last byte first: the ids of one producer often have the same prefix.
                 if let end = text.last, unsafe bytes[id.upperBound - 1] != end { return true }
                 isFound = unsafe bytes[id].elementsEqual(text)
                 return !isFound

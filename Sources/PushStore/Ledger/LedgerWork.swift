@@ -1,6 +1,6 @@
 import PushModel
 
-/// What was asked of the ledger, until its thread gets to it.
+/// A call of the ledger that waits for the writing thread.
 enum LedgerWork: Sendable {
     case accept([PushRequest], @Sendable ([Acceptance]) -> Void)
     case record([DeliveryRecord], [CompletedMessage])
@@ -10,7 +10,8 @@ enum LedgerWork: Sendable {
     case due(Int64, Int, @Sendable (Result<DueMessages, LedgerFault>) -> Void)
     case trim(LedgerRetention)
 
-    /// Nobody will see to it. Claims have no word for that, and whoever asked goes too.
+    /// Answers the call with `fault`, because the ledger is closed. A claim gets no answer: it has no failure case, and
+    /// its caller is shutting down as well.
     func refuse(_ fault: LedgerFault) {
         switch self {
         case .accept(let group, let reply): reply(Array(repeating: .failed(fault.description), count: group.count))
@@ -21,7 +22,7 @@ enum LedgerWork: Sendable {
         }
     }
 
-    /// How many things it brings.
+    /// The number of requests, records and events in it, which determines how large a group gets.
     var weight: Int {
         switch self {
         case .accept(let group, _): group.count
@@ -32,15 +33,16 @@ enum LedgerWork: Sendable {
     }
 }
 
-/// How long things are kept.
+/// The limits up to which the ledger keeps its data.
 package struct LedgerRetention: Sendable, Equatable {
-    /// How long an id is remembered for a device.
+    /// The dedupe window: the time for which a message id is remembered for a device.
     package var window: Duration = .seconds(7 * 86_400)
-    /// Of events, whichever is reached first.
+    /// The maximum age of events. The log is trimmed by age and by size, whichever limit is reached first.
     package var logAge: Duration = .seconds(7 * 86_400)
+    /// The maximum size of the stored events.
     package var logBytes: Int64 = 1 << 30
-    /// Message ids and deliveries that are remembered at most. From then on new messages are refused, until some are
-    /// forgotten.
+    /// The maximum number of remembered message ids and deliveries. At this limit new messages are refused until older
+    /// ids are forgotten.
     package var keyLimit = 50_000_000
 
     package init() {}

@@ -1,7 +1,7 @@
 import PushModel
 import PushWire
 
-/// How a message lies on disk until its deliveries have ended.
+/// The binary form of a message in the ledger, until its deliveries have ended.
 ///
 ///     flags u8, push type u8, priority u8, id, [expires], [not before], [collapse id], [traceparent], audience, payload
 enum MessageRecord {
@@ -38,7 +38,7 @@ enum MessageRecord {
         let needsClaim: Bool
     }
 
-    /// Nil if it is damaged.
+    /// Reads a message. Returns nil if the bytes are damaged.
     static func read(_ reader: inout ByteReader, app: AppID) -> Read? {
         let flags = reader.byte()
         let type = Int(reader.byte())
@@ -113,7 +113,8 @@ enum MessageRecord {
         }
     }
 
-    /// Not more than producers may name: a damaged number does not take memory.
+    /// Reads a count. Returns nil if it is larger than producers may name, so that a damaged count does not allocate
+    /// memory.
     private static func count(_ reader: inout ByteReader) -> Int? {
         let count = reader.varint()
         return count <= UInt64(Audience.maximumNamed) ? Int(count) : nil

@@ -1,7 +1,7 @@
 import PushModel
 import PushWire
 
-/// Accepted messages on their way into a row.
+/// Collects accepted messages for one row of the table `messages`.
 struct MessageRowBuilder {
     let first: UInt64
     private(set) var count = 0
@@ -13,7 +13,7 @@ struct MessageRowBuilder {
     static let headSize = 8
     private static let bodiesLimit = 2 << 20
     private static let countLimit = 16_384
-    /// Each message looks for its app among them.
+    /// The limit keeps the search for a message's app short.
     private static let appLimit = 128
 
     init(first: UInt64) {
@@ -23,7 +23,7 @@ struct MessageRowBuilder {
     var isFull: Bool { bodies.count >= Self.bodiesLimit || count >= Self.countLimit || apps.count >= Self.appLimit }
 
     mutating func add(_ request: PushRequest, _ seq: UInt64, needsClaim: Bool) {
-        // Scheduled messages between them lie elsewhere.
+        // The numbers in between belong to scheduled messages, which have a table of their own.
         while first + UInt64(count) < seq {
             heads.appendWord(UInt64(UInt32.max))
             claims.append(false)
@@ -47,7 +47,7 @@ struct MessageRowBuilder {
         return apps.count - 1
     }
 
-    /// What is to be remembered of it when the disk has it.
+    /// Returns what ``PendingMessages`` keeps of this row once it is committed.
     func finished() -> PendingMessages.Segment {
         var segment = PendingMessages.Segment(first: first, count: count)
         for index in 0..<count where !isElsewhere(index) { segment.add(index, claims: claims[index]) }
@@ -59,14 +59,15 @@ struct MessageRowBuilder {
     }
 }
 
-/// Where a message of a row begins, and of which lane it is.
+/// The position and lane of one message in a row.
 struct MessageHead {
     let offset: Int
     let priority: PushPriority
     let isBroad: Bool
     let app: Int
 
-    /// Nil for a number whose message lies elsewhere, or for what cannot be.
+    /// Creates a head from its 8 bytes. Returns nil if the number belongs to a scheduled message or the bytes are
+    /// invalid.
     init?(_ bytes: UnsafeRawBufferPointer, at index: Int) {
         let word = unsafe bytes.word(at: index * MessageRowBuilder.headSize)
         guard UInt32(truncatingIfNeeded: word) != .max,
@@ -79,7 +80,7 @@ struct MessageHead {
     }
 }
 
-/// A row of messages as it was read.
+/// A row of the table `messages`, as read from disk.
 struct MessageRow {
     let first: UInt64
     let count: Int
@@ -92,7 +93,7 @@ struct MessageRow {
         seq >= first && seq - first < UInt64(min(count, heads.count / MessageRowBuilder.headSize))
     }
 
-    /// Nil if it is damaged, or lies elsewhere.
+    /// Returns a message of this row, or nil if it is damaged or is not in this row.
     func message(_ seq: UInt64) -> (AppID, MessageRecord.Read)? {
         guard covers(seq) else { return nil }
         let index = Int(seq - first)

@@ -1,7 +1,7 @@
-/// Scheduled messages whose time lies before that of others that were handed out already: they came after the clock had
-/// been set back, and wait for their time as the rest does.
+/// Scheduled messages that are due before others which were already handed out. They are accepted after a clock that
+/// was ahead has been set back, and wait for their time like all others.
 struct OvertakenMessages {
-    /// The latest first, unless something was added since the last look.
+    /// Sorted with the latest first if `isSorted`.
     private var messages: [(due: Int64, seq: UInt64)] = []
     private var isSorted = true
 
@@ -10,7 +10,7 @@ struct OvertakenMessages {
         isSorted = messages.count == 1
     }
 
-    /// When the next one is due.
+    /// The time at which the next message is due.
     var nextDue: Int64? {
         mutating get {
             sort()
@@ -18,7 +18,7 @@ struct OvertakenMessages {
         }
     }
 
-    /// The next one that is due at `time`.
+    /// Removes and returns the next message that is due at `time`.
     mutating func next(at time: Int64) -> UInt64? {
         sort()
         guard let last = messages.last, last.due <= time else { return nil }

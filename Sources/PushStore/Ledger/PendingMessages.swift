@@ -1,6 +1,6 @@
-/// Which messages of the ledger's rows are not done yet. A row of messages goes when its last one is done.
+/// The messages in rows of the table `messages` that are not done. A row is removed when its last message is done.
 struct PendingMessages {
-    /// A bit for each message of a row. Most rows of a calm ledger hold one message: those take no memory elsewhere.
+    /// One bit per message of a row. Without load most rows hold one message and need no heap memory.
     struct Bits {
         private var first: UInt64 = 0
         private var others: [UInt64] = []
@@ -26,9 +26,9 @@ struct PendingMessages {
         let first: UInt64
         let count: Int
         var open = 0
-        /// Set while it is not done.
+        /// The bit of a message is set while the message is not done.
         var isOpen = Bits()
-        /// Set if its devices are claimed one by one.
+        /// The bit of a message is set if its devices are claimed one by one.
         var claims = Bits()
 
         init(first: UInt64, count: Int) {
@@ -43,15 +43,15 @@ struct PendingMessages {
         }
     }
 
-    /// In the order of their numbers.
+    /// The rows, in the order of their numbers.
     private var segments: [Segment] = []
-    /// How many of them are done, and wait to be removed together.
+    /// The number of rows that are done but not removed yet.
     private var gone = 0
     private var last = 0
     private(set) var count = 0
 
     mutating func append(_ segment: Segment) {
-        // A row in which there is nothing to be done is as good as none.
+        // Skip rows without unfinished messages.
         if segment.open == 0 { return }
         segments.append(segment)
         count += segment.open
@@ -63,13 +63,14 @@ struct PendingMessages {
         return segments[index].isOpen[place]
     }
 
-    /// The first number of the row that it belongs to; nil if all of that row are done.
+    /// Returns the first number of the row that contains the message; nil if the row is done or unknown.
     func row(of seq: UInt64) -> UInt64? {
         guard let index = index(of: seq), segments[index].open > 0 else { return nil }
         return segments[index].first
     }
 
-    /// Whether its devices are claimed one by one; nil for what is not in the rows, as scheduled messages are not.
+    /// Returns whether the devices of a message are claimed one by one; nil for a message that is in no row, such as a
+    /// scheduled one.
     mutating func needsClaim(_ seq: UInt64) -> Bool? {
         guard let index = find(seq) else { return nil }
         let place = Int(seq - segments[index].first)
@@ -84,9 +85,9 @@ struct PendingMessages {
 
     enum Completion: Equatable {
         case done
-        /// It was the last of its row, which begins with this number.
+        /// The message was the last of its row, which begins with this number.
         case rowDone(UInt64)
-        /// It is in no row, or was done before.
+        /// The message is in no row or was already done.
         case unknown
     }
 
@@ -102,7 +103,7 @@ struct PendingMessages {
         return .rowDone(segments[index].first)
     }
 
-    /// Takes a completion back.
+    /// Undoes a completion.
     mutating func reopen(_ seq: UInt64) {
         guard let index = find(seq) else { return }
         let place = Int(seq - segments[index].first)
@@ -113,7 +114,7 @@ struct PendingMessages {
         count += 1
     }
 
-    /// Forgets rows that are done, once they are many among the others. What completed them cannot be taken back then.
+    /// Removes rows that are done once there are many of them. Their completions cannot be undone afterwards.
     mutating func compact() {
         guard gone > 0, gone == segments.count || gone > 16 && 2 * gone > segments.count else { return }
         segments.removeAll { $0.open == 0 }
@@ -121,7 +122,7 @@ struct PendingMessages {
         last = 0
     }
 
-    /// The first number of a row with messages that are not done and that reaches into these numbers.
+    /// Returns the first number of a row that overlaps the given range and has unfinished messages.
     func openRow(from first: UInt64, count: Int) -> UInt64? {
         guard count > 0 else { return nil }
         let end = first &+ UInt64(count)
@@ -135,10 +136,10 @@ struct PendingMessages {
         return nil
     }
 
-    // MARK: Look-up
+    // MARK: Lookup
 
     private mutating func find(_ seq: UInt64) -> Int? {
-        // What comes one after the other is mostly of one row.
+        // Successive calls mostly concern the same row.
         if last < segments.count, covers(segments[last], seq) { return last }
         guard let index = index(of: seq) else { return nil }
         last = index
@@ -155,7 +156,7 @@ struct PendingMessages {
         return index >= 0 && covers(segments[index], seq) ? index : nil
     }
 
-    /// The first segment that begins at `seq` or later.
+    /// Returns the index of the first segment that begins at `seq` or later.
     private func lowerBound(_ seq: UInt64) -> Int {
         var low = 0
         var high = segments.count

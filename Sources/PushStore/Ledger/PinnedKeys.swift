@@ -1,21 +1,21 @@
-/// Rows of keys that are older than the window and are still needed: each waits for one message, or for one row of
-/// messages, and is looked at again when that is done. To read all of them again and again would cost the more, the more
+/// Rows of keys that are older than the dedupe window but still needed. Each waits for one message, or one row of
+/// messages, and is examined again when that is done. To read all of them in each trim would be expensive when many
 /// messages wait.
 struct PinnedKeys {
-    /// By what they wait for: the number of a message, or the first number of a row of messages.
+    /// The rows by what they wait for: the number of a message, or the first number of a row of messages.
     private var rows: [UInt64: [UInt64]] = [:]
-    /// Those that wait for nothing that is known, and may go.
+    /// Rows that no longer wait for a known message, and are to be examined again.
     private var released: [UInt64] = []
 
     mutating func pin(_ row: UInt64, until message: UInt64) { rows[message, default: []].append(row) }
 
-    /// This message, or the last one of the row that begins with it, is done.
+    /// Releases the rows that wait for this message, or for the row of messages that begins with it.
     mutating func release(_ message: UInt64) {
         if rows.isEmpty { return }
         if let free = rows.removeValue(forKey: message) { released += free }
     }
 
-    /// A row to look at again.
+    /// Returns a row to examine again.
     mutating func next() -> UInt64? { released.popLast() }
 
     mutating func removeAll() {

@@ -1,21 +1,21 @@
 import PushLogic
 
-/// Which message ids are remembered, and under which numbers.
+/// The remembered message ids and the numbers of their messages.
 struct RememberedMessages {
-    /// By the id's fingerprint: the number of the first message with that id.
+    /// The number of the first message with an id, by the id's fingerprint.
     private let firsts = FingerprintTable(hasValues: true)
-    /// Further messages of an id, for other audiences. Few ids have any.
+    /// Further messages with the same id, for other audiences. Few ids have any.
     private var later: [UInt64: LaterMessages] = [:]
-    /// By id and audience: the number of the newest of those further messages.
+    /// The number of the newest further message, by id and audience.
     private let audiences = FingerprintTable(hasValues: true)
-    /// How many of those further messages there are.
+    /// The number of further messages.
     private(set) var laterCount = 0
 
-    /// What takes back one `addLater`.
+    /// The state before one `addLater`, with which ``takeBack(_:)`` undoes it.
     struct Added {
         fileprivate let fingerprint: UInt64
         fileprivate let audience: UInt64
-        /// The newest of the further messages for that audience until then.
+        /// The newest further message for this audience before the call.
         fileprivate let earlier: UInt64?
     }
 
@@ -25,7 +25,8 @@ struct RememberedMessages {
 
     func first(of fingerprint: UInt64) -> UInt64? { firsts.value(of: fingerprint) }
 
-    /// A further message of this id that may be for this audience: 64 bits of a hash say so.
+    /// Returns a further message with this id that may be for this audience. The hash has 64 bits, so the caller
+    /// compares the stored key.
     func later(of fingerprint: UInt64, for audience: UInt64) -> UInt64? {
         if audiences.count == 0 { return nil }
         return audiences.value(of: Self.key(fingerprint, audience))
@@ -35,12 +36,12 @@ struct RememberedMessages {
         fingerprint ^ (audience &* 0x9e37_79b9_7f4a_7c15)
     }
 
-    /// The first message of an id that is not remembered.
+    /// Adds the first message of an id that is not remembered.
     func addFirst(_ number: UInt64, of fingerprint: UInt64) { firsts.set(number, for: fingerprint) }
 
     func takeBackFirst(of fingerprint: UInt64) { firsts.remove(fingerprint) }
 
-    /// A further message of an id that is remembered. Its number is higher than all others.
+    /// Adds a further message of a remembered id. Its number must be higher than all others.
     mutating func addLater(_ number: UInt64, of fingerprint: UInt64, for audience: UInt64) -> Added {
         let earlier = later(of: fingerprint, for: audience)
         append(number, to: fingerprint, for: audience)
@@ -51,11 +52,11 @@ struct RememberedMessages {
         later[fingerprint, default: LaterMessages()].append(number)
         laterCount += 1
         let key = Self.key(fingerprint, audience)
-        // A scheduled message that is read back may be older than what is known.
+        // A scheduled message that is read back may be older than the known one.
         if (audiences.value(of: key) ?? 0) < number { audiences.set(number, for: key) }
     }
 
-    /// The last ones first.
+    /// Undoes an `addLater`. Several must be undone in reverse order.
     mutating func takeBack(_ added: Added) {
         later[added.fingerprint]?.removeLast()
         laterCount -= 1
@@ -64,11 +65,11 @@ struct RememberedMessages {
         if let earlier = added.earlier { audiences.set(earlier, for: key) } else { audiences.remove(key) }
     }
 
-    /// From now on this message is not remembered, and its id only if others have it.
+    /// Forgets a message, and its id unless other messages have it.
     ///
-    /// Of two messages with one audience, the later one may go before the first one does, which is only so where the
-    /// first one has waited for longer than the window: the same envelope once more is then accepted, and finds that its
-    /// devices had it.
+    /// If two messages have the same audience, the later one can be forgotten before the first one, namely if the first
+    /// waited for longer than the dedupe window. The same request is then accepted again, and its devices are
+    /// suppressed as duplicates by their claims.
     mutating func remove(_ number: UInt64, of fingerprint: UInt64, for audience: UInt64) {
         let isFirst = firsts.value(of: fingerprint) == number
         if later.isEmpty, audiences.count == 0 {
@@ -86,18 +87,18 @@ struct RememberedMessages {
         if later[fingerprint]?.count == 0 { later[fingerprint] = nil }
     }
 
-    // MARK: Reading them back
+    // MARK: Restoring
 
     func reserve(_ count: Int) { firsts.reserve(count) }
 
-    /// From a row of keys: those come in the order of their numbers.
+    /// Restores a message from a row of keys. These come in the order of their numbers.
     mutating func recall(_ number: UInt64, of fingerprint: UInt64, for audience: UInt64) {
         guard let first = firsts.add(number, for: fingerprint), first < number else { return }
         append(number, to: fingerprint, for: audience)
     }
 
-    /// From a scheduled message, after all rows of keys: it may stand in them, or be older than all of them.
-    /// `audienceOfFirst` tells for whom the message is that was the first until now.
+    /// Restores a scheduled message, after all rows of keys. It may be among them, or older than all of them.
+    /// `audienceOfFirst` returns the audience of the message that was the first of its id until now.
     mutating func recallScheduled(
         _ number: UInt64, of fingerprint: UInt64, for audience: UInt64,
         audienceOfFirst: (UInt64) throws(StoreError) -> UInt64?
@@ -109,7 +110,7 @@ struct RememberedMessages {
         if let audience = try audienceOfFirst(first) { append(first, to: fingerprint, for: audience) }
     }
 
-    /// After all were read back. The first messages of ids with several, ascending.
+    /// Finishes restoring. Returns the first message of each id that has several, in ascending order.
     mutating func finishRecalling() -> [UInt64] {
         laterCount = 0
         for fingerprint in Array(later.keys) {

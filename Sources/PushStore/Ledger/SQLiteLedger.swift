@@ -3,28 +3,33 @@ package import PushModel
 import PushTime
 package import PushWire
 
-/// The ledger on one SQLite database. A thread of its own writes in groups: while one group is synced the next one
-/// gathers, so that a busy ledger syncs for hundreds at once and an idle one at once.
+/// The ledger in one SQLite database. A thread of its own commits in groups: while one group is synced to disk, the
+/// next one collects. A busy ledger therefore syncs once for hundreds of calls, and an idle one commits each call at
+/// once.
 ///
-/// What it does when things go wrong:
-/// - The disk is full or fails: requests are answered `failed`, what happened to deliveries is kept in memory and written
-///   when there is room again, the witness is told of both. Past `LedgerCore.retainedLimit` nothing more is handed out.
-/// - The process is killed or the power fails: all that was replied to is there; of the last group, which was not,
-///   all or nothing is. Deliveries whose outcome was not synced, a group or two of them, are carried out again.
-/// - A directory that is missing or may not be written to, a file that is damaged or of a newer version: `open` throws
-///   and says which.
-/// - A damaged message or segment is named when it is read; the others go on.
-/// - The clock is set back: numbers go on, nothing is sent again, times in events go back with it. What was written while
-///   it was ahead is kept for as long as if it had been written when that is noticed.
+/// The behavior in case of failures:
+/// - The disk is full or fails: requests are answered `failed`. Outcomes of deliveries are kept in memory and written
+///   when the disk accepts writes again. The witness is notified of both changes. While more than
+///   `LedgerCore.retainedLimit` outcomes are in memory, no messages are loaded and no devices claimed.
+/// - The process is killed or the power fails: everything that was answered is on disk. The last group, which was not
+///   answered, is there completely or not at all. Deliveries whose outcomes were not yet synced, a group or two of
+///   them, are sent again.
+/// - The directory is missing or not writable, the file is damaged or was written by a newer version: `open` throws an
+///   error that names the cause.
+/// - A message or segment is damaged: reading it reports an error that names it; all others stay readable.
+/// - The clock is set back: event numbers still ascend and nothing is sent again; the times of new events are earlier.
+///   Rows that were written while the clock was ahead get the current time as soon as the ledger notices, and are kept
+///   for the usual time from then on.
 package final class SQLiteLedger: Ledger, Sendable {
     package struct Settings: Sendable {
         package var directory: String
         package var retention = LedgerRetention()
         package var clock: @Sendable () -> WallTime = { .current() }
-        /// By which it is known that the other one jumps.
+        /// The monotonic clock, which shows when the wall clock jumps.
         package var steadyClock: @Sendable () -> MonotonicTime = { .current() }
-        /// Pages of 8 KiB in the write-ahead log from which on they are copied into the database. While readers keep the
-        /// log from beginning anew it grows; from four times as many on, commits wait for them.
+        /// The size of the write-ahead log, in pages of 8 KiB, at which it is copied into the database. Readers can
+        /// keep the log from restarting, so that it grows; from four times this size on, the writer waits for them
+        /// briefly.
         package var checkpointPages = 3072
 
         package init(directory: String) {
@@ -32,7 +37,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
 
         var path: String { "\(directory)/ledger.db" }
-        /// Bytes that the file of the log keeps when it begins anew: each page has a head of 24 bytes there.
+        /// The number of bytes that the log file keeps when it restarts. Each page has a header of 24 bytes there.
         var logLimit: Int { max(1, checkpointPages) * (8192 + 24) + 32 }
     }
 
@@ -45,15 +50,15 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var deliveryKeys = 0
         package var keyBytes = 0
         package var logBytes: Int64 = 0
-        /// The same by app, for those that have any.
+        /// The unfinished messages of each app that has any.
         package var apps: [AppID: AppBacklog] = [:]
-        /// Message ids and deliveries that are remembered, of which `LedgerRetention.keyLimit` is the bound.
+        /// The number of remembered message ids and deliveries, which `LedgerRetention.keyLimit` bounds.
         package var remembered = 0
-        /// New messages that were refused because of that bound.
+        /// The number of new messages that were refused because of that limit.
         package var refusedByLimit: UInt64 = 0
-        /// Pages in the write-ahead log.
+        /// The number of pages in the write-ahead log.
         package var writeAheadPages = 0
-        /// How often the writing thread's statements were stepped.
+        /// The number of `sqlite3_step` calls of the writing thread.
         package var steps: UInt64 = 0
         package var commits = LedgerCommits()
         package var fault: LedgerFault?
@@ -69,8 +74,9 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 
     package let identities: Identities
-    /// What the log ended with when it was opened: the newest number, and that of each topic.
+    /// The newest event number when the ledger was opened.
     package let newestAtOpen: UInt64
+    /// The newest event number of each topic when the ledger was opened.
     package let headsAtOpen: [LogWriter.Head]
     private let writing: BlockingExecutor
     let reading: BlockingExecutor
@@ -82,20 +88,22 @@ package final class SQLiteLedger: Ledger, Sendable {
     private let checkpointPages: Int
     private let backlogs: Locked<AppBacklogs>
 
-    /// Of the writing thread.
+    /// State that only the writing thread uses.
     private final class Progress {
         var lastWeight = 0
         var lastEnd = MonotonicTime(nanoseconds: 0)
         var isCheckpointing = false
-        /// Pages in the write-ahead log when it was last copied, and when a commit last waited for readers.
+        /// The size of the write-ahead log when the last checkpoint began.
         var pagesAtCheckpoint = 0
+        /// The size of the write-ahead log when the writer last waited for readers.
         var pagesAtWait = 0
         var isTracing = false
     }
 
     // MARK: Open and close
 
-    /// Opens it, or makes a new one, and reads what it remembers. Nothing is written before `start`.
+    /// Opens or creates the database and loads what the ledger remembers. Call ``start(_:)`` before handing in work:
+    /// without a witness, accepted messages are not reported.
     package static func open(_ settings: Settings) async throws -> (SQLiteLedger, LedgerBacklog) {
         let writing = BlockingExecutor(name: "ledger")
         let reading = BlockingExecutor(name: "ledger-read")
@@ -114,7 +122,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
     }
 
-    /// What the core knew when it was opened, for other threads.
+    /// Values of the core at the time of opening that other threads may read.
     private struct Known: Sendable {
         let identities: Identities
         let newest: UInt64
@@ -144,7 +152,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         progress = Confined(Progress())
     }
 
-    /// From now on the witness is told of everything.
+    /// Sets the witness, which is notified of everything from now on.
     package func start(_ witness: any LedgerWitness) async {
         await writing.run { [core] in core.value.witness = witness }
     }
@@ -153,30 +161,31 @@ package final class SQLiteLedger: Ledger, Sendable {
         self.retention.withLock { $0 = retention }
     }
 
-    /// How many messages of this app are not done, as of the last group that was written: at once, from any thread.
+    /// Returns the number of unfinished messages of an app as of the last committed group. It does not wait, and any
+    /// thread may call it.
     package func backlog(of app: AppID) -> AppBacklog { backlogs.withLock { $0[app] } }
 
-    /// Lets go of what is too old. To be called now and then.
+    /// Removes expired data. Call this regularly.
     package func trim() {
         add(.trim(retention.withLock { $0 }))
     }
 
-    /// Returns when what was handed in before is written, or refused by the disk.
+    /// Returns when all earlier calls are committed or have failed.
     package func flush() async {
         await unlessClosed(on: writing) {}
     }
 
-    /// It is going to be closed. From now on whoever waits for an event to be written does not wait for a disk that
-    /// refuses: he would never end, and nobody would be left to close the ledger.
+    /// Prepares for `close`. From now on a caller of `note` no longer waits for a failing disk: it would wait forever,
+    /// and nobody would be left to close the ledger.
     package func beginEnd() {
         _ = writing.executeUnlessStopped { [core] in core.valueUnlessClosed?.isEnding = true }
     }
 
-    /// Writes what it was given, and closes the files. What is handed in later is refused, and is not written: at the end
-    /// there is always somebody who has not heard of it.
+    /// Commits what was handed in and closes the files. Later calls are refused, since other tasks may still call the
+    /// ledger while the process shuts down.
     ///
-    /// If the disk refuses to the end, outcomes that were retained are lost: their deliveries count as not done when the
-    /// ledger is opened again. Nobody was told that a request was accepted that is not there.
+    /// If the disk still fails, the retained outcomes are lost: their deliveries count as not done when the ledger is
+    /// opened again. Accepted messages are never lost, because a request is answered only after its commit.
     package func close() async {
         await writing.run { [self] in
             let work = inbox.withLock { inbox in
@@ -189,7 +198,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             for (_, done) in core.value.retained.notes { done?(nil) }
             core.clear()
         }
-        // It may be taking over pages; what it then hands to the writing thread finds the files closed.
+        // A checkpoint may still run here. The work that it then queues on the writing thread finds the core cleared.
         await reading.run { [reader] in reader.clear() }
         await writing.shutDown()
         await reading.shutDown()
@@ -219,7 +228,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         return status ?? Status()
     }
 
-    /// Nil if that thread has ended.
+    /// Runs `work` on an executor. Returns nil if the executor has stopped.
     func unlessClosed<Result: Sendable>(
         on executor: BlockingExecutor, _ work: @escaping @Sendable () -> Result?
     ) async -> Result? {
@@ -265,7 +274,7 @@ package final class SQLiteLedger: Ledger, Sendable {
             inbox.work.append(work)
             inbox.weight += work.weight
             let isFirst = exchange(&inbox.isScheduled, with: true) == false
-            // Under the lock: once it is given back the ledger may be closed, and its thread gone.
+            // Keep the lock: as soon as it is released, the ledger may be closed and its thread may be gone.
             if isFirst { writing.execute { self.drain() } }
             return true
         }
@@ -274,22 +283,22 @@ package final class SQLiteLedger: Ledger, Sendable {
 
     // MARK: The writing thread
 
-    /// A group this large was worth its sync.
+    /// The weight from which on a group is committed without waiting for more.
     private static let worthwhile = 256
-    /// How long a busy ledger waits for a group to become so.
+    /// The number of microseconds that a busy ledger waits for a group to reach that weight.
     private static let patience: UInt32 = 1500
     private static let retryPause: UInt32 = 100_000
-    /// How long, in milliseconds, a commit waits for readers that keep the write-ahead log from beginning anew.
+    /// The number of milliseconds that the writer waits for readers that keep the write-ahead log from restarting.
     private static let readerPatience: CInt = 100
 
-    /// Of what waits, so much goes into one group: those who wait for its sync do not wait for a minute's backlog.
+    /// The maximum weight of a group. Without it, callers would wait until a backlog of a minute is synced as a whole.
     private static let groupLimit = 8192
 
     private func drain() {
-        // Closed meanwhile.
+        // The ledger was closed in the meantime.
         guard let core = core.valueUnlessClosed else { return }
         let progress = progress.value
-        // Under load a moment's patience saves a sync for every few; an idle ledger is not patient.
+        // Under load a short wait collects more calls for each sync. An idle ledger does not wait.
         if progress.lastWeight >= 32, MonotonicTime.current() - progress.lastEnd < .milliseconds(1),
             inbox.withLock({ $0.weight }) < Self.worthwhile
         {
@@ -325,16 +334,16 @@ package final class SQLiteLedger: Ledger, Sendable {
         return group
     }
 
-    /// The disk refuses: again after a pause, until it takes what there is.
+    /// Schedules another write after a pause. This repeats until the disk accepts the retained data.
     private func tryAgain(_ core: LedgerCore) {
-        // A log that begins anew may be room enough.
+        // A checkpoint lets the log restart, which may free enough space.
         try? core.connection.checkpoint(.passive)
         BlockingExecutor.sleep(microseconds: Self.retryPause)
         let isFirst = inbox.withLock { exchange(&$0.isScheduled, with: true) == false }
         if isFirst { writing.execute { self.drain() } }
     }
 
-    /// What was logged since the last run becomes the next one: read and sorted on the reading thread.
+    /// Builds the next trace run from the events since the last one. The reading thread reads and sorts them.
     private func traceIfDue(_ core: LedgerCore, _ progress: Progress) {
         guard !progress.isTracing, core.tracing == nil,
             core.writer.next > core.untraced &+ TraceRun.length
@@ -350,10 +359,10 @@ package final class SQLiteLedger: Ledger, Sendable {
         }
     }
 
-    /// Copies the pages of the write-ahead log into the database when there are many, on the reading thread. The log
-    /// begins anew with the next commit that finds all of it copied and nobody reading in it. Readers that come one after
-    /// the other would keep it from that for ever: when the log is four times as large, the writer waits for them, a
-    /// moment only, and again after each quarter of that.
+    /// Starts a checkpoint on the reading thread when the write-ahead log is large. The log restarts with the next
+    /// commit that finds all pages copied and no reader in it. Overlapping readers could prevent that forever.
+    /// Therefore, when the log has four times the configured size, the writer itself waits for them for a moment, and
+    /// again whenever the log has grown by another `checkpointPages`.
     private func checkpointIfDue(_ core: LedgerCore, _ progress: Progress) {
         let pages = core.connection.logPages
         if pages < progress.pagesAtCheckpoint { (progress.pagesAtCheckpoint, progress.pagesAtWait) = (0, 0) }
@@ -369,7 +378,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         reading.execute { [self] in
             reader.valueUnlessClosed?.checkpoint()
             writing.execute { [self] in
-                // What was written meanwhile is little; with it the log begins anew.
+                // Few pages were written in the meantime. Copying them as well lets the log restart.
                 try? self.core.valueUnlessClosed?.connection.checkpoint(.passive)
                 self.progress.value.isCheckpointing = false
             }
@@ -377,9 +386,9 @@ package final class SQLiteLedger: Ledger, Sendable {
     }
 }
 
-/// A value of one thread, carried through code that is not on it.
+/// A reference that is passed between threads but dereferenced on one thread only.
 final class Confined<Value: AnyObject>: @unchecked Sendable {
-    // Unchecked: its owner opens it on the one thread only.
+    // Unchecked: the owner reads the value on its own thread only.
     private var held: Value?
 
     init(_ value: Value) {

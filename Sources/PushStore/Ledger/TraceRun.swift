@@ -1,18 +1,17 @@
 import PushModel
 import PushWire
 
-/// A part of the log sorted by messages and devices, so that what is told of one of them is found without reading the
-/// rest.
+/// An index of a part of the log by message and device, which finds their events without reading the whole log.
 ///
-/// An entry is 32 bits of a name's hash, and which of the run's log rows it stands in. Names that share them are few, and
-/// only cost a row that is read for nothing.
+/// An entry consists of 32 bits of a hash and the index of a log row within the run. Few names share a hash; a
+/// collision only costs an unnecessary read of a row.
 struct TraceRun: Sendable {
-    /// Events after which a run is made.
+    /// The number of events in a run.
     static let length: UInt64 = 131_072
-    /// In one row: two fit a page of 8 KiB.
+    /// The number of entries in a block. Two blocks fit on a page of 8 KiB.
     static let blockEntries = 500
 
-    /// The numbers of the first and the last event.
+    /// The numbers of the run's first and last event.
     let first: UInt64
     let last: UInt64
     private let entries: [UInt64]
@@ -27,7 +26,7 @@ struct TraceRun: Sendable {
 
     var blockCount: Int { (entries.count + Self.blockEntries - 1) / Self.blockEntries }
 
-    /// The entries of one row, ascending, 8 bytes each.
+    /// Returns the entries of a block in ascending order, 8 bytes each.
     func block(_ index: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         let range = (index * Self.blockEntries)..<min((index + 1) * Self.blockEntries, entries.count)
@@ -36,7 +35,7 @@ struct TraceRun: Sendable {
         return bytes
     }
 
-    /// The hash that each block begins with, 8 bytes each.
+    /// The first hash of each block, 8 bytes each.
     var lows: [UInt8] {
         var bytes: [UInt8] = []
         for index in stride(from: 0, to: entries.count, by: Self.blockEntries) {
@@ -45,7 +44,7 @@ struct TraceRun: Sendable {
         return bytes
     }
 
-    /// The numbers of the log rows: each as its distance from the one before it.
+    /// The numbers of the log rows, each as the difference to the previous one.
     var rowNumbers: [UInt8] {
         var bytes: [UInt8] = []
         var last: UInt64 = 0
@@ -56,9 +55,9 @@ struct TraceRun: Sendable {
         return bytes
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
-    /// The blocks in which entries of this hash may stand.
+    /// Returns the blocks that may contain entries with this hash.
     static func blocks(of hash: UInt32, in lows: UnsafeRawBufferPointer) -> Range<Int> {
         let count = lows.count / 8
         func low(_ index: Int) -> UInt64 { unsafe lows.word(at: 8 * index) }
@@ -67,7 +66,7 @@ struct TraceRun: Sendable {
         return max(0, start - 1)..<end
     }
 
-    /// Which of the run's rows a block names for this hash.
+    /// Appends the indexes of the log rows that a block lists for this hash.
     static func places(of hash: UInt32, in block: UnsafeRawBufferPointer, _ found: inout [Int]) {
         let count = block.count / 8
         func entry(_ index: Int) -> UInt64 { unsafe block.word(at: 8 * index) }
@@ -78,7 +77,7 @@ struct TraceRun: Sendable {
         }
     }
 
-    /// How many of the first ones are so.
+    /// Returns how many of the first `count` elements satisfy the condition (binary search).
     private static func partition(_ count: Int, _ isBefore: (Int) -> Bool) -> Int {
         var low = 0
         var high = count
@@ -89,7 +88,7 @@ struct TraceRun: Sendable {
         return low
     }
 
-    /// The numbers at these places, ascending.
+    /// Returns the numbers of the log rows with these indexes, in ascending order.
     static func rows(_ places: [Int], in numbers: UnsafeRawBufferPointer) -> [UInt64] {
         let wanted = Set(places)
         var reader = unsafe ByteReader(numbers)
@@ -122,13 +121,13 @@ struct TraceRun: Sendable {
     static func hash(_ device: DeviceID) -> UInt32 { UInt32(truncatingIfNeeded: device.low) }
 }
 
-/// Gathers a run from log rows in their order.
+/// Builds a trace run from log rows in order.
 struct TraceRunBuilder {
     private var entries: [UInt64] = []
     private var rows: [UInt64] = []
     private var last: UInt64 = 0
 
-    /// Of a damaged row those events that come before the damage.
+    /// Adds a log row. Of a damaged row it adds the events before the damage.
     mutating func add(_ segment: LogSegment) {
         let place = UInt64(rows.count)
         rows.append(segment.first)
@@ -147,7 +146,7 @@ struct TraceRunBuilder {
 
     var isFull: Bool { !rows.isEmpty && last >= (rows.first ?? 0) &+ TraceRun.length - 1 }
 
-    /// Nil if nothing was added.
+    /// Returns the run, or nil if nothing was added.
     consuming func finish() -> TraceRun? {
         guard let first = rows.first else { return nil }
         sort()
@@ -157,7 +156,8 @@ struct TraceRunBuilder {
         return TraceRun(first: first, last: last, entries: unique, rows: rows)
     }
 
-    /// By their hashes, eleven bits at a time from the lowest; what has one hash stays in the order of the rows.
+    /// Sorts the entries by hash with a radix sort of 11 bits per pass. Entries with the same hash stay in the order of
+    /// the rows.
     private mutating func sort() {
         let count = entries.count
         var other = [UInt64](repeating: 0, count: count)

@@ -1,10 +1,10 @@
 import ActiveObject
 package import PushModel
 
-/// A device as it lies in `registry.db`: a token of one app, or what is left of one that only feedback told of.
+/// A device as stored in `registry.db`: a token of one app, or a device that is only known from feedback.
 struct Device: ActiveRecord {
     var objectId: Int64?
-    /// The only name that a device has outside of this file. It follows from app and token, so these two need no key.
+    /// The only name of a device outside of this file. It is derived from app and token, so these need no unique index.
     var deviceId: DeviceID
     var app: String
     var token: KeptToken
@@ -12,12 +12,13 @@ struct Device: ActiveRecord {
     var locale: String?
     var platform: String?
     var appVersion: String?
-    /// Times are milliseconds since 1970. Nil: nobody ever registered it.
+    /// The time of the first registration; nil if the device was never registered. All times are milliseconds since
+    /// 1970.
     var registeredAt: Int64?
     var seenAt: Int64?
     var deactivatedAt: Int64?
     var reason: String?
-    /// The moment that what deactivated it spoke of: who registers after it is alive.
+    /// The time at which the device was known to be inactive. A registration after it makes the device active again.
     var evidence: Int64?
 
     init(_ id: DeviceID, app: AppID, token: DeviceToken?) {
@@ -30,8 +31,8 @@ struct Device: ActiveRecord {
         [Column(\.token, isPrivate: true), Column(\.user, isPrivate: true)]
     }
 
-    /// The second gives the devices of an app in the order of their rows, which pages go by. Nothing that is asked here
-    /// names `deactivatedAt` in an index: SQLite would take that for narrower than a list of users, which it is not.
+    /// The second index returns the devices of an app in the order of their rows, as paging needs it. No index contains
+    /// `deactivatedAt`: SQLite would consider it more selective than a list of users, which is wrong.
     static var indexes: [Index<Device>] {
         [.unique(\.deviceId), Index(\.app), Index(\.user, \.app)]
     }
@@ -39,19 +40,19 @@ struct Device: ActiveRecord {
     static var tags: HasMany<Device, DeviceTag> { HasMany(\.device) }
 }
 
-/// A tag itself and no key of one: an audience names tags by their text, and a table between would be one look-up more
-/// for each row.
+/// A tag, stored as text and not as a foreign key: audiences name tags by their text, and a table in between would cost
+/// one more lookup per row.
 struct DeviceTag: ActiveRecord {
     var objectId: Int64?
-    /// The row of the device.
+    /// The row number of the device.
     var device: Int64
     var tag: String
 
-    /// The first answers "has this device that tag?", the second "who has that tag?" in the order of devices.
+    /// The first index tests whether a device has a tag. The second one finds the devices with a tag, in row order.
     static var indexes: [Index<DeviceTag>] { [.unique(\.device, \.tag), Index(\.tag, \.device)] }
 }
 
-/// How far in the event log the registry has come: one row, written together with what the events changed.
+/// The number of the last applied event. The table has one row, which is written in the transaction of the changes.
 struct AppliedMark: ActiveRecord {
     static let row: Int64 = 1
 
@@ -63,7 +64,7 @@ struct AppliedMark: ActiveRecord {
     }
 }
 
-/// A token, or no bytes where there is none.
+/// A token as a column value. It is empty if the token is unknown.
 struct KeptToken: ColumnBytes, Equatable {
     let token: DeviceToken?
 
@@ -76,7 +77,7 @@ struct KeptToken: ColumnBytes, Equatable {
         case 0:
             token = nil
         case 32:
-            // Nearly all are of this length, and a page is a thousand of them.
+            // Nearly all tokens have this length, and a page contains a thousand of them.
             token = unsafe DeviceToken(
                 words: (bytes.word(at: 0), bytes.word(at: 8), bytes.word(at: 16), bytes.word(at: 24)))
         default:
@@ -91,13 +92,13 @@ struct KeptToken: ColumnBytes, Equatable {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The first of its eight bytes is the highest.
+    /// Reads eight bytes in big-endian order.
     fileprivate func word(at offset: Int) -> UInt64 {
         unsafe UInt64(bigEndian: loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 }
 
-/// As 16 bytes, in the order of its digits.
+/// Stored as 16 bytes, in the order of its hexadecimal digits.
 extension DeviceID: ColumnBytes {
     package init?(columnBytes bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 16 else { return nil }
@@ -112,7 +113,7 @@ extension DeviceID: ColumnBytes {
 extension Device {
     var isActive: Bool { deactivatedAt == nil }
 
-    /// When it last was certainly alive.
+    /// The last time at which the device was certainly active.
     var lastSeen: Int64? { max(seenAt, registeredAt) }
 
     private func max(_ one: Int64?, _ other: Int64?) -> Int64? {
@@ -124,7 +125,8 @@ extension Device {
         Self.where(\.app == app.name && \.deactivatedAt == nil)
     }
 
-    /// Those of `ids` that are there, in no order. In lists of which each is one statement.
+    /// Returns the devices with these ids that exist, in no particular order. It runs one statement for each part of
+    /// the list.
     static func find(_ ids: [DeviceID], in snapshot: Snapshot) throws -> [Device] {
         var found: [Device] = []
         found.reserveCapacity(ids.count)
@@ -135,10 +137,11 @@ extension Device {
         return found
     }
 
-    /// - Parameter tags: in any order.
+    /// - Parameter tags: the device's tags in any order.
     func record(_ tags: [DeviceTag]) throws(RegistryError) -> DeviceRecord {
         guard let app = AppID(app) else {
-            throw RegistryError(.damaged, "registry.db has a device of an app that cannot be one: restore a backup")
+            throw RegistryError(
+                .damaged, "registry.db is damaged: invalid app name of a device; restore it from a backup")
         }
         var record = DeviceRecord(id: deviceId, app: app, token: token.token, tags: tags.map(\.tag).sorted())
         record.user = user

@@ -3,14 +3,14 @@ import PushLogic
 package import PushModel
 import Synchronization
 
-/// The devices that are not to be sent to, in memory: some 32 bytes for each. In parts with a lock each, so that nobody
-/// waits for who asks about other devices.
+/// The inactive devices, in memory: about 32 bytes each. They are divided into parts with a lock each, so that lookups
+/// of different devices rarely wait for each other.
 ///
-/// It is asked for each delivery, so the locks lie side by side and not in objects: to come to one through `Locked` and
-/// its closure cost twice what the look-up does.
+/// Each delivery causes a lookup. Therefore the locks are stored in one array and not in objects: access through
+/// `Locked` and its closure costs twice as much as the lookup.
 @safe
 package final class GoneDevices: InactiveDevices, @unchecked Sendable {
-    // Unchecked: each table is touched under the lock with its number only.
+    // Unchecked: each table is accessed only under the lock with the same index.
     private static let partBits: UInt64 = 4
     private static let partCount = 1 << Int(partBits)
     private let locks: UnsafeMutablePointer<pthread_mutex_t>
@@ -23,7 +23,7 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
         for part in 0..<Self.partCount {
             unsafe (locks + part).initialize(to: pthread_mutex_t())
             let result = unsafe pthread_mutex_init(locks + part, nil)
-            precondition(result == 0, "cannot make a lock: error \(result)")
+            precondition(result == 0, "cannot create a mutex: error \(result)")
             unsafe (tables + part).initialize(to: DeviceIDTable())
         }
     }
@@ -37,7 +37,7 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
 
     package var count: Int { total.load(ordering: .relaxed) }
     package var isEmpty: Bool { count == 0 }
-    /// Of the tables.
+    /// The memory size of all tables.
     package var byteCount: Int {
         (0..<Self.partCount).reduce(0) { sum, part in sum + withTable(part) { $0.byteCount } }
     }
@@ -47,7 +47,7 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
         return withTable(Self.part(of: device)) { $0.contains(device) }
     }
 
-    /// Whether it was not there.
+    /// Adds a device and returns whether it is new.
     @discardableResult
     func insert(_ device: DeviceID) -> Bool {
         let isNew = withTable(Self.part(of: device)) { $0.insert(device) }
@@ -66,6 +66,6 @@ package final class GoneDevices: InactiveDevices, @unchecked Sendable {
         return unsafe body(&tables[part])
     }
 
-    /// By other bits than those that choose the slot.
+    /// Returns the index of a device's part. It uses other bits than those that choose the slot within the table.
     private static func part(of device: DeviceID) -> Int { Int(truncatingIfNeeded: device.high >> (64 - partBits)) }
 }

@@ -1,9 +1,10 @@
 import PushLoop
 import PushModel
 
-/// Who is named in the audiences under way, each once: worked out for the first page and kept for the others.
+/// The users and devices of large named audiences without duplicates, computed for the first page and kept for the
+/// others.
 ///
-/// A few at a time; for more, it is worked out again, with the same result.
+/// A few lists are kept. If there are more, a list is computed again, with the same result.
 final class NamedAudiences: Sendable {
     private struct Kept<Element: Sendable>: Sendable {
         let all: [Element]
@@ -15,16 +16,16 @@ final class NamedAudiences: Sendable {
         var devices: [Kept<DeviceID>] = []
     }
 
-    /// How two of a list are told apart, and two lists.
+    /// The equality of elements and of lists.
     private struct Identity<Element, Key: Hashable>: Sendable {
         let key: @Sendable (Element) -> Key
         let isSame: @Sendable ([Element], [Element]) -> Bool
     }
 
-    /// By their bytes, as SQLite does: Swift would take two users for one whose names are spelled differently.
+    /// Compares users by their bytes, as SQLite does: Swift considers texts equal that are encoded differently.
     private static let ofUsers = Identity<String, ExactText>(key: { ExactText($0) }) { one, other in
         guard one.count == other.count else { return false }
-        // Two that share their memory are equal without a look at what is in them.
+        // Two arrays with the same storage are equal, without a comparison of their elements.
         let share = unsafe one.withUnsafeBufferPointer { one in
             unsafe other.withUnsafeBufferPointer { unsafe one.baseAddress == $0.baseAddress }
         }
@@ -40,7 +41,7 @@ final class NamedAudiences: Sendable {
 
     func devices(_ all: [DeviceID]) -> [DeviceID] { unique(all, \.devices, Self.ofDevices) }
 
-    /// - Parameter unique: what was handed out.
+    /// - Parameter unique: the list that `users` returned.
     func forget(users unique: [String]) {
         state.withLock { $0.users.removeAll { Self.ofUsers.isSame($0.unique, unique) } }
     }

@@ -1,10 +1,10 @@
 import ActiveObject
 import PushModel
 
-/// What registrations make of the devices they name, in memory first: each device is looked up once and written once,
-/// however often it is named. They may come from several calls, which share a transaction and its sync.
+/// Applies registrations in memory first, so that each device is read once and written once, however often it is named.
+/// The registrations may come from several calls, which share a transaction and its sync.
 struct Registration {
-    /// A device as it was and as it will be.
+    /// A device before and after the registrations.
     private struct Draft {
         let before: Device?
         var device: Device
@@ -12,22 +12,24 @@ struct Registration {
         var tags: Set<ExactText>
     }
 
-    /// What the transaction did, for memory and for the event log.
+    /// The effects of the transaction that memory and the event log need.
     struct Result: Sendable {
-        /// Call by call.
+        /// The outcomes of each call.
         var outcomes: [[RegisteredDevice]] = []
         var events: [[EventDraft]] = []
-        /// The devices that were written: active ones, and those that were replaced.
+        /// The written devices that are active.
         var active: [DeviceID] = []
+        /// The written devices that were replaced by others.
         var replaced: [DeviceID] = []
-        /// How many were never named before, and how many of those that nobody had registered are registered now.
+        /// The number of devices that were not in the file before.
         var fresh = 0
+        /// The number of devices that were in the file without a registration and are now registered.
         var nowRegistered = 0
     }
 
     private let now: Int64
     private var drafts: [DeviceID: Draft] = [:]
-    /// Of the drafts that have changed: in the order of their registration, which is that of the rows.
+    /// The ids of the changed drafts, in the order of registration. New rows are written in this order.
     private var order: [DeviceID] = []
     private var ordered: Set<DeviceID> = []
     private var outcomes: [RegisteredDevice] = []
@@ -102,7 +104,7 @@ struct Registration {
             ?? Draft(
                 before: nil, device: Device(id, app: registration.app, token: registration.token), tagsBefore: [],
                 tags: [])
-        // Also of one that the batch itself has made.
+        // A device is also known if this batch has created it.
         let isNew = draft.device.seenAt == nil && draft.before == nil
         let change: RegisteredDevice.Change = isNew ? .registered : draft.device.isActive ? .known : .reactivated
         draft.device.token = KeptToken(registration.token)
@@ -116,7 +118,7 @@ struct Registration {
             draft.tags.formUnion(old.tags)
         }
         draft.device.registeredAt = draft.device.registeredAt ?? now
-        // A clock that was set back makes nobody older.
+        // A clock that was set back does not make a device older.
         draft.device.seenAt = max(now, draft.device.seenAt ?? now)
         draft.device.deactivatedAt = nil
         draft.device.reason = nil
@@ -130,7 +132,7 @@ struct Registration {
         }
     }
 
-    /// User and tags go with the token that takes its place.
+    /// Deactivates a replaced device. Its user and tags move to the new token.
     private mutating func retire(_ id: DeviceID, app: AppID) {
         guard var draft = drafts[id] else { return }
         draft.device.user = nil
@@ -152,7 +154,7 @@ struct Registration {
         events.append(event)
     }
 
-    // MARK: To the file
+    // MARK: Writing
 
     private mutating func write(in transaction: Transaction) throws {
         var fresh: [Device] = []

@@ -1,7 +1,7 @@
 import PushLoop
 import PushModel
 
-/// A call of `register` that waits for its turn, and what became of it.
+/// A call of `register` that waits for its turn, and its result.
 final class RegistrationCall: Sendable {
     typealias Result = Swift.Result<([RegisteredDevice], [EventDraft]), any Error>
 
@@ -17,13 +17,13 @@ final class RegistrationCall: Sendable {
     func end(_ result: Result) { ended.withLock { $0 = result } }
 }
 
-/// Calls that wait, in their order.
+/// The waiting calls, in their order.
 final class RegistrationCalls: Sendable {
     private let waiting = Locked<[RegistrationCall]>([])
 
     func add(_ call: RegistrationCall) { waiting.withLock { $0.append(call) } }
 
-    /// As many as have that many devices together, and one in any case.
+    /// Removes and returns waiting calls with at most `limit` devices in total, but at least one call.
     func take(atMost limit: Int) -> [RegistrationCall] {
         waiting.withLock { waiting in
             var (count, devices) = (0, 0)

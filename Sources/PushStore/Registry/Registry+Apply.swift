@@ -2,16 +2,16 @@ import ActiveObject
 package import PushModel
 import PushWire
 
-/// What an event `device.deactivated` says.
+/// The contents of a `device.deactivated` event.
 struct Deactivation: Sendable {
     let device: DeviceID
     let app: AppID
     let reason: String
-    /// The moment of which it is known that the device was gone.
+    /// The time at which the device was known to be inactive.
     let evidence: Int64
-    /// When the event was written, by the clock that registrations have.
+    /// The time at which the event was written, by the clock that also dates registrations.
     let time: Int64
-    /// Whether the row goes, with all that is in it.
+    /// Whether the device is erased with all of its data.
     var erases = false
 
     /// The reason in the deactivation event of an erased device.
@@ -19,15 +19,17 @@ struct Deactivation: Sendable {
 
     var event: EventDraft { .deactivated(device, app: app, reason: reason, evidence: evidence, erases: erases) }
 
-    /// Who was seen later is alive. Of the two clocks the one that says less counts: the provider's may be ahead. An
-    /// inactive device is not deactivated again, but it can be erased.
+    /// Returns whether the event applies to the device. A device that was seen later is active. The earlier of the two
+    /// times counts, because the provider's clock may be ahead. An inactive device is not deactivated again, but it can
+    /// be erased.
     func concerns(_ device: Device) -> Bool {
         (erases || device.isActive) && (device.lastSeen ?? .min) <= min(evidence, time)
     }
 }
 
 extension Registry {
-    /// Acts on the events that monitors see too. Those that were applied before do nothing; the segments come in order.
+    /// Applies the `device.deactivated` events of segments, which must come in order. Skips events that were applied
+    /// before.
     package func apply(_ segments: [LogSegment]) async throws {
         let applied = state.withLock { $0.status.applied }
         var marks: [Deactivation] = []
@@ -36,7 +38,7 @@ extension Registry {
             do {
                 try segment.deactivations(since: applied, into: &marks)
             } catch {
-                // What was in the rest of it is learned again.
+                // Skip the rest of a damaged segment. The registry learns of these devices again when they are sent to.
                 state.withLock { $0.status.damaged += 1 }
             }
             last = max(last, segment.last)
@@ -45,7 +47,7 @@ extension Registry {
         try await apply(marks, upTo: last)
     }
 
-    /// - Parameter number: of the last event that is applied with this; nil for what was not read from the log.
+    /// - Parameter number: the number of the last event that this applies; nil if the marks do not come from the log.
     func apply(_ marks: [Deactivation], upTo number: UInt64?) async throws {
         try await turn.take {
             let marked = state.withLock { $0.marked }
@@ -75,16 +77,16 @@ extension Registry {
     package func hold(_ devices: [DeviceID]) -> [DeviceID] { devices.filter { gone.insert($0) } }
 
     package func release(_ devices: [DeviceID]) async {
-        // In its turn, so that it is not undone what somebody else decides meanwhile.
+        // Take a turn, so that this does not undo a concurrent decision.
         await turn.take {
-            // Where the file cannot be read, they are what they were before: not gone.
+            // If the file cannot be read, the devices become active again, as they were before `hold`.
             let found = try? await database.read { try Device.find(devices, in: $0) }
             let dead = Set((found ?? []).filter { !$0.isActive }.map(\.deviceId))
             for device in devices where !dead.contains(device) { gone.remove(device) }
         }
     }
 
-    /// Applies what was written while the registry was not there. Returns whether the log still had all of it.
+    /// Applies the events since the last applied one. Returns whether the log still had all of them.
     @discardableResult
     package func catchUp(from log: any EventLog) async throws -> Bool {
         var isWhole = true
@@ -92,7 +94,7 @@ extension Registry {
             let applied = state.withLock { $0.status.applied }
             let page = try await log.read(since: applied, limit: 10_000)
             if page.newest < applied {
-                // It is another log, or an older copy of this one: its numbers begin again.
+                // This is another log or an older copy of it: its numbers start again.
                 try await begin(after: page.oldest == 0 ? 0 : page.oldest - 1)
                 isWhole = false
                 continue
@@ -113,7 +115,7 @@ extension Registry {
         }
     }
 
-    /// In its turn.
+    /// Stores the number of the last applied event. The caller must have the turn.
     func writeMark() async throws {
         let (applied, marked) = state.withLock { ($0.status.applied, $0.marked) }
         guard applied > marked else { return }
@@ -125,8 +127,8 @@ extension Registry {
         try AppliedMark.upsertAll([AppliedMark(number)], on: \.objectId, in: transaction)
     }
 
-    /// Of the devices that nobody registered, those that have been there longest, beyond the limit and a twentieth more:
-    /// to find them is a look at many rows.
+    /// Removes the oldest devices that were never registered, if there are too many: those beyond the limit and a
+    /// twentieth more, because the search reads many rows.
     private func forgetOldest() async throws {
         let (count, limit) = (state.withLock { $0.status.unregistered }, options.unregisteredLimit)
         guard count > limit else { return }
@@ -145,7 +147,7 @@ extension Registry {
 extension Deactivation {
     struct Result: Sendable {
         var devices: [DeviceID] = []
-        /// Those that were seen after the moment that the event speaks of: they are alive.
+        /// Devices that were seen after the time of the evidence, and therefore stay active.
         var spared: [DeviceID] = []
         /// The change in the number of devices that were never registered.
         var unregistered = 0
@@ -161,7 +163,7 @@ extension Deactivation {
         for mark in marks {
             guard let before = known[mark.device] else {
                 if mark.erases {
-                    // Another removal came first, and this one has held the device since.
+                    // The device was already removed by another event, but this removal has held it since.
                     result.erased.append(mark.device)
                     continue
                 }
@@ -196,7 +198,7 @@ extension Deactivation {
     private static func erase(_ device: Device, in transaction: Transaction, _ result: inout Result) throws {
         result.devices.removeAll { $0 == device.deviceId }
         result.erased.append(device.deviceId)
-        // It belongs to the same group and is not in the file yet.
+        // A device without a row was added by this group and is not yet in the file.
         guard let row = device.objectId else { return }
         try DeviceTag.remove(where: \.device == row, in: transaction)
         try Device.remove(where: \.deviceId == device.deviceId, in: transaction)
@@ -229,7 +231,7 @@ extension LogSegment {
         }
     }
 
-    /// The members of the event that only its kind has.
+    /// Parses the event's details, which are the members of its kind.
     private static func members(_ details: [UInt8]) -> JSONDocument? {
         try? JSONDocument([UInt8(ascii: "{")] + details + [UInt8(ascii: "}")])
     }
@@ -238,7 +240,7 @@ extension LogSegment {
         document.value(name, in: document.root).flatMap { document.bool($0) } ?? false
     }
 
-    /// `time` among them.
+    /// Returns the member `time`.
     private static func evidence(_ document: JSONDocument) -> Int64? {
         document.value("time", in: document.root).flatMap { document.integer($0) }
     }

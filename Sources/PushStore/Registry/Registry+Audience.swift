@@ -31,8 +31,8 @@ extension Registry {
         }
     }
 
-    /// User by user, in lists; within a list in the order of the index, so that one user with a million devices costs
-    /// no more than a million with one.
+    /// Returns devices by user, one list of users at a time. Within a list the order is that of the index, so that one
+    /// user with a million devices costs no more than a million users with one device.
     private func page(
         ofUsers users: [String], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
@@ -56,7 +56,8 @@ extension Registry {
         return AudiencePage(devices: devices, next: next)
     }
 
-    /// Those that are named, in their order; a page has as many answers as it has devices.
+    /// Returns the named devices in their order. A page contains at most `size` active, inactive and unknown devices in
+    /// total.
     private func page(
         ofDevices all: [DeviceID], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
     ) async throws -> AudiencePage {
@@ -85,7 +86,7 @@ extension Registry {
             next: end < devices.count ? AudienceCursor(row: Int64(end)) : nil)
     }
 
-    /// Tokens need no registry; who asks it all the same gets them without those that are gone.
+    /// Returns the tokens that are not inactive. Other callers can send to tokens without the registry.
     private func page(
         ofTokens tokens: [DeviceToken], _ app: AppID, _ cursor: AudienceCursor?, _ size: Int
     ) throws -> AudiencePage {
@@ -99,8 +100,8 @@ extension Registry {
 }
 
 extension ActiveObjectError {
-    /// Whether it is what was asked that cannot be answered, now or later. What SQLite itself refuses is about the file or
-    /// the system, and may pass.
+    /// Whether the query itself is invalid, now and later. Errors with an SQLite result code concern the file or the
+    /// system, and may be temporary.
     fileprivate var isOfQuestion: Bool {
         guard resultCode == nil else { return false }
         return switch code {
@@ -121,7 +122,11 @@ extension AudienceCursor {
         self.init(String(row))
     }
 
-    /// - Parameter index: of the first user of a list; `position`: within it.
+    /// Creates a cursor within an audience of users.
+    ///
+    /// - Parameters:
+    ///   - index: the index of the first user of a list.
+    ///   - position: the position within that list.
     fileprivate init(_ index: Int, _ position: Position<Device>?) {
         self.init(position.map { "\(index).\($0.text)" } ?? "\(index)")
     }

@@ -7,23 +7,23 @@ extension Registry {
         try turn.mustHaveRoom()
         calls.add(call)
         await turn.take {
-            // Whoever had the turn before may have written this one too.
+            // An earlier turn may have written this call, too.
             while call.result == nil { await write(calls.take(atMost: Self.groupLimit)) }
         }
-        guard let result = call.result else { preconditionFailure("a registration was not written in its turn") }
+        guard let result = call.result else { preconditionFailure("registration not written in its turn") }
         let (outcomes, events) = try result.get()
         await publish(events)
         return outcomes
     }
 
-    /// Registrations in one transaction: with more, who waits for it waits longer.
+    /// The maximum number of registrations in a transaction. With more, callers would wait longer for the commit.
     private static let groupLimit = 2000
 
-    /// One transaction for calls that wait: a sync costs as much as a hundred registrations.
+    /// Writes several waiting calls in one transaction, because a sync costs as much as a hundred registrations.
     private func write(_ group: [RegistrationCall]) async {
-        guard !group.isEmpty else { preconditionFailure("a registration waits, and is not among those that do") }
+        guard !group.isEmpty else { preconditionFailure("waiting registration missing from the queue") }
         let (database, identities, now, calls) = (database, identities, stamp(), group.map(\.devices))
-        // A task of its own: who was first may give up, the others have not.
+        // Use a separate task: if the caller that has the turn is canceled, the other calls must still be written.
         let work = Task { try await database.write { try Registration.run(calls, identities, at: now, in: $0) } }
         switch await work.result {
         case .failure(let error):
@@ -43,8 +43,8 @@ extension Registry {
         }
     }
 
-    /// Events of what is in the file already: if the ledger does not take them, that stands all the same, since whoever
-    /// registers again would be told that the device is known.
+    /// Publishes events of changes that are already in the file. If the ledger does not accept them, the changes stay:
+    /// a second registration would be answered `known` and would publish nothing.
     private func publish(_ events: [EventDraft]) async {
         guard !events.isEmpty else { return }
         if await note(events) == nil {
@@ -74,15 +74,15 @@ extension Registry {
             }
         }
         guard !marks.isEmpty else { return [] }
-        // The event first: what it says is done in any case, now or when the registry is opened again.
-        // And before that the devices are gone for whoever sends, so that nothing follows the event.
+        // Write the event first: then the change is certain, now or when the registry is opened again. Before that,
+        // hold the devices as inactive, so that nothing is sent to them after the event.
         let held = hold(marks.map(\.device))
         guard await note(marks.map(\.event)) != nil else {
             await release(held)
             throw RegistryError(
                 .cannotPublish,
-                "the ledger does not take events, so nothing was \(erasing ? "removed" : "deactivated"): see what its "
-                    + "log says")
+                "no device was \(erasing ? "removed" : "deactivated"): the ledger cannot write events; check the log "
+                    + "for ledger errors")
         }
         try await apply(marks, upTo: nil)
         return marks.map(\.device)

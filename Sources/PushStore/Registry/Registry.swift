@@ -3,55 +3,57 @@ import PushLoop
 package import PushModel
 import PushTime
 
-/// Every device that the apps registered, on disk, and those that are known to be gone, in memory too.
+/// The registered devices of all apps on disk, and the inactive ones in memory, too.
 ///
-/// All of it is records; there is no SQL here. Writing is one transaction after the other, and memory follows the file
-/// in that order. Reading is beside it, each page of one state of the file.
+/// All access uses records; this target has no SQL for the registry. Transactions run one after the other, and memory
+/// is updated in the same order. Reads run in parallel; each page is read from one state of the file.
 package final class Registry: DeviceRegistry, DeviceBook {
-    /// Events for the ledger: returns the number of the first when the disk has them, nil if it could not take them.
+    /// Hands events to the ledger. Returns the number of the first event when they are on disk, or nil if writing
+    /// failed.
     package typealias Note = @Sendable ([EventDraft]) async -> UInt64?
 
     package struct Options: Sendable {
-        /// Memory for pages, for the connection that writes and the two that read. Default 16 MiB each.
+        /// The cache size of each connection: the one that writes and the two that read. Default 16 MiB.
         package var cacheBytes = 16 << 20
-        /// Devices that nobody registered and feedback told of: the oldest are forgotten beyond so many, and learned
-        /// again if somebody sends to them. Default 1,000,000.
+        /// The maximum number of devices that were never registered and are known from feedback only. Beyond it the
+        /// oldest are removed. They are learned again if a message is sent to them. Default 1,000,000.
         package var unregisteredLimit = 1_000_000
-        /// Devices that are remembered not to be in the file. Default 100,000.
+        /// The maximum number of ids that are remembered as not being in the file. Default 100,000.
         package var unknownLimit = 100_000
-        /// Events after which the number of the last one is written although none of them changed anything: so many are
-        /// read again at most after a crash. Default 100,000.
+        /// The number of events after which the position in the log is stored even if none of them changed anything. At
+        /// most so many events are read again after a crash. Default 100,000.
         package var markEvery: UInt64 = 100_000
 
         package init() {}
     }
 
     package struct Status: Sendable, Equatable {
-        /// The number of the last event that was applied.
+        /// The number of the last applied event.
         package var applied: UInt64 = 0
-        /// Registered at some time, whatever became of them.
+        /// The number of devices that were registered at some time, whether they are active or not.
         package var registered = 0
-        /// Known to be gone, and of these never registered.
+        /// The number of inactive devices.
         package var inactive = 0
+        /// The number of inactive devices that were never registered.
         package var unregistered = 0
-        /// Events that the ledger did not take, of registrations that stand.
+        /// The number of events of completed registrations that the ledger did not accept.
         package var unpublished: UInt64 = 0
-        /// Parts of the event log that could not be read.
+        /// The number of segments of the event log that could not be read.
         package var damaged: UInt64 = 0
 
         package init() {}
     }
 
-    /// Blobs or texts in one look-up.
+    /// The maximum number of ids or texts in one statement.
     static let listLimit = 500
-    /// Devices in one page, whoever asks.
+    /// The maximum number of devices in a page.
     static let largestPage = 10_000
 
     let database: Database
     let identities: Identities
     let options: Options
     let note: Note
-    /// Milliseconds since 1970.
+    /// The current time in milliseconds since 1970.
     let now: @Sendable () -> Int64
     let gone = GoneDevices()
     let unknown: UnknownDevices
@@ -63,9 +65,9 @@ package final class Registry: DeviceRegistry, DeviceBook {
 
     struct State {
         var status = Status()
-        /// What of `status.applied` is in the file.
+        /// The part of `status.applied` that is stored in the file.
         var marked: UInt64 = 0
-        /// Of the last write.
+        /// The time of the last write.
         var stamp: Int64 = .min
     }
 
@@ -79,11 +81,11 @@ package final class Registry: DeviceRegistry, DeviceBook {
         }
     }
 
-    /// Opens `registry.db`, or makes it, and reads who is gone. `catchUp` comes next.
+    /// Opens or creates `registry.db` and loads the inactive devices. Call ``catchUp(from:)`` afterwards.
     ///
     /// - Parameters:
     ///   - note: hands events to the ledger.
-    ///   - now: milliseconds since 1970.
+    ///   - now: returns the time in milliseconds since 1970.
     package static func open(
         directory: String, identities: Identities, options: Options = Options(), note: @escaping Note,
         now: @escaping @Sendable () -> Int64 = { WallTime.current().milliseconds }
@@ -120,16 +122,16 @@ package final class Registry: DeviceRegistry, DeviceBook {
         unknown = UnknownDevices(limit: options.unknownLimit)
     }
 
-    /// Waits for what is under way. What is called later throws.
+    /// Waits for running operations and closes the file. Later calls throw an error.
     package func close() async {
         try? await turn.take { try await writeMark() }
         await database.close()
     }
 
-    /// Fills the memory from the file, one row after the other.
+    /// Loads the state in memory from the file.
     private func recall() async throws {
         let gone = gone
-        // The tables are made here, so that nothing that reads has to.
+        // Use a write transaction: it creates the tables, so that reads never have to.
         let (mark, all, unregistered) = try await database.write { transaction in
             var unregistered = 0
             try Device.where(\.deactivatedAt != nil).forEach(in: transaction) { device in
@@ -148,8 +150,8 @@ package final class Registry: DeviceRegistry, DeviceBook {
         }
     }
 
-    /// The time of a write, later than that of any before: who registers in the millisecond in which he was deactivated
-    /// is alive, also when that event is read again.
+    /// Returns the time for a write, later than that of all writes before. A device that registers in the millisecond
+    /// in which it was deactivated therefore stays active, even when the deactivation is read again.
     func stamp() -> Int64 {
         let now = now()
         return state.withLock { state in
@@ -158,7 +160,7 @@ package final class Registry: DeviceRegistry, DeviceBook {
         }
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
     package func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] {
         let writes = unknown.writes

@@ -1,4 +1,4 @@
-/// What the registry could not do, and who has to do something about it.
+/// An error of a registry operation.
 package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value {
@@ -7,15 +7,15 @@ package struct RegistryError: Error, Sendable, Equatable, CustomStringConvertibl
 
         private let value: Value
 
-        /// Too many wait for their turn to write.
+        /// Too many calls wait to write.
         package static let busy = Code(value: .busy)
-        /// The ledger did not take the event without which nothing is done.
+        /// The ledger did not accept the event, so the operation was not carried out.
         package static let cannotPublish = Code(value: .cannotPublish)
         package static let damaged = Code(value: .damaged)
     }
 
     package let code: Code
-    /// What happened, what to do.
+    /// The event and the remedy, as a text for operators.
     package let description: String
 
     init(_ code: Code, _ description: String) {

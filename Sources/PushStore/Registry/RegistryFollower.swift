@@ -1,11 +1,10 @@
 import PushLoop
 package import PushModel
 
-/// Hands the registry what the ledger has committed, in order and off the ledger's thread.
+/// Passes committed events from the ledger to the registry, in order and outside of the ledger's thread.
 ///
-/// It begins with the log, at the first segment that it is told of, so that nothing from before is passed over. It holds
-/// few segments: when the registry falls behind, or cannot write, they are dropped and read from the log when it is their
-/// turn.
+/// With the first segment it reads the log from the registry's position, so that no earlier event is missed. It holds
+/// few segments: if the registry is slow or cannot write, the follower drops them and reads them from the log later.
 package final class RegistryFollower: Sendable {
     private struct State {
         var segments: [LogSegment] = []
@@ -28,7 +27,7 @@ package final class RegistryFollower: Sendable {
     private let failed: @Sendable (any Error) -> Void
     private let state = Locked(State())
 
-    /// - Parameter failed: told of each attempt that did not succeed; another follows after `retryAfter`.
+    /// - Parameter failed: called after each failed attempt. The next one follows after `retryAfter`.
     package init(
         _ registry: Registry, log: any EventLog, retryAfter: Duration = .seconds(1),
         failed: @escaping @Sendable (any Error) -> Void
@@ -39,7 +38,7 @@ package final class RegistryFollower: Sendable {
         self.failed = failed
     }
 
-    /// From any thread, in the order of the numbers. Returns at once.
+    /// Takes the next segment, in the order of the numbers. It returns at once, and any thread may call it.
     package func committed(_ segment: LogSegment) {
         state.withLock { state in
             guard !state.isStopped else { return }
@@ -52,7 +51,7 @@ package final class RegistryFollower: Sendable {
         }
     }
 
-    /// Returns when nothing is under way any more. What was not applied is read from the log at the next start.
+    /// Stops and waits for the running work. Events that are not applied are read from the log at the next start.
     package func stop() async {
         let task = state.withLock { state in
             state.isStopped = true
@@ -94,7 +93,7 @@ package final class RegistryFollower: Sendable {
                 return nil
             }
             if state.isBehind {
-                // What is committed from now on comes by itself, perhaps twice.
+                // Segments that are committed from now on are queued, and may be read twice.
                 state.isBehind = false
                 return .catchUp
             }

@@ -1,16 +1,16 @@
 import ActiveObject
 import PushModel
 
-/// Devices in the order of their rows, from behind one row on. A row keeps its number, so whatever comes and goes, each
-/// device is met once.
+/// A page of devices in row order. Row numbers do not change, so each device appears once, whatever is added or
+/// removed.
 struct RowPage {
     var devices: [Device] = []
-    /// Behind which row the next page begins; nil when there is none.
+    /// The row after which the next page begins; nil for the last page.
     var next: Int64?
 
     /// - Parameters:
-    ///   - expression: what the tags have to be like.
-    ///   - choices: the page that begins at row 0 makes its choice, the others follow it.
+    ///   - expression: the condition on the tags.
+    ///   - choices: the first page chooses how to find the devices, and later pages use its choice.
     static func read(
         _ query: Query<Device>, _ expression: TagExpression?, _ choices: TagChoices, after row: Int64, limit: Int,
         in snapshot: Snapshot
@@ -31,7 +31,7 @@ struct RowPage {
         return page
     }
 
-    /// Only devices with one of `tags` can be meant: theirs are looked at, and no others.
+    /// Reads only the devices that have one of `tags`, because no others can match.
     private static func drive(
         by tags: [String], _ query: Query<Device>, after row: Int64, limit: Int, in snapshot: Snapshot
     ) throws -> RowPage {
@@ -56,13 +56,14 @@ struct RowPage {
         }
     }
 
-    /// Rows of devices that have one of the tags, ascending and each once; and whether there are no more.
+    /// Returns the rows of devices with one of the tags, ascending and without duplicates, and whether these are the
+    /// last.
     private static func rows(
         with tags: [String], after row: Int64, about count: Int, in snapshot: Snapshot
     ) throws -> (rows: [Int64], isLast: Bool) {
         let size = max(32, 2 * count / max(1, tags.count))
         var rows: [Int64] = []
-        // What lies behind the end of a list that is full is not known yet.
+        // Rows after the last one of a full list are not known yet.
         var horizon: Int64?
         for tag in tags {
             let some = try DeviceTag.where(\.tag == tag && \.device > row).order(by: \.device).limit(size)

@@ -2,14 +2,14 @@ import ActiveObject
 import PushLoop
 import PushModel
 
-/// How to come to the devices of a tag expression.
+/// A way to find the devices that match a tag expression.
 enum TagChoice: Sendable, Equatable {
-    /// From these tags: each device that is meant has one of them, and few have.
+    /// Through these tags: each matching device has one of them, and few devices have.
     case tags([String])
-    /// Row by row.
+    /// By examining every row.
     case everyRow
 
-    /// To come from a tag costs for each device that has it as much as for this many rows to be looked at in turn.
+    /// The number of examined rows that cost as much as one device found through a tag.
     private static let rowsForOne = 24
 
     init(for expression: TagExpression, in snapshot: Snapshot) throws {
@@ -18,7 +18,7 @@ enum TagChoice: Sendable, Equatable {
         var costs: [ExactText: Int] = [:]
         let choice = try expression.drivers(isNegated: false) { tag in
             if let known = costs[ExactText(tag)] { return known }
-            // How many more does not matter, and to count them would cost.
+            // The exact count above the bound does not matter, and counting would cost time.
             let cost = try DeviceTag.where(\.tag == tag).limit(bound + 1).count(in: snapshot)
             costs[ExactText(tag)] = cost
             return cost
@@ -27,8 +27,8 @@ enum TagChoice: Sendable, Equatable {
     }
 }
 
-/// The choices of audiences under way: to make one is to count tags, which costs more than a page does. Either is right
-/// for every page, so what is forgotten or has aged does no harm.
+/// The choices for recent audiences. A choice counts tags, which costs more than reading a page. Both choices give
+/// correct pages, so an outdated or forgotten one does no harm.
 final class TagChoices: Sendable {
     private static let limit = 64
     private let known = Locked<[TagExpression: TagChoice]>([:])
@@ -45,7 +45,7 @@ final class TagChoices: Sendable {
 }
 
 extension TagExpression {
-    /// As SQLite looks at it, row by row.
+    /// The expression as a condition that SQLite evaluates for each row.
     var criteria: Criteria<Device> {
         switch self {
         case .tag(let tag): .has(Device.tags, where: \.tag == tag)
@@ -55,7 +55,7 @@ extension TagExpression {
         }
     }
 
-    /// The cheapest set of tags of which every match has at least one; nil if matches need not have any.
+    /// Returns the cheapest set of tags so that each match has at least one of them; nil if a match may have none.
     func drivers(
         isNegated: Bool, cost: (String) throws -> Int
     ) rethrows -> (tags: Set<ExactText>, cost: Int)? {
@@ -67,10 +67,10 @@ extension TagExpression {
         case (.not(let part), _):
             return try part.drivers(isNegated: !isNegated, cost: cost)
         case (.all(let parts), false), (.any(let parts), true):
-            // One part will do.
+            // One part is enough.
             return try parts.compactMap { try $0.drivers(isNegated: isNegated, cost: cost) }.min { $0.cost < $1.cost }
         case (.any(let parts), false), (.all(let parts), true):
-            // Of every part.
+            // Every part is needed.
             var all: (tags: Set<ExactText>, cost: Int) = ([], 0)
             for part in parts {
                 guard let some = try part.drivers(isNegated: isNegated, cost: cost) else { return nil }

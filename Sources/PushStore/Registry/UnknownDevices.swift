@@ -2,11 +2,11 @@ import PushLogic
 import PushLoop
 import PushModel
 
-/// Devices that are known not to be in the file: whose tokens producers name without ever registering them. Without it,
-/// each answer of theirs would be a look-up on disk that finds nothing.
+/// The ids that are known not to be in the file: producers name their tokens but never register them. Without this
+/// cache, each feedback about them would cost a lookup on disk that finds nothing.
 ///
-/// Two generations of half the limit: when the younger is full, the older is forgotten as a whole. What is forgotten is
-/// looked up again.
+/// It has two generations of half the limit each. When the younger one is full, the older one is dropped. Dropped ids
+/// are looked up again.
 final class UnknownDevices: Sendable {
     private struct State {
         var younger = DeviceIDTable()
@@ -27,7 +27,8 @@ final class UnknownDevices: Sendable {
         state.withLock { $0.younger.contains(device) || $0.older.contains(device) }
     }
 
-    /// To be taken before the file is read: what is found missing there is remembered only if nobody has written since.
+    /// The number of writes so far. Read it before the file: missing ids are only remembered if nothing was written
+    /// since.
     var writes: UInt64 { state.withLock { $0.writes } }
 
     func add(_ devices: [DeviceID], readAfter writes: UInt64) {
@@ -43,7 +44,7 @@ final class UnknownDevices: Sendable {
         }
     }
 
-    /// They are in the file now, and it is synced.
+    /// Removes ids that are now in the file.
     func written(_ devices: some Sequence<DeviceID>) {
         state.withLock { state in
             state.writes += 1

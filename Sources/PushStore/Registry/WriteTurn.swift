@@ -1,12 +1,12 @@
 import PushLoop
 
-/// One after the other: what a transaction wrote goes into memory before the next one begins, so that memory never has
-/// them in another order than the file.
+/// A lock that transactions hold until their changes are in memory. Memory therefore changes in the same order as the
+/// file.
 final class WriteTurn: Sendable {
     private struct State {
         var isTaken = false
         var waiting: [CheckedContinuation<Void, Never>] = []
-        /// Of `waiting`: who is next. What is before it has gone.
+        /// The index of the next waiter. Earlier entries were already resumed.
         var next = 0
     }
 
@@ -17,10 +17,12 @@ final class WriteTurn: Sendable {
         self.limit = limit
     }
 
-    /// Throws `busy` if too many wait.
+    /// Throws `busy` if too many callers wait.
     func mustHaveRoom() throws(RegistryError) {
         let mayWait = state.withLock { $0.waiting.count - $0.next < limit }
-        guard mayWait else { throw RegistryError(.busy, "\(limit) calls wait to write to the registry: try later") }
+        guard mayWait else {
+            throw RegistryError(.busy, "registry busy: \(limit) calls wait to write; try again later")
+        }
     }
 
     func take<Result>(_ body: () async throws -> Result) async rethrows -> Result {

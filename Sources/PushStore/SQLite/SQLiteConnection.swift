@@ -1,20 +1,20 @@
 private import CSQLite
 
-/// One connection to one database file, for statements written by hand. Confined to one thread at a time, by its owner.
+/// A connection to one database file, for handwritten SQL. The owner confines it to one thread at a time.
 @safe
 final class SQLiteConnection {
     let path: String
     private let handle: OpaquePointer
     private let logSize = LogSize()
-    /// How often statements of this connection were stepped: what tests compare to see what a piece of work costs.
+    /// The number of `sqlite3_step` calls. Tests compare it to measure the cost of an operation.
     fileprivate(set) var steps: UInt64 = 0
 
-    /// What the hook of the write-ahead log writes to.
+    /// The value that the write-ahead log hook sets.
     private final class LogSize {
         var pages = 0
     }
 
-    /// Milliseconds for which a statement waits for another program that holds the file.
+    /// The number of milliseconds that a statement waits while another program has locked the file.
     private static let patience: CInt = 5000
 
     init(_ path: String, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
@@ -38,7 +38,7 @@ final class SQLiteConnection {
         unsafe sqlite3_close_v2(handle)
     }
 
-    /// Statements without parameters or rows that matter.
+    /// Executes statements that have no parameters and whose rows are not needed.
     func run(_ sql: String) throws(StoreError) {
         let result = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
         guard result == SQLITE_OK else { throw error(result, String(sql.prefix(60))) }
@@ -57,12 +57,14 @@ final class SQLiteConnection {
 
     // MARK: The write-ahead log
 
-    /// Pages in the write-ahead log after the last commit of this connection; 0 until `followLog`.
+    /// The number of pages in the write-ahead log after the last commit of this connection; 0 until `followLog` is
+    /// called.
     var logPages: Int { logSize.pages }
 
-    /// From now on `logPages` is known. To be called after `PRAGMA wal_autocheckpoint`, which takes SQLite's one hook.
+    /// Starts to update ``logPages``. Call this after `PRAGMA wal_autocheckpoint`, which would replace SQLite's only
+    /// hook.
     func followLog() {
-        // The box lives as long as the connection, and SQLite calls the hook in calls of this connection only.
+        // The object lives as long as the connection, and SQLite calls the hook only within calls of this connection.
         let context = unsafe Unmanaged.passUnretained(logSize).toOpaque()
         unsafe _ = sqlite3_wal_hook(
             handle,
@@ -75,17 +77,17 @@ final class SQLiteConnection {
     }
 
     enum CheckpointMode {
-        /// Copies what it can without waiting for anybody.
+        /// Copies as many pages as possible without waiting for readers or writers.
         case passive
-        /// Waits for readers of older states, so that the next commit begins the log anew.
+        /// Waits until no reader needs the log, so that the next commit writes at its start again.
         case restart
-        /// The same, and cuts the file of the log to nothing.
+        /// Does the same as `restart`, and truncates the log file to zero bytes.
         case truncate
     }
 
-    /// Copies pages of the log into the database, as far as nobody is in the way.
+    /// Copies pages of the write-ahead log into the database, as far as readers and writers allow.
     ///
-    /// - Parameter patience: milliseconds that `restart` and `truncate` wait for readers.
+    /// - Parameter patience: how many milliseconds `restart` and `truncate` wait for readers.
     func checkpoint(_ mode: CheckpointMode, patience: CInt = 0) throws(StoreError) {
         let number =
             switch mode {
@@ -109,43 +111,44 @@ final class SQLiteConnection {
         let words = unsafe text.map { unsafe String(cString: $0) } ?? "error \(result)"
         switch result & 0xff {
         case SQLITE_FULL:
-            return StoreError(.full, "cannot write \(path): the disk is full; make room, nothing acknowledged is lost")
+            return StoreError(
+                .full, "cannot write \(path): the disk is full; free space, acknowledged messages are not lost")
         case SQLITE_IOERR:
             let number = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
-            // A limit on a file's size comes as a write that fails; its number is not always kept.
+            // A write beyond the file size limit fails with EFBIG, but SQLite does not always keep the error number.
             let isWrite = result == SQLITE_IOERR | 3 << 8 || result == SQLITE_IOERR | 19 << 8
             if number == 28 || number == 122 || number == 27 || isWrite && number == 0 {
                 return StoreError(
                     .full,
-                    "cannot write \(path): the disk is full, or a quota or limit is reached; make room, nothing "
-                        + "acknowledged is lost")
+                    "cannot write \(path): the disk is full, or a quota or file size limit is reached; free space, "
+                        + "acknowledged messages are not lost")
             }
             return StoreError(
                 .cannotWrite,
-                "cannot \(action) on \(path): the disk does not do what it is told (\(words), error "
-                    + "\(number)); look at the system's log")
+                "I/O error on \(path): \(action) failed (\(words), errno \(number)); check the disk and the "
+                    + "system log")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH:
             return StoreError(
                 .cannotOpen,
-                "cannot open \(path) for writing (\(words)); is its directory there, and may this user write to it?")
+                "cannot open \(path) for writing (\(words)); check that its directory exists and that this user may "
+                    + "write to it")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return StoreError(.damaged, "\(path) is damaged (\(words)); restore it from a backup")
         case SQLITE_BUSY, SQLITE_LOCKED:
-            return StoreError(.cannotOpen, "\(path) is in use by another program (\(words)); end that first")
-        default: return StoreError(.cannotWrite, "cannot \(action) on \(path): \(words)")
+            return StoreError(.cannotOpen, "\(path) is in use by another program (\(words)); stop that program first")
+        default: return StoreError(.cannotWrite, "\(action) failed on \(path): \(words)")
         }
     }
 }
 
-/// A prepared statement. Its owner resets it before it is used again; texts and blobs that are bound must live until
-/// then.
+/// A prepared statement. The owner resets it before it uses it again.
 @safe
 final class SQLiteStatement {
     private let handle: OpaquePointer
     private unowned let connection: SQLiteConnection
     private var kept: [[UInt8]] = []
     private var keptWords: [[UInt64]] = []
-    /// What SQLite said to the first parameter that it did not take since the last reset.
+    /// The result of the first `bind` call that failed since the last reset.
     private var bindResult = SQLITE_OK
 
     fileprivate init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
@@ -165,7 +168,7 @@ final class SQLiteStatement {
         bind(index, Int64(bitPattern: number))
     }
 
-    /// Not copied: the statement holds on to the bytes until it is reset.
+    /// Binds a blob without copying it. The statement keeps the array alive until it is reset.
     func bind(_ index: CInt, _ bytes: [UInt8]) {
         kept.append(bytes)
         unsafe bytes.withUnsafeBytes {
@@ -173,7 +176,7 @@ final class SQLiteStatement {
         }
     }
 
-    /// As a blob of little-endian words. Not copied either.
+    /// Binds a blob of little-endian words without copying it.
     func bind(_ index: CInt, _ words: [UInt64]) {
         #if _endian(big)
         let words = words.map(\.littleEndian)
@@ -189,19 +192,19 @@ final class SQLiteStatement {
         text.withUTF8 { note(unsafe CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count))) }
     }
 
-    /// A parameter that was not taken would leave its NULL, or the value of the last run: `step` refuses to run then.
+    /// Records a failed `bind`. The parameter would keep NULL or the value of the last run, so `step` refuses to run.
     private func note(_ result: CInt) {
         if result != SQLITE_OK, bindResult == SQLITE_OK { bindResult = result }
     }
 
-    /// The next row, if there is one. After an error the statement is reset, and ready for another time.
+    /// Advances to the next row and returns whether there is one. After an error the statement has already been reset.
     func step() throws(StoreError) -> Bool {
-        guard bindResult == SQLITE_OK else { throw failure(bindResult, "set a parameter") }
+        guard bindResult == SQLITE_OK else { throw failure(bindResult, "binding a parameter") }
         connection.steps &+= 1
         switch unsafe sqlite3_step(handle) {
         case SQLITE_ROW: return true
         case SQLITE_DONE: return false
-        case let result: throw failure(result, "read or write")
+        case let result: throw failure(result, "executing a statement")
         }
     }
 
@@ -210,7 +213,7 @@ final class SQLiteStatement {
         return connection.error(result, action)
     }
 
-    /// Runs it to its end and makes it ready for another time.
+    /// Runs the statement to its end and resets it.
     func run() throws(StoreError) {
         defer { reset() }
         while try step() {}
@@ -240,10 +243,10 @@ final class SQLiteStatement {
 
     func blob(_ column: CInt) -> [UInt8] { unsafe withBlob(column) { unsafe [UInt8]($0) } }
 
-    /// The bytes, valid while `body` runs.
+    /// Calls `body` with the bytes of the blob, which are valid until it returns.
     func withBlob<Result>(_ column: CInt, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
         let bytes = unsafe sqlite3_column_blob(handle, column)
-        // Without memory there is a length and no address.
+        // If SQLite runs out of memory, it returns a length but no address.
         let count = unsafe bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
         return unsafe try body(UnsafeRawBufferPointer(start: bytes, count: count))
     }

@@ -20,7 +20,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `Another payload or option is a conflict`(reopens: Bool) async throws {
+    @Test(arguments: [false, true]) func `A known id with another payload or option is a conflict`(reopens: Bool)
+        async throws
+    {
         try await withLedger { scene in
             let soon = scene.now + 10
             #expect(await scene.accept(push("a", expiresAt: soon)) == .accepted(seq: 1))
@@ -32,13 +34,15 @@ import Testing
             #expect(await scene.accept(push("a", priority: .five, expiresAt: soon)) == .conflict(seq: 1))
             #expect(await scene.accept(push("a", to: [2], expiresAt: soon + 1)) == .conflict(seq: 1))
             #expect(await scene.accept(push("a", expiresAt: soon)) == .duplicate(seq: 1))
-            // Another app is another message.
+            // The same id in another app is another message.
             let other = await scene.accept(push("a", app: AppID("other")!, expiresAt: soon + 1))
             #expect(other.seq != nil)
         }
     }
 
-    @Test(arguments: [false, true]) func `What is new and too late is refused, what was in time is known`(reopens: Bool)
+    @Test(arguments: [false, true]) func `An expired request is refused, but a known message is still a duplicate`(
+        reopens: Bool
+    )
         async throws
     {
         try await withLedger { scene in
@@ -54,14 +58,14 @@ import Testing
             #expect(await scene.accept(push("all", to: .everyone, expiresAt: end)) == .duplicate(seq: 2))
             #expect(await scene.accept(push("all", to: .everyone, expiresAt: end, again: true)) == .expired)
             #expect(await scene.accept(push("b", expiresAt: end - 3)) == .expired)
-            // Nothing is remembered of what was refused.
+            // A refused message is not remembered.
             let first = await scene.accept(push("b", expiresAt: end + 10))
             #expect(first.seq != nil)
             #expect(await scene.accept(push("a", to: [2], expiresAt: end)) == .expired)
         }
     }
 
-    @Test func `The order of the names does not matter, and a traceparent does not either`() async throws {
+    @Test func `Neither the order of an audience nor a traceparent makes a new message`() async throws {
         try await withLedger { scene in
             #expect(await scene.accept(push("a", to: [1, 2, 3])) == .accepted(seq: 1))
             #expect(await scene.accept(push("a", to: [3, 1, 2])) == .duplicate(seq: 1))
@@ -72,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `Again looks anew who a dynamic audience is, and nothing else`() async throws {
+    @Test func `The again option accepts a known id once more, for dynamic audiences only`() async throws {
         try await withLedger { scene in
             let first = await scene.accept(push("a", to: .everyone))
             #expect(first == .accepted(seq: 1))
@@ -87,9 +91,9 @@ import Testing
         }
     }
 
-    /// The first message is for one device, which stands in no table until somebody else asks for it.
+    /// The first message is for one device. No table contains that delivery until another message names the device.
     @Test(arguments: ["same group", "later", "reopened", "done and reopened"])
-    func `Whom the first message was for has it, for every later message of that id`(when: String) async throws {
+    func `The device of a first message counts as claimed for later messages of its id`(when: String) async throws {
         try await withLedger { scene in
             var seq: UInt64?
             if when == "same group" {
@@ -109,17 +113,17 @@ import Testing
             let told = scene.listener.messages
             if !when.hasSuffix("reopened") { #expect(told[0].needsClaim == false) }
             #expect(told.last?.needsClaim == true)
-            // And once more after it was opened: the file knows that there are two.
+            // Reopen once more: now the file contains both messages.
             if when.hasSuffix("reopened") { try await scene.reopen() }
             #expect(await scene.claim(second, "a", [token(1), token(2)]) == [.had, .new])
             #expect(await scene.claim(second, "a", [token(1), token(2)]) == [.had, .had])
         }
     }
 
-    /// A message that waits for its time has not been sent: if another one's claim took its device from it, while
-    /// that one is told that the device had it, nobody would send.
+    /// A scheduled message has not been sent yet. If each of the two messages found the device claimed by the other
+    /// one, neither would be sent.
     @Test(arguments: [false, true])
-    func `Of a scheduled message and one for another audience exactly one sends`(reopens: Bool) async throws {
+    func `If a scheduled message and another one share a device, exactly one sends to it`(reopens: Bool) async throws {
         try await withLedger { scene in
             let due = scene.now + 60
             let first = try #require(await scene.accept(push("a", notBefore: due)).seq)
@@ -128,7 +132,7 @@ import Testing
             let messages = try await scene.due(at: due).messages
             #expect(messages.map(\.seq) == [first, second])
             var senders = messages[0].needsClaim ? 0 : 1
-            // The later one asks first.
+            // The later message claims first.
             for message in messages.reversed() where message.needsClaim {
                 let verdicts = await scene.claim(message.seq, "a", [token(1)])
                 senders += verdicts == [.new] ? 1 : 0
@@ -137,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `Many audiences of one id: each device once`() async throws {
+    @Test func `A device in many audiences of one id is claimed once`() async throws {
         try await withLedger { scene in
             var had = Set<Int>()
             for round in 0..<30 {
@@ -150,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `Lanes tell what waits when it is opened`() async throws {
+    @Test func `Opening a ledger returns its waiting messages by lane`() async throws {
         try await withLedger { scene in
             let many = (0..<17).map { $0 }
             let replies = await scene.accept([

@@ -10,19 +10,19 @@ import Testing
 
     private func steady(_ milliseconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
 
-    @Test func `It shows what the wall clock shows`() {
+    @Test func `The age clock follows the wall clock`() {
         var clock = AgeClock(last: nil, wall: 1000, steady: steady(5))
         #expect(clock.time == 1000)
         clock.advance(wall: 2500, steady: steady(1505))
         #expect(clock.time == 2500)
-        // A pause of less than an hour, as of a machine that slept.
+        // The wall clock is ahead by less than an hour, as after a machine has slept.
         clock.advance(wall: 3_000_000, steady: steady(1506))
         #expect(clock.time == 3_000_000)
         clock.advance(wall: 5, steady: steady(1507))
         #expect(clock.time == 5)
     }
 
-    @Test func `A clock that jumps ahead and comes back is not followed`() {
+    @Test func `A wall clock that jumps ahead and comes back is not followed`() {
         var clock = AgeClock(last: nil, wall: 1000, steady: steady(0))
         clock.advance(wall: Self.year, steady: steady(10))
         #expect(clock.time == 1010)
@@ -30,12 +30,12 @@ import Testing
         #expect(clock.time == 3_601_010)
         clock.advance(wall: 3_601_020, steady: steady(3_600_020))
         #expect(clock.time == 3_601_020)
-        // From then on it has to be ahead for a whole day again.
+        // From now on it must be ahead for a whole day again.
         clock.advance(wall: Self.year + Self.day, steady: steady(Self.day))
         #expect(clock.time == Self.day + 1000)
     }
 
-    @Test func `A clock that stays ahead for a day is right`() {
+    @Test func `A wall clock that stays ahead for a day is followed`() {
         var clock = AgeClock(last: nil, wall: 1000, steady: steady(0))
         clock.advance(wall: Self.year, steady: steady(0))
         clock.advance(wall: Self.year + Self.day - 1, steady: steady(Self.day - 1))
@@ -44,14 +44,14 @@ import Testing
         #expect(clock.time == Self.year + Self.day)
     }
 
-    @Test func `After a long pause the day counts from the start`() {
+    @Test func `After a long pause the day counts from the start of the process`() {
         var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
         #expect(clock.time == 1000)
         clock.advance(wall: Self.year + Self.day, steady: steady(Self.day + 7))
         #expect(clock.time == Self.year + Self.day)
     }
 
-    @Test func `Runs of less than a day add up to it`() {
+    @Test func `Processes that run for less than a day add up to the day`() {
         var clock = AgeClock(last: AgeClock.Stored(time: 1000), wall: Self.year, steady: steady(7))
         #expect(clock.stored == AgeClock.Stored(time: 1000, aheadSince: Self.year))
         clock = AgeClock(last: clock.stored, wall: Self.year + Self.day / 2, steady: steady(3))
@@ -62,11 +62,11 @@ import Testing
         #expect(clock.stored == AgeClock.Stored(time: Self.year + Self.day))
     }
 
-    @Test func `A clock that was set back between two runs counts from its next jump`() {
+    @Test func `After the wall clock was set back, the day counts from its next jump`() {
         let stored = AgeClock.Stored(time: 1000, aheadSince: Self.year)
         var clock = AgeClock(last: stored, wall: 5000, steady: steady(0))
         #expect(clock.stored == AgeClock.Stored(time: 5000))
-        // The second jump goes less far: what was stored lies ahead of it.
+        // The second jump is smaller, so that the stored time lies ahead of it.
         clock = AgeClock(last: stored, wall: Self.year / 2, steady: steady(0))
         #expect(clock.time == 1000)
         clock.advance(wall: Self.year / 2 + Self.day - 1, steady: steady(Self.day - 1))
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: [.min, -1, 0, .max] as [Int64], [.min, 0, .max] as [Int64])
-    func `No time is too far away for it`(last: Int64, wall: Int64) {
+    func `Extreme times do not overflow`(last: Int64, wall: Int64) {
         for since in [nil, .min, 0, .max] as [Int64?] {
             let stored = AgeClock.Stored(time: last, aheadSince: since)
             var clock = AgeClock(last: stored, wall: wall, steady: MonotonicTime(nanoseconds: .min))
@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A year ahead and back: nothing is forgotten`(reopens: Bool) async throws {
+    @Test(arguments: [false, true]) func `Nothing is forgotten when the clock jumps a year ahead and back`(
+        reopens: Bool
+    ) async throws {
         try await withLedger { scene in
             let day = Duration.seconds(86_400)
             _ = await scene.accept([push("single"), push("wide", to: [1, 2])])
@@ -107,7 +109,7 @@ import Testing
             if reopens { try await scene.reopen() }
             #expect(await scene.trim().messageKeys == 3)
             #expect(await scene.accept([push("single"), push("wide", to: [1, 2])]).compactMap(\.seq).isEmpty)
-            // And all of it grows old as it should.
+            // The keys then expire in the usual time.
             for message in try await scene.load(Array(1...10)) { scene.carryOut(message) }
             scene.advance(day * 8)
             let later = await scene.trim()
@@ -115,8 +117,8 @@ import Testing
         }
     }
 
-    /// A machine that is off each night.
-    @Test func `After an outage what is old is forgotten within days, however short the runs are`() async throws {
+    /// The machine is switched off each night.
+    @Test func `After an outage old keys are forgotten within days, even in short runs`() async throws {
         try await withLedger { scene in
             _ = await scene.accept(push("old"))
             scene.carryOut(scene.listener.messages[0])
@@ -133,8 +135,10 @@ import Testing
         }
     }
 
-    /// Nothing is handed in for weeks, then the process is started anew.
-    @Test(arguments: [false, true]) func `What is sent after a long pause is remembered for the window`(isOff: Bool)
+    /// Nothing is handed in for weeks, and then the process is restarted.
+    @Test(arguments: [false, true]) func `A message that is sent after a long pause is remembered for the window`(
+        isOff: Bool
+    )
         async throws
     {
         try await withLedger { scene in

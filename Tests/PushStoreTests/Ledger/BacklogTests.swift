@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushStore
 
-/// How much waits and is remembered, and what bounds it.
+/// The numbers of waiting messages and remembered keys, and their limits.
 @Suite(.timeLimit(.minutes(15))) struct BacklogTests {
     private static let other = AppID("other")!
 
@@ -13,7 +13,7 @@ import Testing
         return backlog
     }
 
-    @Test func `What waits and what is scheduled is counted by app`() async throws {
+    @Test func `Waiting and scheduled messages are counted per app`() async throws {
         try await withLedger { scene in
             let later = scene.now + 100
             _ = await scene.accept([
@@ -33,7 +33,7 @@ import Testing
             await scene.settled()
             #expect(scene.ledger.backlog(of: LedgerScene.shop) == backlog(0, 1))
             #expect(scene.ledger.backlog(of: Self.other) == backlog(0, 1))
-            // The same end once more changes nothing.
+            // A second completion of the same message changes nothing.
             for message in try await scene.load([5]) {
                 scene.carryOut(message)
                 scene.carryOut(message)
@@ -42,13 +42,13 @@ import Testing
         }
     }
 
-    @Test func `As much is remembered as may be, and then new messages wait until some is forgotten`() async throws {
+    @Test func `At the key limit new messages are refused until older keys are forgotten`() async throws {
         try await withLedger { scene in
             scene.retention.keyLimit = 10
             await scene.trim()
             #expect(await scene.accept((0..<4).map { push("m\($0)") }).compactMap(\.seq).count == 4)
             let wide = try #require(await scene.accept(push("wide", to: Array(0..<20))).seq)
-            // What was accepted is carried out, and its devices are remembered.
+            // An accepted message is still sent, and its devices are remembered.
             let tokens = (0..<20).map { token($0) }
             #expect(await scene.claim(wide, "wide", tokens) == tokens.map { _ in .new })
             for message in scene.listener.messages { scene.carryOut(message) }
@@ -56,13 +56,13 @@ import Testing
             #expect(full.remembered == 25)
             for request in [push("new"), push("m1", to: [5, 6])] {
                 guard case .failed(let words) = await scene.accept(request) else {
-                    Issue.record("it was not refused")
+                    Issue.record("the request was not refused")
                     continue
                 }
                 #expect(words.contains("dedupe.limit"))
             }
             #expect(await scene.settled().refusedByLimit == 2)
-            // What is known is known, and the disk is not at fault.
+            // Known messages are still recognized, and no fault is reported.
             #expect(await scene.accept(push("m1")) == .duplicate(seq: 2))
             #expect(scene.listener.health.isEmpty)
             scene.advance(.seconds(8 * 86_400))
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `Within one group the bound holds, too`() async throws {
+    @Test func `The key limit also holds within one group`() async throws {
         try await withLedger { scene in
             scene.retention.keyLimit = 10
             await scene.trim()

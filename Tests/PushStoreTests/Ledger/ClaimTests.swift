@@ -4,7 +4,7 @@ import Testing
 @testable import PushStore
 
 @Suite struct ClaimTests {
-    @Test func `A restart in the middle of a fan-out goes on where the disk knows it was`() async throws {
+    @Test func `After a restart a fan-out continues with the deliveries that have not ended`() async throws {
         try await withLedger { scene in
             let tokens = (0..<100).map { token($0) }
             let seq = try #require(await scene.accept(push("a", to: .tokens(tokens))).seq)
@@ -30,14 +30,15 @@ import Testing
             try await scene.reopen()
             #expect(try await scene.load([seq]).isEmpty)
             #expect(scene.backlog.lanes.isEmpty)
-            // Another audience of the same id: those that were sent have it; whom nobody sent to may still get it.
+            // The same id for another audience: devices that were sent to have the message, and suppressed ones may
+            // still get it.
             let other = try #require(await scene.accept(push("a", to: .everyone)).seq)
             let verdicts = await scene.claim(other, "a", tokens)
             #expect(verdicts == (0..<100).map { (30..<40).contains($0) ? .new : .had })
         }
     }
 
-    @Test func `Other ids and other apps have claims of their own`() async throws {
+    @Test func `Other ids and other apps have separate claims`() async throws {
         try await withLedger { scene in
             let device = scene.device(token(1))
             let other = AppID("other")!
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `A single message that waited through a restart is sent and done`() async throws {
+    @Test func `A message for one device that waited during a restart is sent and completed`() async throws {
         try await withLedger { scene in
             _ = await scene.accept((0..<10).map { push("m\($0)", to: [$0]) })
             for message in scene.listener.messages where message.seq % 2 == 0 { scene.carryOut(message) }
@@ -70,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `Asking is no commit`() async throws {
+    @Test func `Claims and loads do not commit`() async throws {
         try await withLedger { scene in
             let before = await scene.settled().commits
             _ = await scene.claim(1, "a", [token(1)])

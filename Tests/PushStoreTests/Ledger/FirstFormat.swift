@@ -1,15 +1,15 @@
-/// A ledger as the first version of the format was written, before deliveries of messages for one device had keys of their
-/// own: every later version reads it.
+/// A ledger in the first version of the file format, before deliveries of messages for one device had keys of their
+/// own. Every later version must read it.
 enum FirstFormat {
-    /// When it was written, in milliseconds.
+    /// The time of the file, in milliseconds since 1970.
     static let time: Int64 = 1_795_327_011_000
 
-    /// Messages of the app `shop`, with the alert "hello" for the tokens 1 to 4, each a number of 32 bytes:
+    /// Messages of the app `shop` with the alert "hello" for the tokens 1 to 4, each a number of 32 bytes:
     ///
-    /// - 3 `single` for the token 1, 4 `wide` for 1 and 2: both wait.
-    /// - 5 `twice` for 1, which waits, and 6 for 1 and 2, of which 1 was suppressed.
-    /// - 7 `later` for 1, not before 1,795,845,404.
-    /// - 9 `soon` for 3 and 10 `gone` for 3 and 4: expired at 1,795,327,006.
+    /// - 3 `single` for token 1 and 4 `wide` for tokens 1 and 2: both are waiting.
+    /// - 5 `twice` for token 1 is waiting. 6 `twice` for tokens 1 and 2 is waiting, and token 1 was suppressed.
+    /// - 7 `later` for token 1 has a `not_before` of 1,795,845,404.
+    /// - 9 `soon` for token 3 and 10 `gone` for tokens 3 and 4 expired at 1,795,327,006.
     static let sql = """
         CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
         INSERT INTO meta VALUES('secret',X'ab36aa9f63ab622549980a00a838174160ac7ff6214aeb91aaa56e5138fba82d');

@@ -17,7 +17,7 @@ import Testing
             id, to: .tokens(tokens.map { token($0) }), expiresAt: expiresAt, notBefore: notBefore, payload: Self.hello)
     }
 
-    @Test func `A ledger of the first version is opened, and all of it is known`() async throws {
+    @Test func `A ledger of the first version opens with all of its contents`() async throws {
         try await withLedgerFolder { folder in
             do {
                 let connection = try SQLiteConnection(folder + "/ledger.db")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// What a damaged disk or a hand may have left in a column. None of it ends the process.
+    /// Values that a damaged disk or a manual change may leave in a column. None of them may end the process.
     @Test(arguments: [
         "UPDATE scheduled SET seq = -5", "UPDATE scheduled SET seq = 9223372036854775807",
         "UPDATE keys SET number = 9223372036854775807 WHERE number = 3", "UPDATE keys SET number = -7 WHERE number = 3",
@@ -75,7 +75,7 @@ import Testing
         "INSERT INTO trace_runs VALUES (9223372036854775807, 9223372036854775807, zeroblob(8), x'ffffffffffffffffff')",
         "DELETE FROM log", "DELETE FROM keys", "UPDATE scheduled SET app = '', body = x''",
     ])
-    func `Wrong numbers in a file are found or got over`(change: String) async throws {
+    func `Invalid values in a file are detected or tolerated`(change: String) async throws {
         try await withLedgerFolder { folder in
             do {
                 let connection = try SQLiteConnection(folder + "/ledger.db")

@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushStore
 
-/// What comes when the ledger has closed: at the end there is always somebody who has not heard of it.
+/// Calls of a closed ledger. Other tasks can still make such calls while the process shuts down.
 @Suite struct LedgerCloseTests {
-    @Test func `What is handed in after the close is refused, and nothing of it is written`() async throws {
+    @Test func `Calls after the close are refused and write nothing`() async throws {
         try await withLedgerFolder { folder in
             let scene = try await LedgerScene(folder)
             let seq = try #require(await scene.accept(push("before")).seq)
@@ -19,7 +19,7 @@ import Testing
             #expect(await scene.note([EventDraft(.connectionUp, app: LedgerScene.shop)]) == nil)
             scene.carryOut(message)
             scene.ledger.trim()
-            scene.ledger.claim([]) { _ in Issue.record("a closed ledger has no verdict") }
+            scene.ledger.claim([]) { _ in Issue.record("a closed ledger must not answer claims") }
             await #expect(throws: LedgerFault.self) { _ = try await scene.load([seq]) }
             await #expect(throws: LedgerFault.self) { _ = try await scene.due(at: .max) }
             await #expect(throws: StoreError.self) { _ = try await scene.ledger.read(since: 0, limit: 1) }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody else may read its files`() async throws {
+    @Test func `Only the owner may read the files of the ledger`() async throws {
         try await withLedgerFolder { folder in
             let scene = try await LedgerScene(folder)
             _ = await scene.accept(push("a"))
@@ -49,7 +49,7 @@ import Testing
             }
             #expect(try modes() == [0o600])
             await scene.ledger.close()
-            // As an older one left them.
+            // An older version left its files like this.
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: scene.path)
             try await scene.reopenOnly()
             #expect(try modes() == [0o600])

@@ -5,9 +5,9 @@ import Testing
 
 @testable import PushStore
 
-/// A process with a busy ledger is killed at some moment, again and again.
+/// A process with a busy ledger is killed repeatedly, each time at a random moment.
 @Suite struct LedgerCrashTests {
-    @Test func `What was acknowledged survives twenty kills, and no number comes twice`() async throws {
+    @Test func `Acknowledged messages survive twenty kills, and no number is used twice`() async throws {
         try await withLedgerFolder { folder in
             var random = SeededRandom(seed: 20)
             var next = 0
@@ -18,7 +18,7 @@ import Testing
                     #expect(accepted.updateValue(seq, forKey: number) == nil)
                     next = max(next, number + 1)
                 }
-                // What it had accepted and not yet printed.
+                // The process may have accepted further messages that it did not print.
                 next += 100
                 let scene = try await LedgerScene(folder)
                 try await expectAll(accepted, in: scene)
@@ -37,9 +37,9 @@ import Testing
             here.joined(separator: "/") + "/Benchmarks", ["ledger-crash", "--directory", folder, "--from", "\(first)"])
         var text = ""
         for _ in 0..<Int.random(in: 1...2000, using: &random) {
-            text += try #require(try await process.line(), "it ended by itself") + "\n"
+            text += try #require(try await process.line(), "the process ended by itself") + "\n"
         }
-        // Only picks the moment.
+        // The delay only varies the moment of the kill.
         usleep(UInt32.random(in: 0..<5000, using: &random))
         process.send(SIGKILL)
         let ended = try await process.end()
@@ -60,7 +60,7 @@ import Testing
         for (number, seq) in accepted { #expect(ids[seq] == "crash-\(number)") }
         let done = Set(events.filter { $0.topic.hasSuffix("completed") }.compactMap(\.message))
         let waiting = ids.filter { !done.contains($0.value) }.keys.sorted()
-        // An answer ends after some mebibytes: what comes after its last message is asked for again.
+        // An answer ends after some mebibytes. The messages after its last one are requested again.
         var loaded: [AcceptedMessage] = []
         var rest = ids.keys.sorted()
         while !rest.isEmpty {

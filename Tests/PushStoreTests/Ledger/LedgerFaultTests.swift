@@ -7,29 +7,29 @@ import Testing
 @testable import PushStore
 
 @Suite struct LedgerFaultTests {
-    /// In a process of its own, since the limit is that of a process.
-    @Test func `A full disk refuses what is new and keeps what was acknowledged and what happened`() async throws {
+    /// It runs in a process of its own, because the file size limit applies to a process.
+    @Test func `A full disk refuses new messages; acknowledged messages and outcomes are kept`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             try await withLedger { try await fillUp($0) }
         }
     }
 
-    @Test func `A ledger closes while its disk refuses`() async throws {
+    @Test func `A ledger can be closed while writes fail`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             try await withLedgerFolder { try await closeWhileFull($0) }
         }
     }
 
-    @Test func `At the end nobody waits for a disk that refuses`() async throws {
+    @Test func `After beginEnd no caller waits for a failing disk`() async throws {
         await #expect(processExitsWith: .success) {
             signal(SIGXFSZ, SIG_IGN)
             try await withLedgerFolder { try await endWhileFull($0) }
         }
     }
 
-    @Test func `A directory that is not there is said`() async throws {
+    @Test func `A missing directory is reported with its path`() async throws {
         let error = await #expect(throws: StoreError.self) {
             _ = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: "/nonexistent/carillon"))
         }
@@ -37,7 +37,7 @@ import Testing
         #expect(error?.description.contains("/nonexistent/carillon/ledger.db") == true)
     }
 
-    @Test func `A file that is no database is said`() async throws {
+    @Test func `A file that is not a database is reported as damaged`() async throws {
         try await withLedgerFolder { folder in
             try Data((0..<9000).map { UInt8(truncatingIfNeeded: $0 &* 7) }).write(
                 to: URL(filePath: folder + "/ledger.db"))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `A file of a newer Carillon is left alone`() async throws {
+    @Test func `A file of a newer version is refused and not changed`() async throws {
         try await withLedger { scene in
             await scene.ledger.close()
             let connection = try SQLiteConnection(scene.path)
@@ -58,9 +58,9 @@ import Testing
         }
     }
 
-    /// What a power failure leaves behind: the log as it was when the last reply came, with more that is torn.
+    /// A power failure can leave a log that is complete up to the last reply and torn after it.
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `A torn end of the write-ahead log loses nothing that was acknowledged`(seed: UInt64) async throws {
+    func `A torn end of the write-ahead log loses no acknowledged message`(seed: UInt64) async throws {
         try await withLedger { scene in
             var random = SeededRandom(seed: seed)
             for index in 0..<20 { _ = await scene.accept(push("m\(index)", to: [index])) }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A damaged message is named once, and the others go on`() async throws {
+    @Test func `A damaged message is reported once, and the others stay readable`() async throws {
         try await withLedger { scene in
             let later = scene.now + 10
             _ = await scene.accept(
@@ -108,7 +108,8 @@ import Testing
                 #expect(try find.step())
                 var bodies = find.blob(0)
                 find.reset()
-                // What stands before the id is the priority, and before that a push type that there is not.
+                // The byte before the id's length is the priority. The byte before that is the push type, which gets an
+                // invalid value.
                 let id = try #require((3..<bodies.count).first { bodies[$0] == 1 && bodies[$0 + 1] == 0x62 })
                 bodies[id - 2] = 0xff
                 let change = try connection.prepare("UPDATE messages SET bodies = ?")
@@ -119,7 +120,7 @@ import Testing
             try await scene.reopenOnly()
             let error = await #expect(throws: LedgerFault.self) { _ = try await scene.load([1, 2, 3]) }
             #expect(error?.description.contains("message 2") == true)
-            // The event of its acceptance still knows it.
+            // The event of its acceptance still contains id and app.
             #expect(error?.damaged?.seq == 2 && error?.damaged?.id?.text == "b" && error?.damaged?.app?.name == "shop")
             let others = try await scene.load([1, 2, 3])
             #expect(others.map(\.seq) == [1, 3])
@@ -131,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `A damaged segment is named, and the ledger goes on`() async throws {
+    @Test func `A damaged segment fails when it is read, and the ledger still works`() async throws {
         try await withLedger { scene in
             for index in 0..<3 { _ = await scene.accept(push("m\(index)")) }
             await scene.ledger.close()
@@ -151,14 +152,14 @@ import Testing
     }
 }
 
-/// Writes until there is no room, and on when there is some.
+/// Accepts messages until the disk is full, and again after the limit is lifted.
 private func fillUp(_ scene: LedgerScene) async throws {
     _ = await scene.accept((0..<100).map { push("before\($0)", to: [$0, 1000]) })
     let messages = scene.listener.messages
     limitFiles(to: 600_000)
     var accepted = 0
     var refused = 0
-    // A log that begins anew makes room for a while; then there is none.
+    // Space is available for a while whenever the log restarts, and then no longer.
     while refused < 20, accepted < 10_000 {
         let large = [UInt8](repeating: 0x20, count: 4000)
         switch await scene.accept(push("filling\(accepted)", payload: large)) {
@@ -176,7 +177,7 @@ private func fillUp(_ scene: LedgerScene) async throws {
     #expect(changes % 2 == 1)
     #expect(scene.listener.health.last.flatMap { $0 } != nil)
     let newest = await scene.settled().newest
-    // What happens to those that were accepted is kept, and what is claimed still counts.
+    // Outcomes of accepted messages are kept, and claims still work.
     for message in messages { scene.carryOut(message) }
     #expect(await scene.claim(1, "before0", [token(0)]) == [.new])
     let refusedAgain = await scene.accept(push("before0", to: [0, 1000]))
@@ -185,7 +186,7 @@ private func fillUp(_ scene: LedgerScene) async throws {
         return
     }
     #expect(await scene.settled().newest == newest)
-    // Enough that nothing more is handed out.
+    // Retain so many outcomes that nothing more is handed out.
     let many = scene.records(messages[0], Array(repeating: token(0), count: 70_000), .expired)
     scene.ledger.record(many, completed: [])
     await scene.settled()
@@ -197,7 +198,7 @@ private func fillUp(_ scene: LedgerScene) async throws {
     await scene.settled()
     #expect(held.withLock { $0 } == nil)
     limitFiles(to: .max)
-    // Written when there is room: the ledger tries by itself.
+    // The ledger retries by itself and writes everything as soon as there is space.
     while await scene.settled().fault != nil {}
     #expect(held.withLock { $0 } == [[.had]])
     #expect(scene.listener.health.count % 2 == 0)
@@ -237,10 +238,10 @@ private func endWhileFull(_ folder: String) async throws {
     await scene.settled()
     #expect(answer.withLock { $0 } == nil)
     scene.ledger.beginEnd()
-    // It is tried again and again, whether or not something comes in.
+    // The ledger retries, whether or not there are new calls.
     while answer.withLock({ $0 }) == nil { await scene.settled() }
     #expect(answer.withLock { $0 } == .some(nil))
-    // What nobody waits for may still be written.
+    // A note without a waiting caller may still be written.
     limitFiles(to: .max)
     while await scene.settled().fault != nil {}
     let last = try await scene.ledger.read(since: 0, limit: .max).segments.flatMap { try $0.events() }.last
@@ -248,7 +249,7 @@ private func endWhileFull(_ folder: String) async throws {
     await scene.ledger.close()
 }
 
-/// How large a file of this process may be.
+/// Limits the size of files that this process writes.
 private func limitFiles(to bytes: UInt) {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(1), &limit)

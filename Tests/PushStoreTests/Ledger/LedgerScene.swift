@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushStore
 
-/// What the ledger told, in order.
+/// A witness that records all notifications of the ledger in order.
 final class LedgerListener: LedgerWitness {
     private struct Heard: Sendable {
         var messages: [AcceptedMessage] = []
@@ -26,7 +26,7 @@ final class LedgerListener: LedgerWitness {
     var health: [LedgerFault?] { heard.withLock { $0.health } }
 }
 
-/// An event with its texts taken out.
+/// An event whose texts are decoded.
 struct SeenEvent: Equatable {
     var seq: UInt64
     var prev: UInt64
@@ -54,11 +54,11 @@ extension LogSegment {
     }
 }
 
-/// A ledger on a folder of its own, with a clock that stands still.
+/// A ledger in its own folder, with a clock that only the test advances.
 final class LedgerScene {
     let folder: String
     let clock = Locked<Int64>(1_700_000_000_000)
-    /// What has passed, in milliseconds, however often the clock was set.
+    /// The elapsed time in milliseconds, which does not change when the clock is set.
     private let passed = Locked<Int64>(0)
     var retention = LedgerRetention()
     private let checkpointPages: Int
@@ -89,7 +89,7 @@ final class LedgerScene {
         return settings
     }
 
-    /// For tests that look inside.
+    /// The settings, for tests that open the core themselves.
     var settings: SQLiteLedger.Settings { Self.settings(folder, clock, passed, retention, checkpointPages) }
 
     func reopen() async throws {
@@ -97,7 +97,7 @@ final class LedgerScene {
         try await reopenOnly()
     }
 
-    /// It was closed.
+    /// Opens the ledger again after it was closed.
     func reopenOnly() async throws {
         (ledger, backlog) = try await SQLiteLedger.open(settings)
         listener = LedgerListener()
@@ -106,18 +106,18 @@ final class LedgerScene {
 
     var path: String { folder + "/ledger.db" }
     var identities: Identities { ledger.identities }
-    /// So much time passes.
+    /// Lets time pass.
     func advance(_ duration: Duration) {
         clock.withLock { $0 += duration.wholeMilliseconds }
         passed.withLock { $0 += duration.wholeMilliseconds }
     }
-    /// Somebody sets the clock, and no time passes.
+    /// Sets the clock without letting time pass.
     func setClock(by duration: Duration) { clock.withLock { $0 += duration.wholeMilliseconds } }
     var now: Int64 { clock.withLock { $0 } / 1000 }
 
-    // MARK: Asking
+    // MARK: Calls
 
-    /// Returns when the listener was told, too.
+    /// Accepts requests. Returns when the listener has been notified, too.
     func accept(_ requests: [PushRequest]) async -> [Acceptance] {
         let replies = await withCheckedContinuation { continuation in
             ledger.accept(requests) { continuation.resume(returning: $0) }
@@ -157,21 +157,21 @@ final class LedgerScene {
         }
     }
 
-    /// All that was handed in is written.
+    /// Returns when everything that was handed in is committed or has failed.
     @discardableResult
     func settled() async -> SQLiteLedger.Status { await ledger.status() }
 
-    /// Lets go of what is too old, all of it.
+    /// Removes all expired data.
     @discardableResult
     func trim() async -> SQLiteLedger.Status {
         ledger.keep(retention)
         ledger.trim()
-        // Each status is answered after one more step of it.
+        // Trimming advances by a step before each status call is answered.
         for _ in 0..<100 { _ = await ledger.status() }
         return await ledger.status()
     }
 
-    // MARK: Making
+    // MARK: Records
 
     func fingerprint(_ id: String) -> MessageFingerprint { identities.message(Self.shop, MessageID(id)!) }
     func device(_ token: DeviceToken) -> DeviceID { identities.device(Self.shop, token) }
@@ -198,7 +198,7 @@ final class LedgerScene {
         return CompletedMessage(seq: message.seq, message: message.message, counts: counts)
     }
 
-    /// Sends it to all its tokens.
+    /// Records the message as sent to all its tokens.
     func carryOut(_ message: AcceptedMessage) {
         guard case .tokens(let tokens) = message.audience else { return }
         ledger.record(sent(message, tokens), completed: [completed(message, sent: tokens.count)])
@@ -228,7 +228,7 @@ func push(
 }
 
 extension Acceptance {
-    /// The number of an accepted one.
+    /// The number of an accepted message, otherwise nil.
     var seq: UInt64? { if case .accepted(let seq) = self { seq } else { nil } }
 }
 
@@ -248,7 +248,7 @@ func withLedger<Result>(
     }
 }
 
-/// The path of an empty folder, without a slash at its end.
+/// Calls `body` with the path of an empty folder, without a trailing slash.
 func withLedgerFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.path() + "/ledger-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import PushStore
 
-/// Messages that waited for longer than their ids are remembered, and what that costs meanwhile.
+/// Messages that wait for longer than their ids are remembered, and the cost while they wait.
 @Suite(.timeLimit(.minutes(15))) struct LongWaitTests {
     private static let day = Duration.seconds(86_400)
 
-    /// In which order the message is sent, the ledger is opened anew and what is old is let go of.
+    /// The arguments vary when the ledger is reopened and whether the message is scheduled.
     @Test(arguments: [false, true], [false, true])
-    func `A device that was sent to after the window has the message all the same`(
+    func `A delivery after the dedupe window is still remembered for its device`(
         reopens: Bool, isScheduled: Bool
     ) async throws {
         try await withLedger { scene in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// When the ledger is opened anew.
+    /// The moments at which the ledger is reopened.
     enum Reopening: CaseIterable {
         case never, beforeSending, afterSending, both
 
@@ -40,9 +40,10 @@ import Testing
         var isAfter: Bool { self == .afterSending || self == .both }
     }
 
-    /// The messages are accepted and sent within the window; then their ids grow old before their deliveries do.
+    /// The messages are accepted and sent within the window. Their ids become older than the window before their
+    /// deliveries do.
     @Test(arguments: Reopening.allCases)
-    func `The window of a device begins when it was sent to`(reopening: Reopening) async throws {
+    func `The dedupe window of a device begins with its delivery`(reopening: Reopening) async throws {
         try await withLedger { scene in
             _ = await scene.accept([push("waits"), push("scheduled", notBefore: scene.now + 60)])
             scene.advance(Self.day * 6)
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `What is sent soon takes no second key`() async throws {
+    @Test func `A message for one device that is sent soon needs no second key`() async throws {
         try await withLedger { scene in
             _ = await scene.accept(push("a"))
             scene.advance(.seconds(3600))
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `What waits is not read again and again`() async throws {
+    @Test func `Pinned keys are not read again in each trim`() async throws {
         try await withLedger { scene in
             func cost(_ count: Int) async -> UInt64 {
                 for index in 0..<count { _ = await scene.accept(push("waits\(index)")) }
@@ -88,14 +89,14 @@ import Testing
             let few = await cost(8)
             let many = await cost(80)
             #expect(many <= few + 5)
-            // And when it is done it goes.
+            // Keys of messages that are done are removed.
             for message in scene.listener.messages { scene.carryOut(message) }
             await scene.settled()
             #expect(await scene.trim().messageKeys == 0)
         }
     }
 
-    @Test func `A window that is set longer or shorter counts for what waits, too`() async throws {
+    @Test func `A changed dedupe window also applies to waiting messages`() async throws {
         try await withLedger { scene in
             _ = await scene.accept([push("a"), push("b", to: [1, 2])])
             scene.advance(Self.day * 8)

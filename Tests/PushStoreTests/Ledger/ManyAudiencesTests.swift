@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// One message id for many audiences, as of a producer that names its devices one by one.
+/// One message id for many audiences, as when a producer names its devices one by one.
 @Suite(.timeLimit(.minutes(15))) struct ManyAudiencesTests {
     @Test(arguments: [false, true]) func `A resend is compared with all messages of its id`(reopens: Bool) async throws
     {
@@ -12,7 +12,7 @@ import Testing
             let requests = (0..<40).map { push("a", to: [$0, $0 + 1000]) }
             #expect(await scene.accept(requests).compactMap(\.seq) == Array(1...40))
             if reopens { try await scene.reopen() }
-            // Neither the first nor one of the last ones is looked for only.
+            // The search must not cover only the first or only the last messages.
             for index in [0, 1, 12, 20, 39] {
                 #expect(await scene.accept(requests[index]) == .duplicate(seq: UInt64(index + 1)))
             }
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `What a disk refused of them is not remembered, and what was before still is`() throws {
+    @Test func `After a failed commit its messages are forgotten and earlier ones are kept`() throws {
         var messages = RememberedMessages()
         messages.addFirst(1, of: 7)
         _ = messages.addLater(2, of: 7, for: 70)
@@ -41,7 +41,7 @@ import Testing
         #expect(messages.later(of: 7, for: 70) == nil)
     }
 
-    @Test func `A scheduled message that is read back is not taken for the newest of its audience`() throws {
+    @Test func `A restored scheduled message does not replace a newer one of its audience`() throws {
         var messages = RememberedMessages()
         messages.recall(1, of: 7, for: 69)
         messages.recall(5, of: 7, for: 70)
@@ -51,7 +51,7 @@ import Testing
         #expect(messages.count == 3)
     }
 
-    /// Statements that reading a ledger takes, of so many messages that have one id.
+    /// Returns the number of steps that opening a ledger takes with `count` messages of one id.
     private func stepsToOpen(_ count: Int) async throws -> UInt64 {
         try await withLedger { scene in
             for first in stride(from: 0, to: count, by: 1000) {
@@ -68,13 +68,13 @@ import Testing
         }
     }
 
-    @Test func `The start costs no more for each message where there are ten times as many`() async throws {
+    @Test func `The cost of opening per message does not grow with their number`() async throws {
         let (few, many) = (try await stepsToOpen(2000), try await stepsToOpen(20_000))
         #expect(many < 12 * few)
     }
 
-    /// Statements that accepting a message of a known id takes, and letting go of all.
-    @Test func `Each further audience costs what the one before did`() async throws {
+    /// The test counts the steps that accepting a message of a known id takes.
+    @Test func `Each further audience of an id costs as much as the one before`() async throws {
         try await withLedger { scene in
             func steps(_ devices: Range<Int>) async -> UInt64 {
                 let before = await scene.settled().steps
@@ -89,8 +89,8 @@ import Testing
         }
     }
 
-    /// In the order of their numbers, as they grow old, and in any order, as scheduled ones are done.
-    @Test(arguments: [false, true]) func `Numbers are let go of in steps that hardly grow`(inOrder: Bool) {
+    /// Numbers are removed in ascending order, as keys expire, or in any order, as scheduled messages are done.
+    @Test(arguments: [false, true]) func `The cost of removing a number hardly grows with their count`(inOrder: Bool) {
         func moves(_ count: Int) -> Int {
             var random = SeededRandom(seed: 3)
             var later = LaterMessages()
@@ -104,7 +104,7 @@ import Testing
             #expect(later.count == 0)
             return later.moves
         }
-        // The depth of a search grows with the logarithm.
+        // The depth of a search grows with the logarithm of the count.
         #expect(moves(20_000) < 15 * moves(2000))
     }
 

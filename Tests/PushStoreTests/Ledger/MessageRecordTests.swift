@@ -26,11 +26,11 @@ import Testing
         #expect(read.message.payload == message.payload)
         #expect(read.audience == request.audience)
         #expect(read.needsClaim == claims)
-        // Cut anywhere it is nothing, or at least nothing that ends the process.
+        // A truncated record is invalid, and never ends the process.
         for count in 0..<bytes.count { #expect(Self.read(Array(bytes.prefix(count))) == nil) }
     }
 
-    /// Bits that rotted on a disk: whatever comes of it, the process goes on.
+    /// Bits of the record are flipped, as on a failing disk. Reading it may fail, but must not end the process.
     @Test(arguments: 1...40 as ClosedRange<UInt64>) func `Damaged bytes never trap`(seed: UInt64) {
         var random = SeededRandom(seed: seed &* 77)
         for _ in 0..<50 {
@@ -57,8 +57,8 @@ import Testing
         }
     }
 
-    /// The bytes are on people's disks.
-    @Test func `The form of a record does not change`() {
+    /// Existing files contain this form.
+    @Test func `The binary form of a record does not change`() {
         let message = Message(
             id: MessageID("m-1")!, app: LedgerScene.shop, pushType: .background, priority: .five, expiresAt: 100,
             collapseID: CollapseID("c")!, payload: [0x7b, 0x7d], onUnknown: .drop, notBefore: -1, traceparent: "t")

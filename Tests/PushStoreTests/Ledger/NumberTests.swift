@@ -17,7 +17,7 @@ import Testing
         return events
     }
 
-    @Test func `Numbers and chains go on over every opening`() async throws {
+    @Test func `Numbers and topic chains continue after every reopening`() async throws {
         try await withLedger { scene in
             for round in 0..<5 {
                 for index in 0..<10 {
@@ -30,14 +30,14 @@ import Testing
                 try await scene.reopen()
             }
             let events = try await expectChain(scene)
-            // Each topic begins with 0, once.
+            // Only the first event of a topic has the predecessor 0.
             let topics = Dictionary(grouping: events, by: \.topic)
             #expect(topics.values.allSatisfy { $0[0].prev == 0 && $0.dropFirst().allSatisfy { $0.prev > 0 } })
             #expect(topics.count == 5)
         }
     }
 
-    @Test func `What is published is what is read`() async throws {
+    @Test func `Reading the log returns the published events`() async throws {
         try await withLedger { scene in
             for index in 0..<20 { _ = await scene.accept((0..<(index + 1)).map { push("m\(index).\($0)") }) }
             for message in scene.listener.messages { scene.carryOut(message) }
@@ -47,7 +47,7 @@ import Testing
             let told = try scene.listener.segments.flatMap { try $0.events() }
             #expect(read == told)
             #expect(read.count == 3 * 210)
-            // From anywhere, and in pages.
+            // Read in pages that start anywhere.
             var since: UInt64 = 0
             var seen: [UInt64] = []
             while since < page.newest {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing repeats when retention has removed all but the last row`() async throws {
+    @Test func `No number repeats after retention has removed all rows but the last`() async throws {
         try await withLedger { scene in
             for index in 0..<100 { _ = await scene.accept(push("m\(index)")) }
             scene.retention.logAge = .seconds(60)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A group is cut into segments, and each reply belongs to its request`() async throws {
+    @Test func `A large group is split into segments, and each reply belongs to its request`() async throws {
         try await withLedger { scene in
             let requests = (0..<20_000).map { push("m\($0)") }
             let replies = await scene.accept(requests)

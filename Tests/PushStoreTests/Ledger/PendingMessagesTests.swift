@@ -4,8 +4,10 @@ import Testing
 @testable import PushStore
 
 @Suite struct PendingMessagesTests {
-    /// Against a plain list of rows.
-    @Test(arguments: 1...12 as ClosedRange<UInt64>) func `It is a set of numbers in rows`(seed: UInt64) {
+    /// Compares with a simple list of rows.
+    @Test(arguments: 1...12 as ClosedRange<UInt64>) func `PendingMessages behaves like a set of numbers in rows`(
+        seed: UInt64
+    ) {
         var random = SeededRandom(seed: seed)
         var pending = PendingMessages()
         var rows: [(first: UInt64, count: Int, open: Set<UInt64>, claims: Set<UInt64>)] = []
@@ -54,7 +56,7 @@ import Testing
                     let needsClaim = pending.needsClaim(any)
                     #expect(needsClaim == rows[row].claims.contains(any))
                 }
-                // A row that is done may be gone or not.
+                // A row that is done may be removed or not.
                 if row == nil {
                     let needsClaim = pending.needsClaim(any)
                     #expect(needsClaim == nil)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RetentionTests {
     private static let day = Duration.seconds(86_400)
 
-    @Test func `The log keeps to its size and to its age`() async throws {
+    @Test func `The log stays within its size and age limits`() async throws {
         try await withLedger { scene in
             for index in 0..<200 {
                 _ = await scene.accept(push("m\(index)"))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `Past the window an id is as good as new, and nothing stays of it`(
+    @Test(arguments: [false, true]) func `After the dedupe window an id is new again, and its keys are gone`(
         reopens: Bool
     ) async throws {
         try await withLedger { scene in
@@ -71,12 +71,12 @@ import Testing
         }
     }
 
-    @Test func `What waits is not forgotten, however long it waits`() async throws {
+    @Test func `A waiting message is not forgotten, however long it waits`() async throws {
         try await withLedger { scene in
             _ = await scene.accept([push("waits", to: [1, 2]), push("done", to: [3])])
             let messages = scene.listener.messages
             _ = await scene.claim(1, "waits", [token(1), token(2)])
-            // Half of it is sent, and its neighbour is done: both in later groups.
+            // Half of the message is sent, and the message beside it is done. Both are recorded in later groups.
             scene.ledger.record(scene.sent(messages[0], [token(1)]), completed: [])
             await scene.settled()
             scene.carryOut(messages[1])
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A message for a day past the window is known until it is done`(
+    @Test(arguments: [false, true]) func `A message scheduled beyond the dedupe window is known until it is done`(
         reopens: Bool
     ) async throws {
         try await withLedger { scene in
@@ -118,7 +118,7 @@ import Testing
                 }
                 scene.carryOut(message)
             }
-            // From now on it is the deliveries that are remembered.
+            // From now on only the deliveries are remembered.
             #expect(await scene.settled().messageKeys == 0)
             if reopens { try await scene.reopen() }
             let later = try #require(await scene.accept(push("wide", to: [1, 2, 3])).seq)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `Pinned rows do not stop those behind them`() async throws {
+    @Test func `Pinned rows do not block the trimming of later rows`() async throws {
         try await withLedger { scene in
             for index in 0..<300 { _ = await scene.accept(push("waits\(index)")) }
             for index in 0..<300 {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `What was written while the clock was years ahead does not stay for years`() async throws {
+    @Test func `Rows written while the clock was years ahead expire in the usual time`() async throws {
         try await withLedger { scene in
             scene.setClock(by: Self.day * 3650)
             _ = await scene.accept(push("a"))

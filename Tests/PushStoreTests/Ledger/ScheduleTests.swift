@@ -4,7 +4,7 @@ import Testing
 @testable import PushStore
 
 @Suite struct ScheduleTests {
-    @Test func `Messages come due in the order of their times, page by page, each once`() async throws {
+    @Test func `Messages become due in the order of their times, page by page, each once`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let replies = await scene.accept([
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `An answer ends after some megabytes, and the next one goes on`() async throws {
+    @Test func `An answer ends after some megabytes, and the next one continues`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let payload = [UInt8](repeating: 0x20, count: 3 << 20)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Messages that came late are answered in parts too`() async throws {
+    @Test func `Overtaken messages are returned in parts, too`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let payload = [UInt8](repeating: 0x20, count: 3 << 20)
@@ -67,8 +67,8 @@ import Testing
         }
     }
 
-    /// Statements that it takes to write what became of them.
-    @Test func `Outcomes of two scheduled messages may come in turns, and cost no more`() async throws {
+    /// The test counts the statements that write the outcomes.
+    @Test func `Interleaved outcomes of two scheduled messages cost no more lookups`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let tokens = (0..<200).map { token($0) }
@@ -81,13 +81,13 @@ import Testing
         }
     }
 
-    @Test func `What is due when others were handed out already comes next`() async throws {
+    @Test func `A message accepted after others of its time were handed out comes next`() async throws {
         try await withLedger { scene in
             let now = scene.now
             _ = await scene.accept(push("a", notBefore: now + 100))
             let first = try await scene.due(at: now + 100)
             #expect(first.messages.count == 1)
-            // The clock of the ledger lags behind the caller's.
+            // The clock of the ledger is behind the clock of the caller.
             _ = await scene.accept([push("b", notBefore: now + 100), push("c", notBefore: now + 101)])
             #expect(await scene.settled().scheduled == 3)
             #expect(try await scene.load([2, 3]).map(\.message.id.text) == ["b", "c"])
@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// The clock was a year ahead for a moment, and what was scheduled for that year has been handed out.
-    @Test func `After a clock was ahead what is scheduled waits for its time`() async throws {
+    /// The clock was a year ahead for a moment, and the messages that were scheduled for that year were handed out.
+    @Test func `After the clock was ahead, new scheduled messages wait for their time`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let year: Int64 = 31_536_000
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `A damaged message among those that came later is named once`() async throws {
+    @Test func `A damaged message among overtaken ones is reported once`() async throws {
         try await withLedger { scene in
             let now = scene.now
             _ = await scene.accept(push("far", notBefore: now + 1000))
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `After a restart those that are not done come due again, with what was done of them`() async throws {
+    @Test func `After a restart unfinished scheduled messages become due again, with their counts`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let tokens = [1, 2, 3].map { token($0) }
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `Scheduled messages between others are found where they lie`() async throws {
+    @Test func `Scheduled messages between others are loaded from their own table`() async throws {
         try await withLedger { scene in
             let now = scene.now
             let requests = (0..<100).map { push("m\($0)", notBefore: $0 % 3 == 1 ? now + 50 : nil) }
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `A clock that goes back an hour changes nothing but the times`() async throws {
+    @Test func `A clock that is set back an hour changes only the times`() async throws {
         try await withLedger { scene in
             let now = scene.now
             _ = await scene.accept([push("a"), push("b", notBefore: now + 10)])

@@ -6,7 +6,9 @@ import Testing
 @testable import PushStore
 
 @Suite struct TraceTests {
-    @Test(arguments: [1, 3, 500, 1700]) func `A run finds every row of every name, and few others`(names: Int) throws {
+    @Test(arguments: [1, 3, 500, 1700]) func `A trace run finds every row of every name, and few others`(names: Int)
+        throws
+    {
         var random = SeededRandom(seed: UInt64(names))
         var builder = TraceRunBuilder()
         var writer = LogWriter(next: 77)
@@ -47,7 +49,7 @@ import Testing
         return run.rowNumbers.withUnsafeBytes { TraceRun.rows(places, in: $0) }
     }
 
-    @Test func `Messages and devices are traced through runs and what came after them`() async throws {
+    @Test func `Messages and devices are traced through runs and the log after them`() async throws {
         try await withLedger { scene in
             let old = push("old", to: [1, 5])
             _ = await scene.accept([old, push("other", to: [1])])
@@ -78,7 +80,7 @@ import Testing
                     let few = try await scene.ledger.trace(message, limit: 1)
                     #expect(few.count == 1)
                 }
-                // Past a run, and until that is stored.
+                // Write more events than a run has, until the run is stored.
                 for _ in 0..<36 { _ = await scene.note(Array(repeating: fill, count: 4000)) }
                 while try await runs(scene) <= round { _ = await scene.note([fill]) }
                 var seen = EventDraft(.deviceReactivated, app: LedgerScene.shop)
@@ -86,7 +88,7 @@ import Testing
                 _ = await scene.note([seen])
                 if round == 1 { try await scene.reopen() }
             }
-            // Runs go with their rows.
+            // Runs are trimmed with their rows.
             scene.retention.logBytes = 1
             await scene.trim()
             #expect(try await runs(scene) <= 1)
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    /// How many runs the file has.
+    /// Returns the number of runs in the file.
     private func runs(_ scene: LedgerScene) async throws -> Int {
         await scene.settled()
         let connection = try SQLiteConnection(scene.path)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// How large the file of the write-ahead log gets. Each commit writes whole pages, however little it brings.
+/// The size of the write-ahead log file. Each commit writes whole pages, however few bytes it adds.
 @Suite(.timeLimit(.minutes(15))) struct WriteAheadLogTests {
     private static let pages = 16
     private static let pageBytes = 8192 + 24
@@ -13,7 +13,7 @@ import Testing
         (try? FileManager.default.attributesOfItem(atPath: scene.path + "-wal")[.size] as? Int) ?? 0
     }
 
-    @Test func `Messages one at a time keep the log within its bound`() async throws {
+    @Test func `Single messages keep the write-ahead log within its limit`() async throws {
         try await withLedger(checkpointPages: Self.pages) { scene in
             var largest = 0
             for index in 0..<120 {
@@ -21,12 +21,12 @@ import Testing
                 scene.carryOut(scene.listener.messages[index])
                 largest = max(largest, Self.logSize(scene))
             }
-            // Four times the limit, where the reading thread has had no time, and what one group adds to it.
+            // The limit is four times the setting, in case the reading thread had no time, plus the pages of one group.
             #expect(largest <= (4 * Self.pages + 64) * Self.pageBytes)
         }
     }
 
-    @Test func `Trace after trace does not keep the log from beginning anew`() async throws {
+    @Test func `Continuous traces do not prevent the write-ahead log from restarting`() async throws {
         try await withLedger(checkpointPages: Self.pages) { scene in
             for index in 0..<30 { _ = await scene.accept(push("m\(index)")) }
             let ledger = scene.ledger
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `A reader of another program holds the log back only as long as it reads`() async throws {
+    @Test func `A reader in another program delays the restart of the log only while it reads`() async throws {
         try await withLedger(checkpointPages: Self.pages) { scene in
             _ = await scene.accept(push("first"))
             let other = try SQLiteConnection(scene.path)
@@ -52,7 +52,7 @@ import Testing
             for index in 0..<40 { _ = await scene.accept(push("m\(index)")) }
             #expect(Self.logSize(scene) > 5 * Self.pages * Self.pageBytes)
             try other.run("COMMIT")
-            // The next commits find nobody in the way: the log begins anew, and its file is cut.
+            // No reader is active now, so the log restarts with one of the next commits and its file is truncated.
             var count = 0
             while Self.logSize(scene) > Self.pages * Self.pageBytes + 1024, count < 1000 {
                 _ = await scene.accept(push("after\(count)"))
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// What a process leaves that was killed while its log was large.
-    @Test func `A large log that was left behind is cut at the start`() async throws {
+    /// The files are those of a process that was killed while its log was large.
+    @Test func `A large log of a killed process is truncated at the start`() async throws {
         try await withLedger { scene in
             for index in 0..<30 { _ = await scene.accept(push("m\(index)")) }
             let folder = scene.folder + "/killed"

@@ -9,7 +9,7 @@ import Testing
 
     struct Moment: Sendable, CustomTestStringConvertible {
         let name: String
-        /// Since the device registered.
+        /// Milliseconds since the device registered.
         let evidence: Int64
         let written: Int64
         let isDeactivated: Bool
@@ -24,7 +24,9 @@ import Testing
         Moment(name: "by a clock that is ahead", evidence: 100_000, written: 20, isDeactivated: true),
     ]
 
-    @Test(arguments: moments) func `Who registered after the evidence is alive`(moment: Moment) async throws {
+    @Test(arguments: moments) func `A device that registered after the evidence stays active`(moment: Moment)
+        async throws
+    {
         try await Scene.open { registry, scene in
             _ = try await registry.register([Scene.registration(1)])
             scene.log.note(
@@ -37,13 +39,13 @@ import Testing
         }
     }
 
-    @Test func `Between event and application the process may end`() async throws {
+    @Test func `An event that was not applied before the process ended is applied later`() async throws {
         try await Scene.run { scene in
             var registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
             scene.now += 10
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: scene.now)], at: scene.now)
-            // Nothing of it has come to the registry.
+            // The registry has received nothing of it.
             await registry.close()
             registry = try await scene.open()
             #expect(registry.inactive.isEmpty)
@@ -54,9 +56,8 @@ import Testing
         }
     }
 
-    /// The registration was on disk, and the event that it came after is read again: a newer word is not undone.
-    /// The files as a killed process would leave them: copied while the registry has them open.
-    @Test func `Killed at any moment, it opens to what it would have come to`() async throws {
+    /// The files are copied while the registry has them open, as a killed process would leave them.
+    @Test func `A registry that was killed at any moment recovers the same state`() async throws {
         try await Scene.run { scene in
             var random = SeededRandom(seed: 11)
             let registry = try await scene.open()
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `What is called after it was closed throws`() async throws {
+    @Test func `Calls after the close throw an error`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()
             await registry.close()
@@ -97,7 +98,8 @@ import Testing
         }
     }
 
-    @Test func `An event that is applied late does not undo a registration that came after it`() async throws {
+    /// The registration is on disk, and the event before it is read again: the newer registration must win.
+    @Test func `An event that is applied late does not undo a later registration`() async throws {
         try await Scene.run { scene in
             var registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1)])
@@ -114,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `A removed device is erased, and stays so when its event is read again`() async throws {
+    @Test func `A removed device is erased, and stays erased when its event is read again`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
@@ -127,12 +129,12 @@ import Testing
             #expect(try await registry.remove([Scene.id(1)]).isEmpty)
             try await registry.catchUp(from: scene.log)
             #expect(try await registry.device(Scene.id(1)) == nil && registry.status.unregistered == 0)
-            // An inactive one can be removed too.
+            // An inactive device can be removed, too.
             _ = try await registry.deactivate([Scene.id(2)], reason: "by hand")
             scene.now += 10
             #expect(try await registry.remove([Scene.id(2)]) == [Scene.id(2)])
             #expect(registry.status.registered == 0 && registry.status.inactive == 0)
-            // It may come again.
+            // The device can register again.
             scene.now += 10
             let again = try await registry.register([Scene.registration(1)])
             #expect(again.map(\.change) == [.registered])
@@ -142,8 +144,8 @@ import Testing
         }
     }
 
-    /// The row of a device goes with the first of two removals; the second has held the device by then.
-    @Test func `A device that is removed twice at once is not held for ever`() async throws {
+    /// The first of two removals deletes the row of the device; the second one has held the device by then.
+    @Test func `A device that is removed twice at once is not held forever`() async throws {
         try await Scene.open { registry, scene in
             _ = try await registry.register([Scene.registration(1)])
             scene.now += 10
@@ -158,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `What was held in vain is released although the file cannot be read, and nothing else`() async throws {
+    @Test func `Only held devices are released, even if the file cannot be read`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1), Scene.registration(2)])
@@ -174,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `A removal whose event was written and no more is done at the next start`() async throws {
+    @Test func `A removal of which only the event was written is completed at the next start`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1)])
@@ -192,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `Who registers in the millisecond in which he was deactivated stays, when that event is read again`()
+    @Test func `A device that registers in the millisecond of its deactivation stays active on replay`()
         async throws
     {
         try await Scene.run { scene in
@@ -208,13 +210,13 @@ import Testing
         }
     }
 
-    @Test func `An event by hand whose application was cut off is applied at the next start`() async throws {
+    @Test func `A manual deactivation that was interrupted is applied at the next start`() async throws {
         try await Scene.run { scene in
             let registry = try await scene.open()
             _ = try await registry.register([Scene.registration(1)])
             await registry.close()
             scene.now += 1
-            // As `deactivate` writes it, before it changes anything.
+            // This is the event that `deactivate` writes before it changes anything.
             scene.log.note([Scene.deactivated(Scene.id(1), reason: "by hand", evidence: scene.now)], at: scene.now)
             let again = try await scene.open()
             try await again.catchUp(from: scene.log)
@@ -224,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `Applying twice, or in parts, does nothing more`() async throws {
+    @Test func `Events that are applied twice or in parts have the same effect`() async throws {
         try await Scene.open { registry, scene in
             _ = try await registry.register((0..<20).map { Scene.registration($0) })
             scene.now += 10
@@ -241,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `A dead token that nobody registered is remembered, over restarts, until somebody does`() async throws {
+    @Test func `An unregistered invalid token is remembered over restarts until it is registered`() async throws {
         try await Scene.run { scene in
             var registry = try await scene.open()
             let before = try await registry.lastSeen([Scene.id(1)])
@@ -273,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `Of those that nobody registered the oldest are forgotten, and nobody else`() async throws {
+    @Test func `Only the oldest devices that were never registered are forgotten`() async throws {
         var options = Registry.Options()
         options.unregisteredLimit = 100
         try await Scene.open(options) { registry, scene in
@@ -292,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func `How far it has come is kept, also where nothing concerned it`() async throws {
+    @Test func `The position in the log is stored even if no event concerns the registry`() async throws {
         var options = Registry.Options()
         options.markEvery = 10
         try await Scene.run { scene in
@@ -329,7 +331,7 @@ import Testing
         }
     }
 
-    @Test func `That a part of the log is gone is told, and the rest applied`() async throws {
+    @Test func `A gap in the log is reported, and the rest is applied`() async throws {
         try await Scene.open { registry, scene in
             for number in 0..<10 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
             scene.log.state.withLock { $0.segments.removeFirst(5) }
@@ -338,7 +340,7 @@ import Testing
         }
     }
 
-    @Test func `A damaged part of the log is passed over and counted`() async throws {
+    @Test func `A damaged segment of the log is skipped and counted`() async throws {
         try await Scene.open { registry, scene in
             for number in 0..<3 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
             var segments = scene.log.segments
@@ -349,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `The follower brings what is committed to the registry, in order`() async throws {
+    @Test func `The follower passes committed events to the registry in order`() async throws {
         try await Scene.open { registry, scene in
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
             for number in 0..<200 {
@@ -366,8 +368,7 @@ import Testing
         }
     }
 
-    @Test func `What was written before the first segment that a follower is told of is not passed over`() async throws
-    {
+    @Test func `Events before the first segment of a follower are not skipped`() async throws {
         try await Scene.open { registry, scene in
             for number in 0..<5 { scene.log.note([Scene.deactivated(Scene.id(number), evidence: 5)], at: 10) }
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
@@ -378,7 +379,7 @@ import Testing
         }
     }
 
-    @Test func `A follower tries again when the log could not be read, and loses nothing`() async throws {
+    @Test func `A follower retries when the log cannot be read, and loses nothing`() async throws {
         try await Scene.open { registry, scene in
             let failures = EventRecorder<String>()
             scene.log.state.withLock { $0.failures = 3 }
@@ -393,7 +394,7 @@ import Testing
         }
     }
 
-    @Test func `A follower that gets more than it can hold reads the log instead`() async throws {
+    @Test func `A follower that receives more than it can hold reads the log instead`() async throws {
         try await Scene.open { registry, scene in
             let follower = RegistryFollower(registry, log: scene.log) { Issue.record("\($0)") }
             scene.log.note([Scene.deactivated(Scene.id(1), evidence: 5)], at: 10)
@@ -401,7 +402,7 @@ import Testing
             while registry.status.applied < 1 { await Task.yield() }
             let reads = scene.log.state.withLock { $0.reads }
             scene.log.note([Scene.deactivated(Scene.id(2), evidence: 5)], at: 10)
-            // A segment that claims too many events to be kept: nobody looks into it.
+            // The segment claims more events than the follower keeps. Its bytes are never read.
             follower.committed(LogSegment(first: 2, count: 1_000_000, time: 10, bytes: []))
             while registry.status.applied < 2 { await Task.yield() }
             #expect(registry.inactive.contains(Scene.id(2)) && registry.status.applied == 2)

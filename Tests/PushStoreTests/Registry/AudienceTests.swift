@@ -7,7 +7,7 @@ import Testing
 @Suite struct AudienceTests {
     private typealias Scene = RegistryScene
 
-    /// Who is what, as the test itself knows it.
+    /// A registered device, as the test expects it.
     private struct Known {
         let id: DeviceID
         let app: AppID
@@ -16,7 +16,7 @@ import Testing
         var isActive: Bool
     }
 
-    /// Frequent and rare tags, two apps, a tenth of the devices gone.
+    /// Registers devices with frequent and rare tags in two apps, and deactivates a tenth of them.
     private static func populate(
         _ registry: Registry, _ count: Int, _ random: inout SeededRandom
     ) async throws -> [Known] {
@@ -52,7 +52,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 7, 1000]) func `Everyone is each active device of the app, once`(limit: Int) async throws {
+    @Test(arguments: [1, 7, 1000]) func `The audience everyone contains each active device of the app once`(limit: Int)
+        async throws
+    {
         try await Scene.open { registry, _ in
             var random = SeededRandom(seed: 1)
             let known = try await Self.populate(registry, 300, &random)
@@ -65,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `Tag expressions mean what they say, by whichever way the devices are come to`() async throws {
+    @Test func `Tag expressions select the same devices through tags and row by row`() async throws {
         try await Scene.open { registry, _ in
             var random = SeededRandom(seed: 2)
             let known = try await Self.populate(registry, 3000, &random)
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `The largest and the deepest expression that may come in is answered`() async throws {
+    @Test func `The largest and the deepest valid expressions can be queried`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register((0..<100).map { Scene.registration($0, tags: ["t\($0)"]) })
             let widest = TagExpression.any((0..<TagExpression.maximumTags).map { .tag("t\($0)") })
@@ -104,14 +106,15 @@ import Testing
         }
     }
 
-    /// As deep as may be, with as many tags as may be on the levels where that makes the deepest statement.
+    /// Returns an expression of the maximum depth, with as many tags as allowed on the levels that make the deepest
+    /// statement.
     private static func deepest(_ random: inout SeededRandom) -> TagExpression {
         let wide = Int.random(in: 0...TagExpression.maximumDepth, using: &random)
         var left = TagExpression.maximumTags - TagExpression.maximumDepth - 1
         var expression = TagExpression.tag("t0")
         var isAll = Bool.random(using: &random)
         for level in 0..<TagExpression.maximumDepth {
-            // A list of more than 32 is one level more for SQLite.
+            // SQLite needs one more level for a list of more than 32 elements.
             let count = level < wide ? min(left, 33) : Int.random(in: 1...2, using: &random)
             left -= level < wide ? count : 0
             var parts = [expression] + (0..<max(1, count)).map { TagExpression.tag("t\($0)") }
@@ -126,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: 1...10 as ClosedRange<UInt64>)
-    func `Whatever may come in can be asked, however deep and wide`(seed: UInt64) async throws {
+    func `Any valid expression can be queried, however deep and wide`(seed: UInt64) async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register((0..<40).map { Scene.registration($0, tags: ["t\($0)", "t0"]) })
             var random = SeededRandom(seed: seed)
@@ -141,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `What can never be asked is told from what may pass`() async throws {
+    @Test func `Invalid queries are distinguished from temporary errors`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register([Scene.registration(0, tags: ["t", "a", "b"])])
             var deep = TagExpression.tag("t")
@@ -153,12 +156,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [2, 1200]) func `Users are told apart by their bytes`(count: Int) async throws {
+    @Test(arguments: [2, 1200]) func `Users are distinguished by their bytes`(count: Int) async throws {
         try await Scene.open { registry, _ in
-            // The same text for Swift, and for nobody else.
+            // Swift considers these texts equal; SQLite and producers do not.
             let spellings = ["caf\u{e9}", "cafe\u{301}"]
             _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, user: $1) })
-            // More than one list keeps what it worked out, and must not take the one for the other.
+            // A list that is longer than `Registry.listLimit` is cached, and must not be confused with the other one.
             let others = (0..<count).map { "user-\($0)" }
             for users in [others + spellings, others + spellings.reversed()] {
                 let found = try await registry.all(.users(users), limit: 1)
@@ -168,14 +171,14 @@ import Testing
                 let found = try await registry.all(.users(others + [user]))
                 #expect(found == [Scene.id(number)])
             }
-            // From one spelling to the other is a change.
+            // A change of the encoding is a change of the user.
             _ = try await registry.register([Scene.registration(0, user: spellings[1])])
             let both = try await registry.all(.users([spellings[1]]))
             #expect(Set(both) == [Scene.id(0), Scene.id(1)])
         }
     }
 
-    @Test func `Tags are told apart by their bytes`() async throws {
+    @Test func `Tags are distinguished by their bytes`() async throws {
         try await Scene.open { registry, _ in
             let spellings = ["caf\u{e9}", "cafe\u{301}"]
             _ = try await registry.register(spellings.enumerated().map { Scene.registration($0, tags: [$1]) })
@@ -188,7 +191,7 @@ import Testing
             #expect(both == [Scene.id(2)])
             let any = try await registry.all(.tags(.any(spellings.map { .tag($0) })))
             #expect(any.count == 3)
-            // From one spelling to the other is a change.
+            // A change of the encoding is a change of the tag.
             _ = try await registry.register([Scene.registration(0, tags: [spellings[1]])])
             let changed = try await registry.all(.tags(.tag(spellings[1])))
             #expect(changed.count == 3)
@@ -197,13 +200,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 13, 1000]) func `Users get all their devices of the app, each once, named twice or not`(
+    @Test(arguments: [1, 13, 1000]) func `Each device of named users is found once, even if a user is named twice`(
         limit: Int
     ) async throws {
         try await Scene.open { registry, _ in
             var random = SeededRandom(seed: 3)
             let known = try await Self.populate(registry, 900, &random)
-            // More than one list, some twice, most of them nobody.
+            // The users need several lists; some are named twice, and most have no device.
             var users = (0..<1200).map { "user-\($0 % 700)" }
             users.shuffle(using: &random)
             let found = try await registry.all(.users(users), limit: limit)
@@ -212,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `One user with many devices is paged through like many users`() async throws {
+    @Test func `A user with many devices is paged like many users`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register((0..<500).map { Scene.registration($0, user: $0 < 400 ? "all" : "b") })
             let found = try await registry.all(.users(["b", "all", "c"]), limit: 9)
@@ -220,13 +223,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 40, 10_000]) func `Of named devices it is told who is gone and whom nobody knows`(
+    @Test(arguments: [1, 40, 10_000]) func `Pages of named devices list the inactive and the unknown ones`(
         limit: Int
     ) async throws {
         try await Scene.open { registry, scene in
             var random = SeededRandom(seed: 4)
             let known = try await Self.populate(registry, 700, &random)
-            // One that only feedback told of.
+            // This device is only known from feedback.
             scene.log.note([Scene.deactivated(Scene.id(5000), evidence: 5)], at: 10)
             try await registry.catchUp(from: scene.log)
             var ids = known.map(\.id) + [Scene.id(5000), Scene.id(5001), known[0].id]
@@ -245,13 +248,13 @@ import Testing
             #expect(
                 Set(inactive)
                     == Set(known.filter { $0.app == Scene.shop && !$0.isActive }.map(\.id) + [Scene.id(5000)]))
-            // Of another app is as good as unknown.
+            // A device of another app counts as unknown.
             #expect(Set(unknown) == Set(known.filter { $0.app != Scene.shop }.map(\.id) + [Scene.id(5001)]))
             #expect(active.count + inactive.count + unknown.count == 702)
         }
     }
 
-    @Test func `Pages stay as they are while devices come and go`() async throws {
+    @Test func `Paging returns each device once while devices come and go`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register((0..<200).map { Scene.registration($0, tags: ["t"]) })
             for audience in [Audience.everyone, .tags(.tag("t"))] {
@@ -262,7 +265,7 @@ import Testing
                     let page = try await registry.page(of: audience, app: Scene.shop, after: cursor, limit: 20)
                     found += page.devices.map(\.id)
                     cursor = page.next
-                    // Behind the page some go, before it too, and others come.
+                    // Devices before and after the page are deactivated, and others are added.
                     _ = try await registry.register([Scene.registration(next), Scene.registration(0)])
                     next += 1
                     _ = try await registry.deactivate([found[0], found[1]], reason: "test")
@@ -275,7 +278,7 @@ import Testing
     }
 
     @Test(arguments: ["x", "-1", "01", "1.", "1.x", "99999999999999999999", " 1", "2.AAAA"])
-    func `A cursor that is none is refused`(text: String) async throws {
+    func `An invalid cursor is refused`(text: String) async throws {
         try await Scene.open { registry, _ in
             for audience in [Audience.everyone, .users(["a"]), .devices([Scene.id(1)]), .tags(.tag("a"))] {
                 await #expect(throws: BadCursor.self) {
@@ -286,7 +289,7 @@ import Testing
         }
     }
 
-    @Test func `Tokens are told apart by who is gone`() async throws {
+    @Test func `A page of tokens separates active from inactive devices`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register([Scene.registration(1)])
             _ = try await registry.deactivate([Scene.id(1)], reason: "test")

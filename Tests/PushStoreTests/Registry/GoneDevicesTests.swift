@@ -4,9 +4,9 @@ import Testing
 
 @testable import PushStore
 
-/// What is known of devices in memory: those that are gone, and those that are not in the file.
+/// The devices that the registry keeps in memory: those that are inactive, and those that are not in the file.
 @Suite struct GoneDevicesTests {
-    @Test func `A million that are gone take less than 40 MB`() {
+    @Test func `A million inactive devices take less than 40 MB`() {
         var random = SeededRandom(seed: 7)
         let gone = GoneDevices()
         #expect(gone.isEmpty)
@@ -22,7 +22,7 @@ import Testing
         #expect(gone.isEmpty)
     }
 
-    @Test func `What is not in the file is remembered, in bounds, until it is written`() {
+    @Test func `Unknown devices are remembered up to a limit until they are written`() {
         let unknown = UnknownDevices(limit: 100)
         func id(_ number: Int) -> DeviceID { DeviceID(high: UInt64(number), low: UInt64(number)) }
         for number in 0..<1000 {
@@ -34,7 +34,7 @@ import Testing
         #expect(!unknown.contains(id(999)) && unknown.contains(id(998)))
     }
 
-    @Test func `Who read before another wrote remembers nothing`() {
+    @Test func `A lookup that began before a write remembers nothing`() {
         let unknown = UnknownDevices(limit: 100)
         let one = DeviceID(high: 1, low: 1)
         let before = unknown.writes

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RegisterTests {
     private typealias Scene = RegistryScene
 
-    @Test func `A new device is told of, one that is known is not, one that was gone is back`() async throws {
+    @Test func `New and reactivated devices are published, known ones are not`() async throws {
         try await Scene.open { registry, scene in
             let first = try await registry.register([Scene.registration(1)])
             #expect(first == [RegisteredDevice(id: Scene.id(1), change: .registered)])
@@ -19,7 +19,7 @@ import Testing
             #expect(gone == [Scene.id(1)] && registry.inactive.contains(Scene.id(1)))
             let record = try await registry.device(Scene.id(1))
             #expect(record?.reason == "asked to" && record?.deactivatedAt == 1_000_011)
-            // In the same millisecond, and yet later.
+            // The clock shows the same millisecond, but the write has a later time.
             let back = try await registry.register([Scene.registration(1)])
             #expect(back.map(\.change) == [.reactivated] && !registry.inactive.contains(Scene.id(1)))
             let alive = try await registry.device(Scene.id(1))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `What is not said stays as it was, and tags are all or not touched`() async throws {
+    @Test func `Omitted values stay unchanged, and tags are replaced as a whole`() async throws {
         try await Scene.open { registry, _ in
             var registration = Scene.registration(1, user: "ann", tags: ["b", "a", "b"])
             registration.locale = "de"
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `A device that is named twice in a batch is one device, and the later word counts`() async throws {
+    @Test func `A device that is named twice in a batch is one device, and the later values count`() async throws {
         try await Scene.open { registry, scene in
             let outcomes = try await registry.register([
                 Scene.registration(1, user: "ann", tags: ["a"]), Scene.registration(2),
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `User, tags and locale go to the token that takes another's place`(
+    @Test(arguments: [false, true]) func `User, tags and locale move to the replacing token`(
         newIsKnown: Bool
     ) async throws {
         try await Scene.open { registry, scene in
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `A token that replaces itself, or one that nobody knows, is a token like any other`() async throws {
+    @Test func `A token that replaces itself or an unknown token is registered normally`() async throws {
         try await Scene.open { registry, scene in
             var own = Scene.registration(1, user: "ann")
             own.replaces = Scene.token(1)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `Everything is there after the file was closed and opened`() async throws {
+    @Test func `All devices are present after the file was closed and reopened`() async throws {
         try await Scene.run { scene in
             var registry = try await scene.open()
             _ = try await registry.register((0..<50).map { Scene.registration($0, user: "u\($0 % 7)", tags: ["t"]) })
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `Calls that wait for their turn share a transaction, and each gets its own answer`() async throws {
+    @Test func `Waiting calls share a transaction, and each gets its own answer`() async throws {
         try await Scene.open { registry, scene in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<300 {
@@ -149,12 +149,12 @@ import Testing
             }
             let devices = try await registry.list(DeviceFilter(), after: nil, limit: 1000).devices
             #expect(devices.count == 310 && scene.log.events.count == 310)
-            // Fewer transactions than calls: each has a time of its own.
+            // There are fewer transactions than calls. Each transaction has its own time.
             #expect(Set(devices.compactMap(\.registeredAt)).count < 300)
         }
     }
 
-    @Test func `Who gives up takes nobody else's registration with him`() async throws {
+    @Test func `A canceled call does not cancel the registrations of others`() async throws {
         try await Scene.open { registry, _ in
             let tasks = (0..<50).map { number in
                 Task { try await registry.register([Scene.registration(number)]) }
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `A registration stands when the ledger does not take its event`() async throws {
+    @Test func `A registration stays when the ledger does not accept its event`() async throws {
         try await Scene.open { registry, scene in
             scene.log.state.withLock { $0.refuses = true }
             let outcome = try await registry.register([Scene.registration(1)])
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody is deactivated by hand when the ledger does not take the event`() async throws {
+    @Test func `No device is deactivated manually when the ledger does not accept the event`() async throws {
         try await Scene.open { registry, scene in
             _ = try await registry.register([Scene.registration(1)])
             scene.log.state.withLock { $0.refuses = true }
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `Lists keep to their filter, page by page`() async throws {
+    @Test func `Each page of a list matches the filter`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register(
                 (0..<100).map {
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `When a device was last seen is told, and of those that nobody knows the file is asked once`()
+    @Test func `The last-seen time is returned, and unknown devices are looked up once`()
         async throws
     {
         try await Scene.open { registry, scene in

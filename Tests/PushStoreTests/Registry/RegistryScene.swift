@@ -5,8 +5,8 @@ import PushWire
 
 @testable import PushStore
 
-/// A registry in a folder of its own, a clock that stands still, and a log in memory that numbers events with the real
-/// writer.
+/// A registry in a temporary folder, with a clock that only the test advances and a log in memory that numbers events
+/// with the real writer.
 final class RegistryScene: Sendable {
     static let identities = Identities(secret: Array(1...32))!
     static let shop = AppID("shop")!
@@ -27,7 +27,7 @@ final class RegistryScene: Sendable {
         return try await body(RegistryScene(folder.path()))
     }
 
-    /// The same, with a registry that is open.
+    /// Runs `body` with an open registry.
     static func open<Result>(
         _ options: Registry.Options = Registry.Options(), _ body: (Registry, RegistryScene) async throws -> Result
     ) async throws -> Result {
@@ -46,7 +46,7 @@ final class RegistryScene: Sendable {
         )
     }
 
-    /// The files of the registry as they are now, in a folder of their own.
+    /// Copies the files of the registry, as they are now, into a subfolder.
     func copied(to name: String) throws -> RegistryScene {
         let copy = RegistryScene(folder + "/" + name)
         try FileManager.default.createDirectory(atPath: copy.folder, withIntermediateDirectories: true)
@@ -76,7 +76,7 @@ final class RegistryScene: Sendable {
         return registration
     }
 
-    /// As feedback would write it.
+    /// Returns the event that feedback would write.
     static func deactivated(
         _ id: DeviceID, _ app: AppID = shop, reason: String = "Unregistered", evidence: Int64
     ) -> EventDraft {
@@ -88,7 +88,7 @@ final class RegistryScene: Sendable {
     }
 }
 
-/// What the ledger is to the registry.
+/// An event log in memory that takes the place of the ledger.
 final class MemoryLog: EventLog {
     struct State: Sendable {
         var writer = LogWriter(next: 1)
@@ -96,7 +96,7 @@ final class MemoryLog: EventLog {
         var events: [EventDraft] = []
         var refuses = false
         var reads = 0
-        /// Readings that fail before one succeeds.
+        /// The number of reads that fail before one succeeds.
         var failures = 0
     }
 
@@ -140,7 +140,7 @@ final class MemoryLog: EventLog {
 }
 
 extension Registry {
-    /// All pages of an audience, and whether each was as large as it may be.
+    /// Returns the devices of all pages of an audience. Throws if a page is larger than allowed.
     func all(_ audience: Audience, _ app: AppID = RegistryScene.shop, limit: Int = 100) async throws -> [DeviceID] {
         var devices: [DeviceID] = []
         var cursor: AudienceCursor?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// A registry beside a dictionary that does the same: whatever happens in whatever order, they agree.
+/// A random walk of a registry beside a simple model. After each step both must agree.
 @Suite struct RegistryWalkTests {
     private typealias Scene = RegistryScene
 
@@ -15,7 +15,7 @@ import Testing
         var isActive: Bool
     }
 
-    @Test(arguments: 0..<6) func `Registry and mirror agree after any walk`(seed: UInt64) async throws {
+    @Test(arguments: 0..<6) func `The registry agrees with a model after any walk`(seed: UInt64) async throws {
         try await Scene.run { scene in
             var random = SeededRandom(seed: seed)
             var registry = try await scene.open()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Many who register and deactivate at once leave memory and file alike`() async throws {
+    @Test func `Concurrent registrations and deactivations leave memory and file consistent`() async throws {
         try await Scene.open { registry, scene in
             _ = try await registry.register((0..<40).map { Scene.registration($0) })
             try await withThrowingTaskGroup(of: Void.self) { group in
