@@ -1,16 +1,16 @@
 import PushModel
 import PushTransport
 
-/// The one place that turns what the transport says into a fault and into what follows from it for the next
-/// connection. HTTP/2, the legacy protocol and the look-up of a name all go through it.
+/// Converts transport errors into faults and their consequence for the next connection. HTTP/2, the legacy protocol and
+/// name look-ups all use this conversion.
 extension ConnectionEnd {
     init(_ error: TCPError) {
         self.init(.unreachable, ConnectionFault(error))
     }
 
     /// - Parameters:
-    ///   - place: where the connection led.
-    ///   - wasConnected: the handshake had come to its end.
+    ///   - place: the host and port of the connection.
+    ///   - wasConnected: whether the handshake had succeeded.
     init(_ closure: ChannelClosure, at place: String, wasConnected: Bool, reason: ProviderReason? = nil) {
         let kind: Kind =
             switch closure {
@@ -24,7 +24,7 @@ extension ConnectionEnd {
 }
 
 extension ConnectionFault {
-    /// Why the addresses of a push service, or a way to one of them, could not be had.
+    /// Describes why a name look-up or a connection attempt failed.
     init(_ error: any Error) {
         self.init((error as? TCPError)?.code.fault ?? .local, "\(error)")
     }
@@ -56,12 +56,12 @@ extension ChannelClosure {
 }
 
 extension TLSError {
-    /// The peer does not want our certificate, or wants one.
+    /// Whether the peer rejected our certificate, or requires one.
     fileprivate var isAboutCredentials: Bool {
         [.peerRequiresCertificate, .peerRefusedCertificate].contains(code)
     }
 
-    /// We do not want the certificate of the peer.
+    /// Whether we reject the peer's certificate.
     fileprivate var isAboutTrust: Bool {
         [
             .certificateExpired, .certificateNotYetValid, .untrustedIssuer, .selfSignedCertificate, .hostNameMismatch,

@@ -1,12 +1,14 @@
 package import PushLoop
 
-/// A signed statement of who sends, as `authorization` carries it (PROTOCOLS A9). Nothing prints it.
+/// A signed provider token for the `authorization` field. It is never printed. See "Provider tokens" in
+/// `Documentation/Protocols.md`.
 package struct ProviderToken: Sendable {
-    /// `header.claims.signature`, without `bearer`.
+    /// The text `header.claims.signature`, without `bearer`.
     package let text: Secret<String>
     package let keyID: String
     package let teamID: String
-    /// Counts up with each token minted in this process: an answer about an older one is not about this one.
+    /// A number that grows with each token of this process. It shows whether an answer refers to this token or an older
+    /// one.
     package let generation: UInt64
     package let mintedAt: MonotonicTime
 

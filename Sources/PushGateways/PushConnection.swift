@@ -1,35 +1,36 @@
 package import PushLoop
 package import PushModel
 
-/// One session to a push service, over whichever protocol: what a gateway needs of it.
+/// One session to a push service, over any protocol.
 ///
-/// Every method may be called from anywhere, returns at once, and takes effect in the order of the calls. What comes of
-/// it arrives at the connection's outlet, in order. The connection keeps itself alive until it has closed.
+/// Every method may be called on any thread, returns at once, and takes effect in the order of the calls. Results
+/// arrive at the connection's outlet, in order. The connection keeps itself alive until it has closed.
 package protocol PushConnection: AnyObject, Sendable {
     var id: ConnectionID { get }
 
-    /// Sends them as soon as the peer's limit allows, in this order. Every one ends, exactly once, in a report.
+    /// Sends the deliveries in this order, as soon as the peer's limit allows. Each of them ends in exactly one report.
     func deliver(_ deliveries: [Delivery])
 
-    /// From now on requests carry this token. Of no effect where a certificate says who we are.
+    /// Uses this token for later requests. It has no effect if a certificate authenticates the connection.
     func use(_ token: ProviderToken)
 
-    /// Takes no more: what has not been sent comes back as not processed, what is in flight is waited for, then it
-    /// closes.
+    /// Takes no more deliveries. Unsent ones are reported as not processed; the connection closes when those in flight
+    /// have ended.
     func drain()
 
-    /// Ends now: what is in flight becomes unknown.
+    /// Closes the connection at once. Deliveries in flight are reported as unknown.
     func close()
 
-    /// Asks the peer for a sign of life.
+    /// Checks whether the peer still responds.
     func ping()
 
     func status() async -> ConnectionStatus
 }
 
-/// What a connection hands its owner: the deliveries it is done with, and what happened to it after them.
+/// A report of a connection to its owner: deliveries that have ended, and then an event.
 ///
-/// What is given to a connection while its `closed` is on the way comes back after it, as not processed.
+/// Deliveries that are passed to a connection while its `closed` event is on the way are reported after it, as not
+/// processed.
 package struct ConnectionReport: Sendable {
     package let connection: ConnectionID
     package var ended: [EndedDelivery]
@@ -42,12 +43,12 @@ package struct ConnectionReport: Sendable {
     }
 }
 
-/// Where the reports of connections go: onto the loop of their owner, in order, in batches.
+/// The receiver of connection reports: they run on the owner's loop, in order, in batches.
 package struct ConnectionOutlet: Sendable {
     private let loop: EventLoop
     private let take: @Sendable (ConnectionReport) -> Void
 
-    /// `take` runs on `loop`, never from within a call into the connection.
+    /// - Parameter take: runs on `loop`, never from within a call into the connection.
     package init(on loop: EventLoop, _ take: @escaping @Sendable (ConnectionReport) -> Void) {
         self.loop = loop
         self.take = take

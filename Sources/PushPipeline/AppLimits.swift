@@ -1,21 +1,24 @@
 import PushModel
 
-/// How much one app may hold of what all share. An app that has reached a limit is `busy`; the others go on.
+/// The limits of one app for resources that all apps share. An app that has reached a limit is answered `busy`; other
+/// apps are not affected.
 package struct AppLimits: Sendable, Equatable {
-    /// Messages that were accepted and are not done, without those that count as `scheduled`. Live.
+    /// The number of messages that were accepted and are not done, without those that count as `scheduled`. A reload
+    /// changes it.
     package var waiting = 1_000_000
-    /// Messages that were accepted before their `not_before` and are not done, each a row of its own on disk. One that
-    /// is due still counts here, and not as `waiting`. Live.
+    /// The number of messages that were accepted before their `not_before` and are not done; each is a row of its own
+    /// on disk. A message that has become due still counts here and not as `waiting`. A reload changes it.
     package var scheduled = 1_000_000
-    /// Message ids that are remembered for `dedupe.window`, and deliveries of messages that name several devices: 8 to
-    /// 24 bytes of memory and 16 to 24 on disk each. Counted since the process began. Fewer than
-    /// `LedgerRetention.keyLimit`: else one app could keep all others from being accepted. Live.
+    /// The number of message ids that are remembered for `dedupe.window`, plus the deliveries of messages that name
+    /// several devices. Each takes 8 to 24 bytes of memory and 16 to 24 bytes on disk. They are counted from the start
+    /// of the process. The limit is less than `LedgerRetention.keyLimit`, so that one app cannot block all others. A
+    /// reload changes it.
     package var remembered = 20_000_000
 
     package init() {}
 }
 
-/// What an app holds now.
+/// The messages that an app holds now.
 package struct AppLoad: Sendable, Equatable {
     package var waiting: Int
     package var scheduled: Int
@@ -29,10 +32,11 @@ package struct AppLoad: Sendable, Equatable {
 /// A limit that an app has reached.
 package enum AppQuota: String, Sendable, CaseIterable {
     case waiting, scheduled, remembered
-    /// The pipeline as a whole is full, and the app holds its share of it or more.
+    /// The pipeline as a whole is full, and the app holds at least its share.
     case share
 
-    /// When it is worth asking again: what waits goes in seconds, what is scheduled or remembered in hours.
+    /// The delay that a `busy` ack asks for. Waiting messages are done in seconds, scheduled or remembered ones in
+    /// hours.
     var retryAfter: Duration {
         switch self {
         case .waiting, .share: .seconds(1)
@@ -42,13 +46,13 @@ package enum AppQuota: String, Sendable, CaseIterable {
 
     func detail(_ app: AppID, _ limits: AppLimits) -> String {
         switch self {
-        case .waiting: "\(limits.waiting) messages of app \(app) wait to be sent, which is its limit (limits.waiting)"
+        case .waiting: "app \(app) has reached its limit of \(limits.waiting) waiting messages (limits.waiting)"
         case .scheduled:
-            "\(limits.scheduled) messages of app \(app) are scheduled, which is its limit (limits.scheduled)"
+            "app \(app) has reached its limit of \(limits.scheduled) scheduled messages (limits.scheduled)"
         case .remembered:
-            "\(limits.remembered) message ids of app \(app) are remembered for dedupe.window, which is its limit "
+            "app \(app) has reached its limit of \(limits.remembered) message ids remembered for dedupe.window "
                 + "(limits.remembered)"
-        case .share: "too many messages wait to be sent, and app \(app) has its share of them or more"
+        case .share: "too many messages of all apps wait to be sent, and app \(app) has reached its share of them"
         }
     }
 }

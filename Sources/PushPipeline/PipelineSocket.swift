@@ -1,4 +1,4 @@
-/// The sockets of the pipeline that clients connect to. The raw values are their ZAP domains, and their names in logs
+/// The sockets of the pipeline to which clients connect. The raw values are their ZAP domains, and their names in logs
 /// and metrics.
 package enum PipelineSocket: String, Sendable, CaseIterable {
     case router = "intake.router"

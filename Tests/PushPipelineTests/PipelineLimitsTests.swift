@@ -2,7 +2,7 @@ import PushPipeline
 import Testing
 
 @Suite struct PipelineLimitsTests {
-    @Test func whatIsLoadedIsLessThanWhatMayWait() {
+    @Test("Fewer messages may be loaded than may wait") func whatIsLoadedIsLessThanWhatMayWait() {
         let limits = PipelineLimits()
         #expect(limits.loadedMessages < limits.backlog)
     }

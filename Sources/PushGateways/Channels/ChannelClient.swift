@@ -2,27 +2,27 @@ package import PushLoop
 package import PushTransport
 package import PushWire
 
-/// Makes, shows, lists and deletes broadcast channels, and broadcasts on them, over one connection to one host.
+/// Creates, reads, lists and deletes broadcast channels, and sends broadcasts, over one connection to one host.
 ///
-/// Management and sending have hosts of their own (`ChannelService`), and so a client each. It connects with the first
-/// call, and anew with the first call after a connection has ended. Calls go out in order as the provider's stream limit
-/// allows; nothing is sent twice, whatever happens: the error tells whether asking again may double. To be closed before
-/// it is let go.
+/// Management and sending have separate hosts (`ChannelService`), and so need a client each. The client connects with
+/// the first call, and again with the first call after a connection has ended. Calls are sent in order as the
+/// provider's stream limit allows. A request is never sent twice; the error shows whether a retry may repeat its
+/// effect. ``close()`` must be called before the client is released.
 package actor ChannelClient {
     package struct Options: Sendable {
         package var place: HostPort
-        /// Whose certificate is expected; nil: that of the place's host.
+        /// The name for which the server's certificate must be issued; nil for the host of `place`.
         package var serverName: String?
-        /// Calls that wait or are in flight. Default 64; above it calls fail with `busy`.
+        /// The maximum number of calls that wait or are in flight. Above it calls fail with `busy`. Default 64.
         package var callLimit = 64
-        /// How long a call takes at most where it does not say. Default 30 s.
+        /// The time limit of a call without its own one. Default 30 s.
         package var answerTimeout: Duration = .seconds(30)
         package var connection: HTTP2ClientConnection.Options
 
         package init(_ place: HostPort) {
             self.place = place
             connection = HTTP2ClientConnection.Options()
-            // The list of all of an app's 10,000 channels.
+            // The list of an app's channels, which are at most 10,000, fits into this.
             connection.limits.maximumBodyBytes = 4 << 20
         }
     }
@@ -33,7 +33,7 @@ package actor ChannelClient {
         let timeout: Duration
         let continuation: CheckedContinuation<Result<ChannelAnswer, ChannelError>, Never>
         var timer: TimerID?
-        /// The line it went out on.
+        /// The number of the line on which the request was sent.
         var line: UInt64?
     }
 
@@ -43,9 +43,9 @@ package actor ChannelClient {
     private let resolver: NameResolver
     private let authority: String
     private var calls: [UInt64: Call] = [:]
-    /// Calls that have not been sent, the longest waiting first.
+    /// The calls that have not been sent, oldest first.
     private var waiting: [UInt64] = []
-    /// Takes calls; the lines in `leaving` only wait for answers.
+    /// The line for new calls. The lines in ``leaving`` only wait for answers.
     private var line: ChannelLine?
     private var leaving: [UInt64: ChannelLine] = [:]
     private var nextTag: UInt64 = 1
@@ -92,14 +92,15 @@ package actor ChannelClient {
         _ = try await call(ChannelRequest(.delete(channel), of: app), token: token, within: timeout)
     }
 
-    /// Returns when the provider has accepted it. `PayloadRules` with the target `broadcast` say beforehand if it will.
+    /// Sends a broadcast, and returns when the provider has accepted it. `PayloadRules` with the target `broadcast` can
+    /// check the payload before.
     package func send(
         _ broadcast: Broadcast, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
     ) async throws(ChannelError) {
         _ = try await call(ChannelRequest(.send(broadcast), of: app), token: token, within: timeout)
     }
 
-    /// One request and its answer. Without a token the client's certificate says who we are.
+    /// Sends one request and returns its answer. Without a token the client's certificate authenticates it.
     package func call(
         _ request: ChannelRequest, token: ProviderToken?, within timeout: Duration? = nil
     ) async throws(ChannelError) -> ChannelAnswer {
@@ -121,7 +122,7 @@ package actor ChannelClient {
         return try result.get()
     }
 
-    /// Ends every call and the connection.
+    /// Fails every call, and closes the connection.
     package func close() {
         isClosed = true
         for line in (line.map { [$0] } ?? []) + leaving.values { line.close() }
@@ -130,15 +131,15 @@ package actor ChannelClient {
         for tag in Array(calls.keys) { end(tag, .failure(.closed)) }
     }
 
-    /// Calls that wait or are in flight.
+    /// The number of calls that wait or are in flight.
     package var callCount: Int { calls.count }
 
-    private static let mixedUp = ChannelError.unreadable("it answers another question")
+    private static let mixedUp = ChannelError.unreadable("it does not match the request")
 
     // MARK: Calls
 
     private func begin(_ tag: UInt64, _ call: Call) {
-        // A task that was cancelled before it came here has had its handler called, which found nothing.
+        // If the task was cancelled earlier, its handler ran before the call was registered and had no effect.
         guard !Task.isCancelled else {
             call.continuation.resume(returning: .failure(.cancelled(wasSent: false)))
             return
@@ -196,7 +197,7 @@ package actor ChannelClient {
         if let number { line(number)?.abandon(tag) }
     }
 
-    // MARK: What lines tell
+    // MARK: Events of lines
 
     func roomChanged() {
         sendWaiting()
@@ -228,7 +229,8 @@ package actor ChannelClient {
         }
     }
 
-    /// What is in flight may still be answered; what waits goes back to the callers, who know whether it still matters.
+    /// Called when the provider ends a connection. Calls in flight may still be answered. Waiting calls fail, because
+    /// only their callers know whether a retry makes sense.
     func dismissed(_ number: UInt64) {
         guard let leaver = line, leaver.number == number else { return }
         leaving[number] = leaver
@@ -237,9 +239,9 @@ package actor ChannelClient {
     }
 
     private func whyNotProcessed(_ number: UInt64?) -> String {
-        guard let number, let line = line(number) else { return "there was no connection" }
-        guard let farewell = line.farewell else { return "the provider turned the request away" }
-        return "the provider ended the connection before it took the request (\(farewell))"
+        guard let number, let line = line(number) else { return "not connected" }
+        guard let farewell = line.farewell else { return "the provider refused the request without processing it" }
+        return "the provider closed the connection before it processed the request (\(farewell))"
     }
 
     private func line(_ number: UInt64) -> ChannelLine? {

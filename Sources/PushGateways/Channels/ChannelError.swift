@@ -1,23 +1,24 @@
 package import PushModel
 
-/// Why a call about broadcast channels has no answer that could be used.
+/// Why a call about broadcast channels has no usable answer.
 package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
-    /// The provider said no. `requestID` is by what its support can find the request.
+    /// The provider rejected the request. Its support can find the request by `requestID`.
     case refused(Refusal, requestID: String?)
-    /// It went well, by its status, but the answer could not be understood.
+    /// The status means success, but the answer cannot be parsed.
     case unreadable(String)
-    /// Nothing was carried out: no connection, or the provider ended it before it took the request.
+    /// The request was not processed: there was no connection, or the provider closed it before it processed the
+    /// request.
     case notSent(String)
-    /// It was sent, and no answer came.
+    /// The request was sent, and no answer arrived.
     case unanswered(UnknownCause)
     case timedOut(after: Duration, wasSent: Bool)
     case cancelled(wasSent: Bool)
-    /// As many calls as are allowed wait for their answers.
+    /// The maximum number of calls is in progress.
     case busy(limit: Int)
     /// The client was closed.
     case closed
 
-    /// Whether the provider may have done what was asked.
+    /// Whether the provider may have carried out the request.
     package var mayHaveBeenCarriedOut: Bool {
         switch self {
         case .refused, .notSent, .busy, .closed: false
@@ -27,7 +28,7 @@ package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     package var description: String {
-        let unknown = "it may have been carried out: list the channels before you ask again"
+        let unknown = "the request may have been carried out; list the channels before you retry"
         switch self {
         case .refused(let refusal, let requestID):
             let (meaning, advice) = refusal.explanation
@@ -35,27 +36,27 @@ package enum ChannelError: Error, Sendable, Equatable, CustomStringConvertible {
             let id = requestID.map { " (request \($0))" } ?? ""
             return "the provider answered \(refusal.status)\(reason)\(id): \(meaning); \(advice)"
         case .unreadable(let what):
-            return "the provider's answer could not be used: \(what); \(unknown)"
+            return "cannot use the provider's answer: \(what); \(unknown)"
         case .notSent(let why):
-            return "nothing was sent: \(why); ask again"
+            return "nothing was sent: \(why); try again"
         case .unanswered(.connectionLost):
-            return "the connection ended before the answer came; \(unknown)"
+            return "connection lost before the answer arrived; \(unknown)"
         case .unanswered(.reset):
-            return "the provider broke the request off; \(unknown)"
+            return "the provider reset the request; \(unknown)"
         case .unanswered(.timeout):
-            return "no answer came in time; \(unknown)"
+            return "timed out waiting for the answer; \(unknown)"
         case .timedOut(let time, wasSent: true):
-            return "no answer within \(time); \(unknown)"
+            return "timed out: no answer within \(time); \(unknown)"
         case .timedOut(let time, wasSent: false):
-            return "the provider could not be asked within \(time), nothing was sent; ask again"
+            return "timed out: not connected within \(time), nothing was sent; try again"
         case .cancelled(wasSent: true):
-            return "given up before the answer came; \(unknown)"
+            return "cancelled before the answer arrived; \(unknown)"
         case .cancelled(wasSent: false):
-            return "given up before anything was sent"
+            return "cancelled before the request was sent"
         case .busy(let limit):
-            return "\(limit) calls wait for their answers already; ask again when one has come"
+            return "too many calls in progress (limit \(limit)); try again when one has ended"
         case .closed:
-            return "the client is closed; make another"
+            return "the channel client is closed"
         }
     }
 }

@@ -3,9 +3,10 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// One connection of a `ChannelClient`. Tells it what happens, by the line's number, and is confined to its loop.
+/// One connection of a ``ChannelClient``. It reports events to the client with its number, and is used on the client's
+/// loop only.
 final class ChannelLine: HTTP2ClientConnectionDelegate {
-    /// An answer, copied out of the connection's memory.
+    /// An answer, copied from the memory of the connection.
     struct Answer: Sendable {
         let status: Int
         let channelID: String?
@@ -25,7 +26,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
     }
 
     let number: UInt64
-    /// Why the provider ended it, in its own word.
+    /// The reason that the provider gave in its GOAWAY.
     private(set) var farewell: String?
     private weak var client: ChannelClient?
     private var connection: HTTP2ClientConnection?
@@ -43,7 +44,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
             options: options.connection, delegate: self)
     }
 
-    /// False: it was not taken; try again when there is room.
+    /// Sends a request. Returns false if there is no room; then the client tries again later.
     func submit(_ request: ChannelRequest, authority: String, token: ProviderToken?, tag: UInt64) -> Bool {
         guard let connection, connection.available > 0 else { return false }
         var fields: [HTTP2PreparedRequest.Field] = [
@@ -57,8 +58,8 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
         return connection.submit(HTTP2PreparedRequest(fields), values: [], body: request.body, tag: tag)
     }
 
-    /// Gives a request up, and asks whether the peer is still there. Of an abandoned request's end the connection tells
-    /// nothing; the answer to the PING does, and what waits goes out in its room.
+    /// Abandons a request, and sends a PING. The connection does not report the end of an abandoned request; the answer
+    /// to the PING triggers `http2BatchEnded`, after which waiting calls use the free room.
     func abandon(_ tag: UInt64) {
         connection?.abandon(tag: tag)
         connection?.ping()
@@ -72,7 +73,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
         connection?.close()
     }
 
-    // MARK: What the connection tells
+    // MARK: Events of the connection
 
     func http2Settings(streamLimit limit: Int) {
         client?.assumeIsolated { $0.roomChanged() }

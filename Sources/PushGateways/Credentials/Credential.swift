@@ -2,11 +2,11 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// Who an app is to the push service.
+/// The identity of an app at the push service.
 package enum Credential: Sendable {
-    /// Signs provider tokens.
+    /// A key that signs provider tokens.
     case providerKey(ProviderKey)
-    /// Shown in the TLS handshake.
+    /// A certificate for the TLS handshake.
     case certificate(CertificateCredential)
 
     package var facts: CredentialFacts {
@@ -16,10 +16,11 @@ package enum Credential: Sendable {
         }
     }
 
-    /// Whether it can push what an app of this topic wants to. Of a provider key nobody but Apple knows.
+    /// Checks whether the credential can push for this topic. Only Apple can check that for a provider key, so a key
+    /// always passes.
     ///
-    /// `pushTypes`: what the app sends; none means alerts. Throws `wrongTopic`, `wrongEnvironment` or
-    /// `needsProviderToken`.
+    /// - Parameter pushTypes: the push types that the app sends; empty means `alert`.
+    /// - Throws: `wrongTopic`, `wrongEnvironment` or `needsProviderToken`.
     package func check(
         topic: String, environment: PushEnvironment, pushTypes: [PushType] = []
     ) throws(CredentialError) {
@@ -39,7 +40,7 @@ package struct CertificateCredential: Sendable {
         certificate = PushCertificate(identity.certificate)
     }
 
-    /// Throws `expired` or `notYetValid`.
+    /// Throws `expired` or `notYetValid` if the certificate is not valid at `now`.
     package func checkDates(at now: WallTime) throws(CredentialError) {
         let info = certificate.info
         if now >= info.notAfter {
@@ -51,8 +52,8 @@ package struct CertificateCredential: Sendable {
         if now < info.notBefore {
             throw CredentialError(
                 .notYetValid,
-                "the certificate \(info.subject) is not valid before \(info.notBefore.utcText); is this machine's "
-                    + "clock right? It says \(now.utcText)")
+                "the certificate \(info.subject) is not valid before \(info.notBefore.utcText); check this machine's "
+                    + "clock, which shows \(now.utcText)")
         }
     }
 
@@ -76,15 +77,15 @@ package struct CertificateCredential: Sendable {
             guard certificate.covers(needed) else {
                 throw CredentialError(
                     .wrongTopic,
-                    "the certificate \(subject) does not cover the topic \(shown(needed)), but \(listing); use the "
-                        + "certificate of this app, or a provider key (.p8), which covers all apps of a team")
+                    "the certificate \(subject) does not cover the topic \(shown(needed)); it covers \(listing); "
+                        + "use the certificate of this app, or a provider key (.p8), which covers all apps of a team")
             }
         }
     }
 
     private var listing: String {
         let names = certificate.topics.map(\.name)
-        guard !names.isEmpty else { return "none at all: it is not a push certificate" }
+        guard !names.isEmpty else { return "no topic, as it is not a push certificate" }
         return names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
     }
 }

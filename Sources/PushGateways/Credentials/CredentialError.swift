@@ -1,6 +1,6 @@
 import PushTransport
 
-/// Why a credential cannot be used: what is wrong, where, and what to do.
+/// An error of a credential. The message describes what is wrong, where, and what to do.
 package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     package let message: String
@@ -46,19 +46,19 @@ package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertib
         package static let unreadableFile = Code(.unreadableFile)
         package static let missingPassword = Code(.missingPassword)
         package static let wrongPassword = Code(.wrongPassword)
-        /// The file that should hold the password holds something else.
+        /// The file that should contain the password contains something else.
         package static let badPasswordFile = Code(.badPasswordFile)
-        /// A key, but not on P-256, where nothing else will do.
+        /// The key is not on the curve P-256, which provider keys need.
         package static let wrongKeyKind = Code(.wrongKeyKind)
-        /// Well-formed, but there is no private key in it.
+        /// The file is well-formed but contains no private key.
         package static let noPrivateKey = Code(.noPrivateKey)
         package static let noCertificate = Code(.noCertificate)
-        /// Neither PEM nor PKCS#12, or damaged.
+        /// The file is neither PEM nor PKCS#12, or it is damaged.
         package static let malformed = Code(.malformed)
         package static let unsupportedEncryption = Code(.unsupportedEncryption)
-        /// The key does not belong to the certificate.
+        /// The private key does not belong to the certificate.
         package static let keyMismatch = Code(.keyMismatch)
-        /// Of a kind or size that TLS does not take.
+        /// TLS does not accept a key of this kind or size.
         package static let weakKey = Code(.weakKey)
         package static let expired = Code(.expired)
         package static let notYetValid = Code(.notYetValid)
@@ -68,9 +68,9 @@ package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertib
         package static let wrongTopic = Code(.wrongTopic)
         /// The certificate is for the other environment.
         package static let wrongEnvironment = Code(.wrongEnvironment)
-        /// A push type that certificates cannot send.
+        /// Certificates cannot send this push type.
         package static let needsProviderToken = Code(.needsProviderToken)
-        /// OpenSSL failed where it should not.
+        /// An unexpected error of OpenSSL.
         package static let failed = Code(.failed)
     }
 }
@@ -109,7 +109,7 @@ extension CredentialError {
         self.init(code, error.message, advice: code)
     }
 
-    /// Whatever reading keys and certificates threw.
+    /// Converts any error that was thrown while reading keys and certificates.
     init(reading error: any Error) {
         switch error {
         case let error as CredentialError: self = error
@@ -122,14 +122,14 @@ extension CredentialError {
     private init(_ code: Code, _ message: String, advice: Code) {
         let advice: String? =
             switch advice {
-            case .unreadableFile: "check the path and who may read it"
-            case .missingPassword: "write it into a file and name that as password file"
+            case .unreadableFile: "check the path and the file's permissions"
+            case .missingPassword: "write the password into a file and set it as the password file"
             case .wrongPassword: "check the password"
             case .wrongKeyKind: "use the .p8 file that Apple's developer site gave you for this key"
-            case .noPrivateKey: "name the file that the private key is in"
-            case .noCertificate: "name the file that the certificate is in"
-            case .malformed: "'carillon keys show' says what a file holds"
-            case .keyMismatch: "give the key that the certificate was requested with"
+            case .noPrivateKey: "give the file that contains the private key"
+            case .noCertificate: "give the file that contains the certificate"
+            case .malformed: "run 'carillon keys show' to see what the file contains"
+            case .keyMismatch: "give the private key with which the certificate was requested"
             case .weakKey: "request a new certificate with a stronger key"
             default: nil
             }
@@ -137,7 +137,7 @@ extension CredentialError {
     }
 }
 
-/// Text that somebody else chose, fit for one line: no control characters, no endless length.
+/// Returns text from an outside source fit for one line: control characters are replaced, and the length is limited.
 func shown(_ text: some StringProtocol, limit: Int = 120) -> String {
     var result = ""
     for scalar in text.unicodeScalars.prefix(limit) {

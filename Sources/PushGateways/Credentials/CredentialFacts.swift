@@ -2,7 +2,7 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// What a credential is, for people and machines. Nothing in it is secret.
+/// The public facts about a credential, for people and programs. None of them is secret.
 package struct CredentialFacts: Sendable, Equatable, Encodable {
     package enum Kind: String, Sendable, Encodable {
         case providerKey = "provider_key"
@@ -14,15 +14,15 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
     package var teamID: String?
     package var subject: String?
     package var issuer: String?
-    /// Of a certificate; a provider key does not say what it is for.
+    /// The topics of a certificate; nil for a provider key, which does not contain any.
     package var topics: [CertificateTopic]?
     package var environments: [PushEnvironment]?
     package var notBefore: WallTime?
-    /// Nil for what does not expire.
+    /// The end of validity; nil if the credential does not expire.
     package var notAfter: WallTime?
-    /// "RSA, 2048 bits".
+    /// The kind and size of the key, such as "RSA, 2048 bits".
     package var keyKind: String?
-    /// SHA-256 in hexadecimal: over the certificate, or over the public key.
+    /// The SHA-256 digest of the certificate, or of the public key, in hexadecimal.
     package let fingerprint: String
 
     package init(_ key: ProviderKey) {
@@ -31,7 +31,7 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         teamID = key.teamID
     }
 
-    /// Of a key whose names are not known.
+    /// Describes a key without key id and team id.
     package init(_ key: ES256PublicKey) {
         kind = .providerKey
         keyKind = "EC, 256 bits"
@@ -43,7 +43,7 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         keyKind = credential.identity.keyKind
     }
 
-    /// Of a certificate without its key.
+    /// Describes a certificate without its private key.
     package init(_ certificate: PushCertificate) {
         kind = .certificate
         subject = certificate.info.subject
@@ -64,7 +64,7 @@ package struct CredentialFacts: Sendable, Equatable, Encodable {
         case keyKind = "key_kind"
     }
 
-    /// Times are milliseconds since 1970.
+    /// Encodes the facts, with times in milliseconds since 1970.
     package func encode(to encoder: any Encoder) throws {
         var fields = encoder.container(keyedBy: CodingKeys.self)
         try fields.encode(kind, forKey: .kind)

@@ -2,16 +2,17 @@ package import PushLoop
 import PushTransport
 import PushWire
 
-/// Where a credential comes from, as the configuration says it.
+/// The files of a credential, as given in the configuration.
 package enum CredentialFiles: Sendable, Hashable {
-    /// A provider key as Apple hands it out (`.p8`).
+    /// A provider key as Apple issues it (`.p8`).
     case key(path: String, keyID: String, teamID: String)
-    /// A certificate with its key, as keychains export it.
+    /// A certificate with its private key, as keychains export it.
     case pkcs12(path: String, passwordFile: String?)
-    /// `key` nil: in the same file as the certificate.
+    /// A certificate with its private key; if `key` is nil, both are in one file.
     case pem(certificate: String, key: String?, passwordFile: String?)
 
-    /// What the configuration calls a certificate: PKCS#12 if the name ends as those do.
+    /// Returns the files of a certificate in the configuration: PKCS#12 if the name ends in `.p12` or `.pfx` and there
+    /// is no key file, otherwise PEM.
     package static func certificate(_ path: String, key: String?, passwordFile: String?) -> CredentialFiles {
         let isArchive = [".p12", ".pfx"].contains { path.lowercased().hasSuffix($0) }
         return key == nil && isArchive
@@ -22,12 +23,13 @@ package enum CredentialFiles: Sendable, Hashable {
 
 package struct LoadedCredential: Sendable {
     package let credential: Credential
-    /// What works but is probably not what was meant, each a sentence for the log.
+    /// Sentences for the log about settings that work but are probably mistakes.
     package let warnings: [String]
 }
 
 extension CredentialFiles {
-    /// Reads and checks it, the dates of a certificate as well. Blocks: not to be called on a loop. Never prompts.
+    /// Reads and checks the credential, including the dates of a certificate. It blocks, so it must not be called on a
+    /// loop. It never prompts for a password.
     package func load(at now: WallTime = .current()) throws(CredentialError) -> LoadedCredential {
         switch self {
         case .key(let path, let keyID, let teamID):
@@ -56,7 +58,7 @@ extension CredentialFiles {
             guard error.code == .missingPassword else { throw CredentialError(error) }
             throw CredentialError(
                 .missingPassword,
-                "\(path): the private key is encrypted, which a provider key is not; write it without encryption: "
+                "\(path): the private key is encrypted, but a provider key must not be; write it without encryption: "
                     + "openssl pkcs8 -in FILE -topk8 -nocrypt -out AuthKey_\(shown(keyID, limit: 20)).p8")
         }
     }
@@ -75,7 +77,7 @@ extension CredentialFiles {
         return LoadedCredential(credential: .certificate(certificate), warnings: SecretFile.cautions(secrets))
     }
 
-    /// The files with keys or passwords in them.
+    /// The files that contain keys or passwords.
     private var secrets: [String] {
         switch self {
         case .key(let path, _, _): [path]
@@ -87,11 +89,11 @@ extension CredentialFiles {
 
     private static func nameWarning(_ path: String, _ keyID: String) -> String? {
         guard let named = ProviderKeyName.keyID(in: path), named != keyID else { return nil }
-        return "\(path) is by its name the key \(named), but the key id given with it is \(keyID): Apple will refuse "
-            + "its tokens if the name is right"
+        return "\(path) has the file name of key \(named), but the configured key id is \(keyID); if the file name "
+            + "is right, Apple will reject the tokens"
     }
 
-    /// What a password file holds: one line, whose end does not count.
+    /// Returns the password in a file: one line without its line break.
     package static func password(in path: String?) throws(CredentialError) -> String? {
         guard let path else { return nil }
         let longest = 1024
@@ -99,17 +101,18 @@ extension CredentialFiles {
         defer { wipe(&bytes) }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
-        // Nothing of what is in it goes into the text.
+        // The content of the file must not appear in an error message.
         guard bytes.count <= longest else {
             throw CredentialError(
-                .badPasswordFile, "the password file \(path) holds more than \(longest) bytes; is it the right one?")
+                .badPasswordFile,
+                "the password file \(path) has more than \(longest) bytes; check that it is the right file")
         }
         guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n")),
             let text = String(validating: bytes, as: UTF8.self)
         else {
             throw CredentialError(
                 .badPasswordFile,
-                "the password file \(path) holds more than one line of text in UTF-8; write the password alone into it")
+                "the password file \(path) must contain one line of UTF-8 text; write only the password into it")
         }
         return text
     }
@@ -123,9 +126,9 @@ extension CredentialFiles {
     }
 }
 
-/// `AuthKey_ABC123DEFG.p8`: what Apple calls the files of keys.
+/// The file names that Apple gives to provider keys: `AuthKey_ABC123DEFG.p8`.
 package enum ProviderKeyName {
-    /// The key id that a file name says.
+    /// Returns the key id in a file name; nil if the name does not have this form.
     package static func keyID(in path: String) -> String? {
         let name = path.split(separator: "/").last ?? ""
         guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else { return nil }

@@ -1,12 +1,12 @@
 import PushLoop
 package import PushTransport
 
-/// What a file with keys or certificates holds, whatever it is called: for people who want to know.
+/// The content of a file with keys or certificates, whatever its name. `carillon keys show` uses it.
 package enum KeyFile: Sendable {
-    /// A private key on P-256, as provider keys are, with the key id that the file's name says.
+    /// A private key on P-256, as provider keys are, with the key id from the file name.
     case providerKey(ES256PrivateKey, keyID: String?)
     case certificate(CertificateCredential, Format)
-    /// Only half of what it takes.
+    /// The certificate of a push credential without its private key.
     case certificateAlone(PushCertificate, Format)
     case keyAlone(kind: String)
 
@@ -16,7 +16,7 @@ package enum KeyFile: Sendable {
         case der = "DER"
     }
 
-    /// Tells by the bytes. Dates are not looked at. Blocks; never prompts.
+    /// Detects the content by its bytes. Dates are not checked. It blocks, and never prompts for a password.
     package static func read(_ path: String, password: String?) throws(CredentialError) -> KeyFile {
         do {
             return try sort(path, password)
@@ -32,7 +32,7 @@ package enum KeyFile: Sendable {
             throw CredentialError(
                 .malformed, "\(path) is too large for keys and certificates: over \(PKCS12.maximumSize) bytes")
         }
-        // DER begins with a SEQUENCE; PEM is text.
+        // DER begins with a SEQUENCE, whose tag is 0x30; PEM is text.
         guard bytes.first == 0x30 else { return try sortPEM(path, password) }
         if let certificate = try? CertificateInfo(der: bytes) {
             return .certificateAlone(PushCertificate(certificate), .der)
@@ -47,7 +47,7 @@ package enum KeyFile: Sendable {
         let key = try unless(.noPrivateKey) { try PrivateKeyInfo(pem: source, password: password) }
         switch (certificate, key) {
         case (nil, nil):
-            throw CredentialError(.noPrivateKey, "\(path) has neither a private key nor a certificate in it")
+            throw CredentialError(.noPrivateKey, "\(path) contains neither a private key nor a certificate")
         case (let certificate?, nil):
             return .certificateAlone(PushCertificate(certificate), .pem)
         case (_?, _?):
@@ -59,7 +59,7 @@ package enum KeyFile: Sendable {
         }
     }
 
-    /// Nil if that is what is missing.
+    /// Returns nil if reading fails with the error `missing`.
     private static func unless<Value>(_ missing: CryptoError.Code, _ read: () throws -> Value) throws -> Value? {
         do {
             return try read()

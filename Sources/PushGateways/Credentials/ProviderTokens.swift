@@ -4,17 +4,19 @@ import PushTransport
 import PushWire
 import Synchronization
 
-/// The provider tokens of a process: one for each key, whoever asks, minted when it has to be and not more often.
+/// The provider tokens of a process. Each key has one token, which all its subscribers share and which is minted as
+/// rarely as possible.
 ///
-/// One for a process: Apple counts the tokens of a key, not of a connection or an app (PROTOCOLS A9). A key whose last
-/// subscriber left keeps its token until it is too old to be used, so that a reload of the configuration mints nothing.
+/// There is one instance for a process: Apple may count the tokens of a key and not those of a connection or app (see
+/// "Provider tokens" in `Documentation/Protocols.md`). A key without subscribers keeps its token until the token is too
+/// old to be used, so that a reload of the configuration mints no token.
 package actor ProviderTokens {
     private struct Entry {
         var machine = ProviderTokenMachine()
         var current: ProviderToken?
-        /// Why there is none, or no newer one.
+        /// Why there is no token, or no newer one.
         var failure: CredentialError?
-        /// In the order in which they came. As many as there are gateways.
+        /// The subscriptions in order of arrival; each gateway has one.
         var subscriptions: [TokenSubscription] = []
         var timer: TimerID?
     }
@@ -24,7 +26,7 @@ package actor ProviderTokens {
     private var entries: [ProviderKey: Entry] = [:]
     private var lastGeneration: UInt64 = 0
 
-    /// How long a token is kept that nobody subscribes to: as long as it could be used.
+    /// How long the token of a key without subscribers is kept: as long as it could be used.
     private static let kept = ProviderTokenMachine.Settings().longestAge
 
     package init(on loop: EventLoop, wallClock: @escaping @Sendable () -> WallTime = WallTime.current) {
@@ -34,10 +36,11 @@ package actor ProviderTokens {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// The current token now (minted if there is none or it is due) and each later one, on `loop`, in order.
+    /// Passes the current token and each later one to `take`, on `loop` and in order. A token is minted if there is
+    /// none or a new one is due.
     ///
-    /// A failure says that the key could not sign; it is tried again, and a token may follow. Returns at once, from
-    /// wherever it is called.
+    /// A failure means that the key could not sign. Signing is tried again, and a token may follow. May be called on
+    /// any thread, and returns at once.
     package nonisolated func subscribe(
         _ key: ProviderKey, on loop: EventLoop,
         _ take: @escaping @Sendable (Result<ProviderToken, CredentialError>) -> Void
@@ -47,19 +50,19 @@ package actor ProviderTokens {
         return subscription
     }
 
-    /// Nothing is handed to it any more; called on its own loop, from this moment on.
+    /// Ends a subscription. If called on the subscription's loop, no token is passed from this moment on.
     package nonisolated func cancel(_ subscription: TokenSubscription) {
         subscription.isCancelled.store(true, ordering: .relaxed)
         run { $0.end(subscription) }
     }
 
-    /// The provider called the token with this generation expired or invalid. Mints a new one unless a newer exists or
-    /// the floor forbids it; subscribers hear of a new one.
+    /// Reports that the provider called the token of this generation expired or invalid. A new token is minted, unless
+    /// there is a newer one already or the minimum interval forbids it, and passed to the subscribers.
     package nonisolated func refused(_ key: ProviderKey, generation: UInt64) {
         run { $0.input(.refused(generation: generation), key) }
     }
 
-    /// The provider said TooManyProviderTokenUpdates.
+    /// Reports that the provider answered TooManyProviderTokenUpdates.
     package nonisolated func mintedTooOften(_ key: ProviderKey) {
         run { $0.input(.mintedTooOften, key) }
     }
@@ -78,7 +81,7 @@ package actor ProviderTokens {
         entry.subscriptions.append(subscription)
         entries[key] = entry
         let told = input(.looked, key)
-        // Who was told of a new token or of a failure just now has heard it with the others.
+        // If `input` has notified the subscribers, this one was among them.
         guard !told, let entry = entries[key] else { return }
         if let current = entry.current, current.generation == before {
             subscription.hand(.success(current))
@@ -94,14 +97,14 @@ package actor ProviderTokens {
         if entry.subscriptions.isEmpty { schedule(subscription.key) }
     }
 
-    /// True if subscribers were told something.
+    /// Passes an input to the machine. Returns true if the subscribers were notified.
     @discardableResult
     private func input(_ input: ProviderTokenMachine.Input, _ key: ProviderKey) -> Bool {
         guard var entry = entries[key] else { return false }
         let wall = wallClock()
         let action = entry.machine.input(input, now: loop.now, wall: wall)
         var told = false
-        // A token that nobody waits for is not minted: it would count, and be of no use.
+        // Without subscribers no token is minted: it would count at the provider without being used.
         if case .mint(let issuedAt) = action, !entry.subscriptions.isEmpty {
             mint(key, issuedAt: issuedAt, &entry)
             told = true
@@ -129,13 +132,13 @@ package actor ProviderTokens {
 
     private func sign(_ key: ProviderKey, issuedAt: WallTime) throws(CredentialError) -> ProviderToken {
         guard let text = ProviderTokenText(keyID: key.keyID, teamID: key.teamID, issuedAt: issuedAt.seconds) else {
-            preconditionFailure("a provider key with ids that were not checked")
+            preconditionFailure("ProviderKey has an invalid key id or team id")
         }
         let signature: [UInt8]
         do {
             signature = try key.key.sign(text.signingInput)
         } catch {
-            throw CredentialError(.failed, "\(key): a provider token could not be signed: \(error)")
+            throw CredentialError(.failed, "\(key): cannot sign a provider token: \(error)")
         }
         lastGeneration += 1
         return ProviderToken(
@@ -143,7 +146,7 @@ package actor ProviderTokens {
             generation: lastGeneration, mintedAt: loop.now)
     }
 
-    /// One timer a key: to look again, or to forget what nobody uses.
+    /// Sets the key's timer: for the next check of the token, or for removing an unused entry.
     private func schedule(_ key: ProviderKey) {
         guard var entry = entries[key] else { return }
         if let timer = entry.timer.take() { loop.cancel(timer) }
@@ -169,7 +172,7 @@ package actor ProviderTokens {
     }
 }
 
-/// What `ProviderTokens.cancel` takes. To let go of it cancels nothing.
+/// A subscription to the tokens of a key. Only ``ProviderTokens/cancel(_:)`` ends it; releasing it does not.
 package final class TokenSubscription: Sendable {
     fileprivate let key: ProviderKey
     private let loop: EventLoop
@@ -185,7 +188,7 @@ package final class TokenSubscription: Sendable {
     }
 
     fileprivate func hand(_ result: Result<ProviderToken, CredentialError>) {
-        // A gateway that has gone with its loop misses nothing.
+        // A gateway whose loop has stopped needs no token.
         loop.executeUnlessStopped { [self] in
             if !isCancelled.load(ordering: .relaxed) { take(result) }
         }

@@ -1,12 +1,13 @@
 package import PushModel
 package import PushTransport
 
-/// What a certificate entitles to push, as Apple's extensions say it (PROTOCOLS A10).
+/// The topics and environments that a certificate allows, from Apple's extensions. See "Push certificates" in
+/// `Documentation/Protocols.md`.
 package struct PushCertificate: Sendable {
     package let info: CertificateInfo
-    /// What it may push to, in the order of the certificate; its UID alone if it lists none; empty if it has neither.
+    /// The topics in the order of the certificate; only its UID if it has no list; empty if it has neither.
     package let topics: [CertificateTopic]
-    /// Those it says it is for; both if it says nothing, as certificates of private gateways do.
+    /// The environments that the certificate names; both if it names none, as with certificates of private gateways.
     package let environments: [PushEnvironment]
 
     package init(_ info: CertificateInfo) {
@@ -37,9 +38,9 @@ package struct PushCertificate: Sendable {
     }
 }
 
-/// One topic of a certificate, and what for.
+/// One topic of a certificate, and its kinds.
 package struct CertificateTopic: Hashable, Sendable, Encodable {
-    /// The set is Apple's and open.
+    /// A kind of topic. Apple may add kinds.
     package struct Kind: RawRepresentable, Hashable, Sendable, Encodable {
         package let rawValue: String
 
@@ -62,24 +63,24 @@ package struct CertificateTopic: Hashable, Sendable, Encodable {
 }
 
 extension [CertificateTopic] {
-    /// Each name once, with all its kinds.
+    /// Adds a topic, or adds its kinds to the topic of the same name.
     fileprivate mutating func merge(_ topic: CertificateTopic) {
         guard let place = firstIndex(where: { $0.name == topic.name }) else { return append(topic) }
         for kind in topic.kinds where !self[place].kinds.contains(kind) { self[place].kinds.append(kind) }
     }
 }
 
-/// Reads the value of a topic extension: SEQUENCE of pairs UTF8String topic, SEQUENCE { UTF8String kind … }. What is not
-/// of this form ends the list; nothing is made up.
+/// Reads the value of a topic extension: a SEQUENCE of pairs, each a UTF8String topic and a SEQUENCE of UTF8String
+/// kinds. Reading ends at the first element of another form, and keeps the topics read so far.
 enum TopicExtension {
-    /// More than any certificate lists: what follows is left out.
+    /// The maximum number of topics, far above that of real certificates. Further topics are ignored.
     static let longestList = 512
 
-    /// `kind`: what all of them are, where the extension itself says so.
+    /// - Parameter kind: the kind of all topics, if the extension itself implies it.
     static func topics(_ value: [UInt8], kind: CertificateTopic.Kind?) -> [CertificateTopic] {
         var outer = DERElements(value[...])
         guard var list = outer.next() else { return [] }
-        // Some encoders wrap the list once more.
+        // Some encoders wrap the list in an OCTET STRING.
         if list.tag == DERElements.octetString {
             var wrapped = DERElements(list.content)
             guard let inner = wrapped.next() else { return [] }
@@ -109,14 +110,14 @@ enum TopicExtension {
         return topics
     }
 
-    /// A name as bundle ids and kinds are: 1 to 255 visible characters of ASCII.
+    /// Returns the text of a topic or kind: 1 to 255 visible ASCII characters; nil for anything else.
     private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
         guard (1...255).contains(bytes.count), bytes.allSatisfy({ 0x21...0x7e ~= $0 }) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 }
 
-/// The elements that follow each other in some DER, as far as they are whole.
+/// The consecutive elements of a DER value, up to the first incomplete one.
 private struct DERElements {
     static let octetString: UInt8 = 0x04
     static let utf8String: UInt8 = 0x0c
@@ -133,7 +134,7 @@ private struct DERElements {
         guard let tag = left.popFirst(), let first = left.popFirst() else { return nil }
         var length = Int(first)
         if first >= 0x80 {
-            // Indefinite lengths are not DER; four bytes of length are more than a file may have.
+            // DER does not allow indefinite lengths, and a length of more than four bytes exceeds any file.
             guard (0x81...0x84).contains(first) else { return nil }
             length = 0
             for _ in 0..<(first & 0x7f) {

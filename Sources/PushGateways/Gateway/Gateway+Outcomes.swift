@@ -2,14 +2,14 @@ import PushLogic
 import PushLoop
 import PushModel
 
-/// From how an attempt ended to what becomes of the delivery.
+/// Turns the result of an attempt into the outcome of the delivery.
 extension Gateway {
     func receive(_ report: ConnectionReport) {
         let id = report.connection
         if !report.ended.isEmpty {
             var tally = AnswerTally()
             tally.ended = report.ended.count
-            // A busy tick brings about as much as the one before it.
+            // A busy tick brings about as many results as the one before.
             if reports.isEmpty { reports.reserveCapacity(max(report.ended.count, lastReportSize)) }
             for ended in report.ended { take(ended, from: id, &tally) }
             if !resends.isEmpty {
@@ -44,7 +44,8 @@ extension Gateway {
         }
     }
 
-    /// An unknown reason is as good as none: the service wanted the connection to end.
+    /// Returns how to treat the end of a connection. An unknown reason counts as no reason: the provider wanted the
+    /// connection to end.
     private func disposition(ofEnd reason: ProviderReason?) -> Disposition {
         guard let reason else { return .retry }
         return settings.classify(503, reason)
@@ -61,7 +62,7 @@ extension Gateway {
             report(delivery, .unknown(cause), latency: ended.latency)
         case .notProcessed:
             tally.notProcessed += 1
-            // 0: there was no answer to speak of.
+            // Status 0 means that there was no response.
             requeue(delivery, orRetry: Refusal(status: 0, reason: nil), latency: ended.latency)
         case .refused(let refusal):
             if refusal.isTroubleOfProvider {
@@ -99,16 +100,16 @@ extension Gateway {
             let generation = noteToken(ended, refusal, from: id, &tally)
             var mark = marks[delivery.ticket] ?? Mark()
             if mark.tokenWasRefused, generation == nil || generation != mark.refusedToken {
-                tally.halt = halt(refusal, "twice, the second time with a fresh token")
+                tally.halt = halt(refusal, "twice, the second time with a new token")
             }
             mark.tokenWasRefused = true
             mark.refusedToken = generation
             marks[delivery.ticket] = mark
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .halt:
-            tally.halt = halt(refusal, "for good")
+            tally.halt = halt(refusal, "permanently")
             tally.credentialFault = ConnectionFault(refused: refusal)
-            // It waits for another credential with the rest, however often that takes.
+            // The delivery waits with the others for another credential, without a limit of attempts.
             resends.append(delivery)
         }
     }
@@ -118,7 +119,7 @@ extension Gateway {
             .refused,
             "the provider refused the credential of app \(app) \(how): \(refusal.status)"
                 + "\(refusal.reason.map { " \($0)" } ?? ""); check the key or certificate, its environment and topic, "
-                + "and the clock, then change the credential",
+                + "and the clock, then replace the credential",
             reason: refusal.reason)
     }
 
@@ -134,7 +135,7 @@ extension Gateway {
     }
 
     private func retryLater(_ ended: EndedDelivery, _ refusal: Refusal) {
-        // Its one attempt was now, and there is no later.
+        // A message with `expires_at` 0 has a single attempt, so there is no retry.
         if ended.delivery.message.expiresAt == 0 {
             return report(ended.delivery, .rejected(refusal, deactivates: false), latency: ended.latency)
         }
@@ -146,7 +147,8 @@ extension Gateway {
         var mark = marks[delivery.ticket] ?? Mark()
         mark.requeues += 1
         guard mark.requeues <= settings.policy.requeueLimit else {
-            // So many quick attempts are one that failed: all of them may have come within a moment.
+            // Many requeues count as one failed attempt for the delay, because they may all have happened within a
+            // moment.
             let failures = Int(delivery.attempt) / mark.requeues
             let delay = machine.retryDelay(attempt: failures, asked: refusal.retryAfter)
             return report(delivery, .retry(after: delay, refusal), latency: latency)
@@ -155,7 +157,7 @@ extension Gateway {
         resends.append(delivery)
     }
 
-    /// The one place where a delivery leaves.
+    /// Reports the outcome of a delivery. Every delivery leaves the gateway here.
     func report(_ delivery: Delivery, _ outcome: DeliveryOutcome, latency: Duration = .zero) {
         if !marks.isEmpty { marks[delivery.ticket] = nil }
         switch outcome {

@@ -3,10 +3,12 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// The connections of one app: takes deliveries from their owner, spreads them, and reports each exactly once.
+/// The connections of one app: takes deliveries from the router, distributes them over connections, and reports each
+/// delivery exactly once.
 ///
-/// It is pinned to its loop. Its machine decides; it holds what the machine counts: the queue, the connections, the
-/// timer. What a tick brings is dealt with at the tick's end, so that a busy tick costs one round of decisions.
+/// The actor is pinned to its loop. Its `GatewayMachine` decides; the actor has the objects that the machine counts:
+/// the queue, the connections and the timer. The input of a tick is handled at the end of the tick, so that a busy tick
+/// needs only one round of decisions.
 package actor Gateway {
     package nonisolated let loop: EventLoop
     package nonisolated let app: AppID
@@ -14,12 +16,12 @@ package actor Gateway {
 
     struct Held {
         let id: ConnectionID
-        /// Which of the connection loops.
+        /// The index of the connection's loop in `connectionLoops`.
         let place: Int
         let connection: any PushConnection
     }
 
-    /// What sets a delivery apart that has come back. There are few of them.
+    /// The state of a delivery that was requeued. Few deliveries have one.
     struct Mark {
         var requeues = 0
         var refusedToken: UInt64?
@@ -33,19 +35,19 @@ package actor Gateway {
     var machine: GatewayMachine
     var queue = DeliveryQueue()
     var held: [Held] = []
-    /// By ticket.
+    /// The marks by delivery ticket.
     var marks: [UInt64: Mark] = [:]
-    /// Go to the front of the queue when the batch is through.
+    /// The deliveries that move to the front of the queue when the current report is processed.
     var resends: [Delivery] = []
     var counts = GatewayCounts()
 
     var tokens: TokenSource?
     private var token: ProviderToken?
     private var subscription: (@Sendable () -> Void)?
-    /// Counts the token sources: what an older one still says is not heard.
+    /// The number of the current token source. Tokens from an older source are ignored.
     private var sourceNumber = 0
 
-    // For the owner, until the tick's end.
+    // These are sent to the owner at the end of the tick.
     var reports: [DeliveryReport] = []
     private var events: [GatewayEvent] = []
     private var lastWindow: UInt64?
@@ -57,16 +59,16 @@ package actor Gateway {
     private var sweepAt: MonotonicTime?
     private var takesDeliveries = true
     private var isClosed = false
-    /// Deliveries of unknown outcome when the time of a drain was over; nil while no drain ran out of it.
+    /// The value of `counts.unknown` when the time of a drain was over; nil if no drain has timed out.
     private var unknownAtDeadline: UInt64?
     private var closeWaiters: [CheckedContinuation<Void, Never>] = []
 
-    /// Begins at once: opens the minimum of connections, and reports credit to its client.
+    /// Creates a gateway, which at once opens its minimum of connections and reports credit to its client.
     package init(
         on loop: EventLoop, connectionLoops: [EventLoop], settings: GatewaySettings, client: GatewayClient,
         tokens: TokenSource?
     ) {
-        precondition(!connectionLoops.isEmpty, "gateway of \(settings.app): there is no loop for its connections")
+        precondition(!connectionLoops.isEmpty, "gateway of \(settings.app): connectionLoops is empty")
         self.loop = loop
         app = settings.app
         self.connectionLoops = connectionLoops
@@ -79,7 +81,7 @@ package actor Gateway {
 
     // MARK: Any thread
 
-    /// What exceeds the queue's bound, or comes after `drain`, is reported as returned.
+    /// Queues deliveries. Those above the queue's limit, and all after `drain`, are reported as returned.
     package nonisolated func submit(_ batch: [Delivery]) {
         enter { $0.take(batch) }
     }
@@ -88,9 +90,11 @@ package actor Gateway {
         enter { $0.run($0.machine.scale(minimum: minimum, maximum: maximum, now: $0.loop.now)) }
     }
 
-    /// Another credential is in force. What was halted goes on; new connections are made by `connect`, old ones drain
-    /// as new ones take their place. Nothing is lost. `place`: where the push service is from now on, if that changed
-    /// too; its certificate is made out to that host.
+    /// Replaces the credential, without losing deliveries. A halted gateway resumes. New connections use `connect`, and
+    /// old ones drain as new ones replace them.
+    ///
+    /// - Parameter place: the new address of the push service, if it changed too. The server's certificate must be
+    ///   issued for that host.
     package nonisolated func credentialChanged(
         connect: @escaping GatewaySettings.Connect, tokens: TokenSource?, place: HostPort? = nil
     ) {
@@ -103,7 +107,8 @@ package actor Gateway {
         }
     }
 
-    /// How often it may connect (nil: without limit), and how long a quiet connection above the minimum is kept.
+    /// Sets how often the gateway may connect (nil: no limit), and how long an idle connection above the minimum is
+    /// kept.
     package nonisolated func pace(connectsPerMinute: Int?, shrinkAfter: Duration) {
         enter {
             $0.run(
@@ -139,11 +144,12 @@ package actor Gateway {
         return status
     }
 
-    /// Takes no more, sends what it has, and returns when every delivery has been reported and every connection has
-    /// closed. When the time is over the connections are closed, and what waits is returned to its owner.
+    /// Takes no more deliveries, sends the queued ones, and returns when every delivery has been reported and every
+    /// connection has closed. When `within` has passed, the connections are closed and queued deliveries are returned
+    /// to the owner.
     ///
-    /// - Parameter whenCutOff: it also ends as soon as nothing is on the wire and nothing can be sent.
-    /// - Returns: the number of deliveries that were unanswered when the time was over: their outcome is unknown.
+    /// - Parameter whenCutOff: whether to end as soon as nothing is in flight and nothing can be sent.
+    /// - Returns: the number of deliveries that were unanswered when the time was over. Their outcome is unknown.
     @discardableResult
     package func drain(within: Duration, whenCutOff: Bool = false) async -> Int {
         if isClosed { return abandoned }
@@ -210,12 +216,12 @@ package actor Gateway {
             marks[ticket]?.tokenWasRefused = false
             marks[ticket]?.refusedToken = nil
         }
-        // In this order: the source may have a token at once.
+        // The machine must know about the change before a token arrives, and the source may have a token at once.
         run(machine.credentialChanged(usesTokens: tokens != nil, now: loop.now))
         subscribe()
     }
 
-    // MARK: What the machine wants
+    // MARK: Actions of the machine
 
     func run(_ actions: [GatewayMachine.Action]) {
         for action in actions {
@@ -239,7 +245,7 @@ package actor Gateway {
 
     private func lookUp(_ id: ConnectionID) {
         settings.lookUp(settings.place) { [weak self, loop] result in
-            // A look-up cannot be stopped, and may end after the loop has.
+            // A look-up cannot be cancelled, and may end after the loop has stopped.
             loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.lookedUp(id, result) } }
         }
     }
@@ -268,7 +274,7 @@ package actor Gateway {
         return uses.indices.min { uses[$0] < uses[$1] } ?? 0
     }
 
-    // MARK: The tick's end
+    // MARK: End of the tick
 
     func askForFlush() {
         if isFlushAsked { return }
@@ -313,7 +319,7 @@ package actor Gateway {
 
     private static let sweepInterval: Duration = .seconds(5)
 
-    /// Where nothing is handed out, what expires is found by looking for it.
+    /// Finds expired deliveries while the gateway is blocked. Otherwise they are found when they are handed out.
     private func sweep(_ time: WallTime, _ now: MonotonicTime) {
         guard machine.isBlocked, !queue.isEmpty else {
             sweepAt = nil
@@ -332,7 +338,7 @@ package actor Gateway {
 
     private func sendReport(_ now: MonotonicTime) {
         let credit = credit(now)
-        // Taking what was asked for moves both and says nothing new.
+        // Taking deliveries within the credit changes both numbers but not their sum, so it needs no report.
         let window = counts.taken &+ UInt64(credit)
         guard !reports.isEmpty || !events.isEmpty || window != lastWindow else { return }
         lastWindow = window

@@ -3,15 +3,15 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// What a connection is made of: its name, where it lives, where it leads, who says so.
+/// The parameters of a new connection.
 package struct ConnectionRequest: Sendable {
     package let id: ConnectionID
     package let loop: EventLoop
-    /// An address in figures, and the port.
+    /// A numeric IP address and the port.
     package let address: HostPort
-    /// What the peer's certificate has to be made out to.
+    /// The name for which the server's certificate must be issued.
     package let serverName: String
-    /// Nil where a certificate says who we are.
+    /// The provider token; nil if a certificate authenticates the connection.
     package let token: ProviderToken?
     package let outlet: ConnectionOutlet
 
@@ -28,15 +28,16 @@ package struct ConnectionRequest: Sendable {
     }
 }
 
-/// Where a gateway has its provider tokens from. None of the closures blocks.
+/// The source of a gateway's provider tokens. None of the closures blocks.
 package struct TokenSource: Sendable {
     package typealias Take = @Sendable (Result<ProviderToken, any Error>) -> Void
 
-    /// Calls on the loop with the token there is, soon, and with each newer one. Returns what ends it.
+    /// Calls the closure on the loop with the current token, as soon as there is one, and with each newer one. Returns
+    /// a closure that ends the subscription.
     package let subscribe: @Sendable (EventLoop, @escaping Take) -> @Sendable () -> Void
-    /// The provider would not have this generation.
+    /// Reports that the provider rejected the token of this generation.
     package let refused: @Sendable (_ generation: UInt64) -> Void
-    /// The provider finds that tokens are minted too often.
+    /// Reports that the provider answered TooManyProviderTokenUpdates.
     package let mintedTooOften: @Sendable () -> Void
 
     package init(
@@ -49,27 +50,27 @@ package struct TokenSource: Sendable {
     }
 }
 
-/// Everything a gateway is told at its beginning.
+/// The parameters of a gateway.
 package struct GatewaySettings: Sendable {
     package typealias Connect = @Sendable (ConnectionRequest) -> any PushConnection
-    /// Finds the addresses of a host, in figures. The completion may be called anywhere, once.
+    /// Finds the numeric addresses of a host. The completion is called once, on any thread.
     package typealias LookUp =
         @Sendable (HostPort, _ completion: @escaping @Sendable (Result<[String], any Error>) -> Void) -> Void
 
     package let app: AppID
-    /// The push service. A name is looked up before every connection.
+    /// The host and port of the push service. The name is resolved before every connection.
     package internal(set) var place: HostPort
-    /// What its certificate is made out to, if that is not the host.
+    /// The name for which the server's certificate must be issued; by default the host.
     package var serverName: String
     package var policy = GatewayPolicy()
     package var connect: Connect
     package var lookUp: LookUp
-    /// What an answer asks for.
+    /// Returns what to do about an answer.
     package var classify: @Sendable (_ status: Int, ProviderReason?) -> Disposition = {
         Disposition.of(status: $0, reason: $1)
     }
     package var wallClock: @Sendable () -> WallTime = { .current() }
-    /// Of the jitter.
+    /// The seed of the random jitter.
     package var seed: UInt64
 
     package init(app: AppID, place: HostPort, resolver: NameResolver, connect: @escaping Connect) {
@@ -82,10 +83,10 @@ package struct GatewaySettings: Sendable {
     }
 }
 
-/// Who owns a gateway, and where its reports go: onto the owner's loop, in order, at most one a tick.
+/// The owner of a gateway, which receives its reports: on the owner's loop, in order, at most one for each tick.
 package struct GatewayClient: Sendable {
     package let loop: EventLoop
-    /// Runs on `loop`, never from within a call into the gateway.
+    /// Receives a report on `loop`; never called from within a call into the gateway.
     package let take: @Sendable (GatewayReport) -> Void
 
     package init(loop: EventLoop, take: @escaping @Sendable (GatewayReport) -> Void) {

@@ -1,9 +1,8 @@
 import PushLoop
 package import PushTransport
 
-/// Looks the host of many gateways up once where many ask at the same time: thousands of apps have the same push
-/// service, and the threads that look names up are few. Nothing is remembered: a question that comes when none is
-/// under way begins another.
+/// Combines simultaneous look-ups of one host. Thousands of apps use the same push service, and there are few resolver
+/// threads. Results are not cached: a request that arrives when no look-up of the host is in progress starts a new one.
 package final class SharedLookUps: Sendable {
     private typealias Completion = @Sendable (Result<[String], any Error>) -> Void
 

@@ -2,7 +2,7 @@ import PushModel
 import PushTransport
 
 extension ConnectionEnd {
-    /// What the end of an HTTP/2 connection means for the next one.
+    /// Describes the end of an HTTP/2 connection and its consequence for the next one.
     init(_ closure: HTTP2Closure, at address: String, wasConnected: Bool, reason: ProviderReason?) {
         let sentence = "\(address): \(closure)"
         switch closure {

@@ -3,14 +3,14 @@ import PushLoop
 package import PushModel
 package import PushTransport
 
-/// One HTTP/2 session to the push service, with TLS: an actor on a loop around `ConnectionMachine`.
+/// One HTTP/2 session with TLS to the push service: an actor on a loop around a `ConnectionMachine`.
 ///
-/// Used once. When it has closed it is replaced, not opened again.
+/// A connection is used once. When it has closed, it is replaced and not opened again.
 package actor GatewayConnection: PushConnection {
     package struct Settings: Sendable {
-        /// The bundle id; what follows it in `apns-topic` comes from the push type.
+        /// The bundle id; the push type adds the suffix of `apns-topic`.
         package var topic: String
-        /// `:authority`: the host's name, with the port where it is not 443.
+        /// The value of `:authority`: the host name, with the port if it is not 443.
         package var authority: String
         package var tls: TLSContext
         package var resolver: NameResolver
@@ -31,7 +31,7 @@ package actor GatewayConnection: PushConnection {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Begins to connect. From any thread.
+    /// Starts to connect. May be called on any thread.
     package init(_ request: ConnectionRequest, settings: Settings) {
         id = request.id
         loop = request.loop
@@ -62,7 +62,8 @@ package actor GatewayConnection: PushConnection {
         session?.status ?? ConnectionStatus(id: id, state: .connecting, age: .zero)
     }
 
-    /// In the order of the calls, and never within the caller's own turn: the session may be reporting to it.
+    /// Runs work on the loop in the order of the calls. It never runs within the caller's turn, because the session may
+    /// be reporting to the caller.
     private nonisolated func onLoop(_ work: @escaping @Sendable (isolated GatewayConnection) -> Void) {
         loop.execute { self.assumeIsolated { work($0) } }
     }

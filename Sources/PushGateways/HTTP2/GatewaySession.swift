@@ -4,7 +4,7 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// What a `GatewayConnection` holds: the machine, the HTTP/2 connection, and the timer between them. On the loop only.
+/// The state of a ``GatewayConnection``: the machine, the HTTP/2 connection, and the timer. Used on the loop only.
 final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let id: ConnectionID
     private let loop: EventLoop
@@ -17,7 +17,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private var address: String?
     private var timer: TimerID?
     private var isEnding = false
-    /// Its owner wants to hear of the next sign of life.
+    /// Whether the owner has asked for a `PING` and waits for `.alive`.
     private var isAskedFor = false
 
     init(_ request: ConnectionRequest, _ settings: GatewayConnection.Settings) {
@@ -33,7 +33,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             resolver: settings.resolver, options: settings.http2, delegate: self)
     }
 
-    // MARK: What the owner wants
+    // MARK: Commands of the owner
 
     func deliver(_ deliveries: [Delivery]) {
         machine.deliver(deliveries)
@@ -78,7 +78,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         return status
     }
 
-    // MARK: What the peer does
+    // MARK: Events of the connection
 
     func http2Settings(streamLimit limit: Int) {
         report(machine.settingsReceived(limit: limit, now: loop.now))
@@ -127,9 +127,9 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         unsafe Refusal(status: response.status, body: response.body, retryAfter: response.field("retry-after"))
     }
 
-    // MARK: One turn
+    // MARK: Turns
 
-    /// Sends what may be sent, hands over what has ended, and sees to the timer.
+    /// Sends what the stream limit allows, reports the ended deliveries, and sets the timer.
     private func turn() {
         send()
         if machine.hasEnded { outlet.send(ConnectionReport(id, ended: machine.takeEnded())) }
@@ -155,19 +155,20 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         report(event)
     }
 
-    /// What happened comes after the deliveries that ended before it.
+    /// Reports an event, after the deliveries that ended before it.
     private func report(_ event: ConnectionEvent?) {
         guard let event else { return }
         outlet.send(ConnectionReport(id, ended: machine.takeEnded(), event: event))
     }
 
-    /// The timer is set for the oldest request and moved only when it fires: most are answered long before.
+    /// Sets the timer for the oldest request. It is moved only when it fires, because most requests are answered long
+    /// before.
     private func armTimer() {
         guard timer == nil, connection != nil, let deadline = machine.nextDeadline else { return }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
             while let tag = machine.expireOldest(now: loop.now) { connection?.abandon(tag: tag) }
-            // Silence may be this stream's or the whole connection's: a PING tells.
+            // The timeout may concern one stream or the whole connection; a PING finds out.
             if machine.hasEnded { connection?.ping() }
             report(machine.retireIfBarred(now: loop.now))
             turn()

@@ -1,8 +1,8 @@
 import PushModel
 import PushTransport
 
-/// The header blocks of one session, prepared once for each combination of what messages may differ in; a delivery adds
-/// its path, its id, and where its message has them an expiration and a collapse id (PROTOCOLS A4).
+/// The header blocks of one session, prepared once for each combination of fields. A delivery adds its path and id, and
+/// if its message has them an expiration and a collapse id. See "The request" in `Documentation/Protocols.md`.
 struct RequestShapes {
     private let authority: String
     private let topic: String
@@ -16,7 +16,7 @@ struct RequestShapes {
         shapes = Array(repeating: nil, count: PushType.allCases.count * 12)
     }
 
-    /// What was prepared carries the old token.
+    /// Replaces the token and discards the prepared requests, which contain the old one.
     mutating func use(_ token: ProviderToken) {
         authorization = token.text.withRevealed { "bearer \($0)" }
         for index in shapes.indices { shapes[index] = nil }

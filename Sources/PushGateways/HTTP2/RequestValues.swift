@@ -1,7 +1,8 @@
 import PushModel
 import PushWire
 
-/// Room for the values of one request, written anew for each: a path, an id, an expiration, a collapse id.
+/// A buffer for the values of one request: a path, an id, an expiration and a collapse id. It is reused for each
+/// request.
 @safe
 final class RequestValues {
     private static let pathRoom = 10 + 2 * DeviceToken.maximumLength
@@ -31,7 +32,7 @@ final class RequestValues {
         unsafe values.deallocate()
     }
 
-    /// In the order of the fields in `RequestShapes`; valid until the next call.
+    /// Returns the values in the order of the fields in ``RequestShapes``. They are valid until the next call.
     func write(_ delivery: borrowing Delivery) -> UnsafeBufferPointer<UnsafeRawBufferPointer> {
         let prefix = DevicePath.prefix.utf8CodeUnitCount
         let digits = unsafe delivery.token.writeHex(into: text + prefix)
@@ -55,7 +56,7 @@ final class RequestValues {
         return unsafe UnsafeBufferPointer(start: values, count: count)
     }
 
-    /// Most deliveries in a row are of one message.
+    /// Returns the expiration as text. Consecutive deliveries mostly belong to one message, so the last text is cached.
     private func expiration(_ seconds: Int64) -> UnsafeRawBufferPointer {
         if seconds != lastExpiration {
             lastExpiration = seconds

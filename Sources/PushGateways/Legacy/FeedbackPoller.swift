@@ -3,24 +3,25 @@ package import PushLoop
 package import PushModel
 package import PushTransport
 
-/// Asks the feedback service of one app which devices are gone, about once a day, and hands that to a sink.
+/// Polls the feedback service of one app for dead devices, about once a day, and passes them to a sink.
 ///
-/// Reading clears the list on the server, so tuples go to the spool, are synced, and only then to the sink; what the sink
-/// did not take is offered again, also by the next run. Memory holds two batches at most, however long the list is.
+/// Reading clears the list on the server. So tuples are written to the spool and synced, and only then passed to the
+/// sink. If the sink fails, they are passed to it again later, also after a restart. At most two batches are in memory,
+/// whatever the length of the list.
 package actor FeedbackPoller {
     package struct Settings: Sendable {
         package var tls: TLSContext
         package var serverName: String
         package var resolver: NameResolver
         package var schedule = FeedbackMachine.Options()
-        /// Tuples handed on at once. Default 1000.
+        /// The maximum number of tuples in one call of the sink. Default 1000.
         package var batchSize = 1000
-        /// From the first look-up to the end of TLS. Default 10 s.
+        /// The time limit from the first look-up to the end of the TLS handshake. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
-        /// Nothing came for so long, and the list did not end. Default 60 s.
+        /// The maximum time without data before the end of the list. Default 60 s.
         package var silenceLimit: Duration = .seconds(60)
 
-        /// `tls` shows the push certificate and offers no protocol by ALPN.
+        /// - Parameter tls: presents the push certificate and offers no ALPN protocol.
         package init(tls: TLSContext, serverName: String, resolver: NameResolver) {
             self.tls = tls
             self.serverName = serverName
@@ -31,17 +32,17 @@ package actor FeedbackPoller {
     package struct Status: Sendable, Equatable {
         package var polls: UInt64 = 0
         package var failedPolls: UInt64 = 0
-        /// Read from the service, by this run.
+        /// The tuples that this run has read from the service.
         package var received: UInt64 = 0
-        /// Taken by the sink, those of earlier runs too.
+        /// The tuples that the sink has taken, including those of earlier runs.
         package var taken: UInt64 = 0
-        /// Lists that ended within a tuple.
+        /// The lists that ended within a tuple.
         package var truncated: UInt64 = 0
-        /// Tuples that were none.
+        /// The tuples with an invalid token.
         package var malformed: UInt64 = 0
-        /// Read, and neither spooled nor taken.
+        /// The tuples that were read, and neither spooled nor taken.
         package var lost: UInt64 = 0
-        /// Whether the spool holds what the sink has not taken.
+        /// Whether the spool contains tuples that the sink has not taken.
         package var isBehind = false
     }
 
@@ -60,7 +61,7 @@ package actor FeedbackPoller {
     private var timer: TimerID?
     package private(set) var status = Status()
 
-    /// It does nothing before `start`.
+    /// Creates a poller, which is idle until ``start()``.
     package init(
         app: AppID, on loop: EventLoop, to place: HostPort, settings: Settings, spool: FeedbackSpool,
         sink: any FeedbackSink, log: Logger
@@ -76,19 +77,19 @@ package actor FeedbackPoller {
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Begins with what the last run left in the spool.
+    /// Starts the poller. It begins with the tuples that the last run left in the spool.
     package func start() {
         guard task == nil, !isStopping else { return }
         task = Task { await run() }
     }
 
-    /// Does not wait for the next time.
+    /// Polls now and not at the next scheduled time.
     package func pollNow() {
         machine?.pollRequested(now: loop.now)
         wake()
     }
 
-    /// Ends the connection that is open and returns when what was read is in the spool or taken.
+    /// Closes the open connection. Returns when all tuples that were read are in the spool or taken.
     package func stop() async {
         isStopping = true
         wake()
@@ -113,7 +114,7 @@ package actor FeedbackPoller {
         }
     }
 
-    /// Until then, or until something has changed.
+    /// Sleeps until `time`, or until ``wake()`` is called.
     private func sleep(until time: MonotonicTime) async {
         await withCheckedContinuation { continuation in
             sleeper = continuation
@@ -151,16 +152,16 @@ package actor FeedbackPoller {
             guard place == nil else { return }
             if torn > 0 {
                 log.error(
-                    "the feedback spool ended within a record: what stands there is lost",
+                    "feedback spool truncated: incomplete record dropped",
                     [.file: spool.path, .size: torn])
             }
             if count > 0 || torn > 0 { try await spool.clear() }
-            if count > 0 { log.info("took feedback from the spool", [.count: count]) }
+            if count > 0 { log.info("feedback spool replayed", [.count: count]) }
             status.isBehind = false
             machine?.replayed()
         } catch {
             machine?.replayFailed(now: loop.now, random: .random(in: 0..<1))
-            log.warning("feedback waits in the spool; it is tried again", [.file: spool.path, .error: "\(error)"])
+            log.warning("feedback not processed, kept in the spool for retry", [.file: spool.path, .error: "\(error)"])
         }
     }
 
@@ -180,20 +181,20 @@ package actor FeedbackPoller {
             end = piece.end
             guard !piece.tuples.isEmpty else { continue }
             status.received += UInt64(piece.tuples.count)
-            // To read on would clear what can no longer be kept.
+            // Further reading would clear tuples on the server that cannot be kept.
             if await !keep(piece.tuples) { await reader.cancel() }
         }
         self.reader = nil
         status.malformed += malformed
         if malformed > 0 {
-            log.error("the feedback list held tokens that are none", [.count: malformed, .host: place.host])
+            log.error("feedback list contains malformed tokens, skipped", [.count: malformed, .host: place.host])
         }
         let hasFailed = report(end, count)
         machine?.pollEnded(
             failed: hasFailed, isBehind: status.isBehind, now: loop.now, random: .random(in: 0..<1))
     }
 
-    /// True if the poll counts as failed.
+    /// Logs the end of a list. Returns true if the poll failed.
     private func report(_ end: FeedbackReader.End?, _ count: Int) -> Bool {
         switch end {
         case .complete(let truncation):
@@ -201,12 +202,12 @@ package actor FeedbackPoller {
                 status.truncated += 1
                 log.error("\(truncation.description)", [.count: count, .host: place.host])
             }
-            log.info("read the feedback list", [.count: count, .host: place.host])
+            log.info("feedback list read", [.count: count, .host: place.host])
             return false
         case .failed(let message):
             if !isStopping {
                 status.failedPolls += 1
-                log.warning("the feedback service was not read to its end", [.count: count, .error: message])
+                log.warning("feedback poll failed before the end of the list", [.count: count, .error: message])
             }
             return true
         case nil:
@@ -214,27 +215,29 @@ package actor FeedbackPoller {
         }
     }
 
-    /// To the spool, then to the sink. False: neither has them.
+    /// Writes tuples to the spool, then passes them to the sink. Returns false if neither has them.
     private func keep(_ tuples: [FeedbackTuple]) async -> Bool {
         var isSpooled = false
         do {
             try await spool.append(tuples)
             isSpooled = true
         } catch {
-            log.error("cannot spool feedback; it goes to its sink at once", [.file: spool.path, .error: "\(error)"])
+            log.error(
+                "cannot write the feedback spool; feedback is passed on without it",
+                [.file: spool.path, .error: "\(error)"])
         }
-        // What waits in the spool comes first, in its turn.
+        // The tuples in the spool are passed to the sink first.
         if status.isBehind, isSpooled { return true }
         do {
             try await sink.take(tuples, of: app)
             status.taken += UInt64(tuples.count)
         } catch {
-            log.warning("the sink does not take feedback", [.count: tuples.count, .error: "\(error)"])
+            log.warning("feedback not processed: sink failed", [.count: tuples.count, .error: "\(error)"])
             if isSpooled {
                 status.isBehind = true
             } else {
                 status.lost += UInt64(tuples.count)
-                log.error("feedback is lost: neither spool nor sink took it", [.count: tuples.count])
+                log.error("feedback lost: spool and sink failed", [.count: tuples.count])
             }
             return isSpooled
         }
@@ -242,7 +245,7 @@ package actor FeedbackPoller {
         do {
             try await spool.clear()
         } catch {
-            // Taken twice, then.
+            // The sink will get these tuples twice.
             log.warning("cannot remove the feedback spool", [.file: spool.path, .error: "\(error)"])
             status.isBehind = true
         }

@@ -3,21 +3,21 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// One connection to the feedback service, from which its owner takes tuples at its own pace: while it has enough, the
-/// rest waits in the kernel.
+/// One connection to the feedback service. The owner reads tuples at its own pace; while it does not read, the rest of
+/// the list stays in the kernel's buffers.
 actor FeedbackReader {
-    /// How the list ended.
+    /// The end of a list.
     enum End: Sendable, Equatable {
-        /// In good order; nil, or what the service cut off.
+        /// The service closed the connection; nil if the list was complete, or the part of a tuple that was cut off.
         case complete(FeedbackTruncation?)
         case failed(String)
     }
 
     struct Piece: Sendable {
         var tuples: [FeedbackTuple] = []
-        /// With the last piece.
+        /// The end of the list; set in the last piece only.
         var end: End?
-        /// Tuples so far that were none and were passed over.
+        /// The number of malformed tuples so far, which were skipped.
         var malformed: UInt64 = 0
     }
 
@@ -33,7 +33,7 @@ actor FeedbackReader {
     private var end: End?
     private var waiter: CheckedContinuation<Piece, Never>?
 
-    /// Begins to connect. The loop keeps it until the connection has ended.
+    /// Starts to connect. The loop keeps a reference until the connection has ended.
     init(on loop: EventLoop, to place: HostPort, settings: FeedbackPoller.Settings) {
         self.loop = loop
         self.place = place
@@ -43,11 +43,11 @@ actor FeedbackReader {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// The next tuples, at most a batch, or the end. One caller at a time.
+    /// Returns the next tuples, at most one batch, or the end. Only one caller may wait at a time.
     func next() async -> Piece {
         if let piece = piece() { return piece }
         return await withCheckedContinuation { continuation in
-            precondition(waiter == nil, "two wait for the same feedback")
+            precondition(waiter == nil, "FeedbackReader.next() was called twice at a time")
             waiter = continuation
             if let channel, channel.isReadingPaused {
                 channel.isReadingPaused = false
@@ -56,7 +56,7 @@ actor FeedbackReader {
         }
     }
 
-    /// Ends the connection. What was read until then can still be taken.
+    /// Closes the connection. Tuples that were read before can still be taken.
     func cancel() {
         finish(.failed("stopped"))
     }
@@ -84,7 +84,7 @@ actor FeedbackReader {
         }
         timer = loop.schedule(at: deadline) {
             self.timer = nil
-            self.finish(.failed("\(self.place): no TLS within \(self.settings.connectTimeout)"))
+            self.finish(.failed("\(self.place): timed out: no TLS connection within \(self.settings.connectTimeout)"))
         }
     }
 
@@ -125,10 +125,10 @@ actor FeedbackReader {
 
     private func lookForSilence() {
         guard end == nil, let channel else { return }
-        // While its reading is paused a peer cannot be silent.
+        // Paused reading does not count as silence of the peer.
         if channel.isReadingPaused { readingSince = loop.now }
         if loop.now >= silenceEnds {
-            finish(.failed("\(place): silent for \(settings.silenceLimit), and the list is not at its end"))
+            finish(.failed("\(place): timed out: no data for \(settings.silenceLimit) before the end of the list"))
         } else {
             watchForSilence()
         }
@@ -138,7 +138,7 @@ actor FeedbackReader {
         guard end == nil else { return }
         decoder.decode(bytes, into: &tuples)
         wake()
-        // Whoever waits asks for more; as long as nobody does, the kernel keeps it.
+        // Without a waiting caller reading pauses, and the kernel buffers the rest. The next call resumes it.
         if waiter == nil { channel?.isReadingPaused = true }
     }
 
@@ -172,7 +172,7 @@ actor FeedbackReader {
     }
 }
 
-// The channel calls on the loop, which is the actor's executor.
+// The channel calls its handler on the loop, which is the executor of the actor.
 extension FeedbackReader: ChannelHandler {
     nonisolated func channelOpened(_ channel: Channel) {
         assumeIsolated { $0.opened() }

@@ -3,11 +3,12 @@ package import PushLoop
 package import PushModel
 import PushWire
 
-/// What the feedback service said and the sink has not taken yet, in a file of its own: reading clears the list on the
-/// server, so from then on this is the only copy.
+/// A file with the feedback that the sink has not taken yet. Reading clears the list on the server, so this file is the
+/// only copy.
 ///
-/// Records are appended and synced before anything is done with them; the file goes when the sink has taken them all. A
-/// last record that a crash tore is left out, and cut off before anything is appended. One caller at a time.
+/// Records are appended and synced before they are passed to the sink. The file is removed when the sink has taken all
+/// of them. An incomplete last record, left by a crash, is ignored and cut off before the next append. Only one caller
+/// may use the spool at a time.
 package final class FeedbackSpool: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let message: String
@@ -15,17 +16,18 @@ package final class FeedbackSpool: Sendable {
         package var description: String { message }
     }
 
-    /// Read at once.
+    /// The number of bytes in one read.
     private static let pieceSize = 256 * 1024
 
     package let path: String
     private let directory: String
     private let pool: BlockingPool
     private let limit: Int
-    /// Bytes of whole records in the file; nil until the file was looked at.
+    /// The size of the complete records in bytes; nil until the file was read.
     private let size = Locked<Int?>(nil)
 
-    /// - Parameter limit: in bytes; an append beyond it throws. Default 64 MiB, more than a million tuples.
+    /// - Parameter limit: the maximum size in bytes; an append beyond it throws. Default 64 MiB, more than a million
+    ///   tuples.
     package init(directory: String, app: AppID, pool: BlockingPool, limit: Int = 64 << 20) {
         self.directory = directory
         path = "\(directory)/feedback-\(app.name).spool"
@@ -33,20 +35,22 @@ package final class FeedbackSpool: Sendable {
         self.limit = limit
     }
 
-    /// A piece of what is left: the tuples, where the next piece begins (nil at the end), and what was lost.
+    /// A part of the file: its tuples, the offset of the next part (nil at the end), and the size of an incomplete
+    /// record.
     package struct Piece: Sendable, Equatable {
         package var tuples: [FeedbackTuple]
         package var next: Int?
-        /// Bytes behind the last whole record, at the end. More than one record's worth means a damaged file.
+        /// The number of bytes after the last complete record. A number larger than a record means that the file is
+        /// damaged.
         package var torn: Int
     }
 
-    /// Reads records from a place, 0 or the `next` of the piece before.
+    /// Reads records from an offset: 0, or the `next` of the last piece.
     package func read(from place: Int, limit: Int) async throws -> Piece {
         try await pool.run { try self.readNow(from: place, limit: limit) }
     }
 
-    /// Returns when the tuples are on disk.
+    /// Appends tuples, and returns when they are on disk.
     package func append(_ tuples: [FeedbackTuple]) async throws {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(tuples.count * 41)
@@ -55,7 +59,7 @@ package final class FeedbackSpool: Sendable {
         try await pool.run { try self.appendNow(record) }
     }
 
-    /// The sink has taken everything.
+    /// Removes the file. Called when the sink has taken everything.
     package func clear() async throws {
         try await pool.run {
             guard unsafe unlink(self.path) == 0 || errno == ENOENT else { throw self.failure("cannot remove") }
@@ -97,14 +101,15 @@ package final class FeedbackSpool: Sendable {
     private func appendNow(_ bytes: [UInt8]) throws {
         let start = try wholeSize()
         guard start + bytes.count <= limit else {
-            throw Failure(message: "\(path) holds \(start) bytes and may hold \(limit): see why the sink takes nothing")
+            throw Failure(
+                message: "\(path) is full: \(start) of \(limit) bytes; check the log for why feedback is not processed")
         }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure("cannot write") }
         defer { Glibc.close(descriptor) }
         do {
-            // What a crash left behind the last whole record would make what follows unreadable.
-            guard ftruncate(descriptor, start) == 0 else { throw failure("cannot cut") }
+            // Bytes of an incomplete record would make the records after them unreadable.
+            guard ftruncate(descriptor, start) == 0 else { throw failure("cannot truncate") }
             var written = 0
             while written < bytes.count {
                 let count = unsafe bytes.withUnsafeBytes {
@@ -123,7 +128,7 @@ package final class FeedbackSpool: Sendable {
         size.withLock { $0 = start + bytes.count }
     }
 
-    /// Where the last whole record ends.
+    /// Returns the end of the last complete record.
     private func wholeSize() throws -> Int {
         if let known = size.withLock({ $0 }) { return known }
         var place: Int? = 0
@@ -131,7 +136,7 @@ package final class FeedbackSpool: Sendable {
         return size.withLock { $0 ?? 0 }
     }
 
-    /// A new file is only there after a crash when its directory was synced.
+    /// Syncs the directory. Otherwise a crash could remove a new file.
     private func syncDirectory() throws {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure("cannot open the directory of") }

@@ -4,28 +4,29 @@ package import PushModel
 package import PushTransport
 package import PushWire
 
-/// One connection to a legacy push gateway: TLS with the push certificate, frames out, and at most one error packet in.
+/// One connection to a legacy push gateway: TLS with the push certificate. It sends frames and receives at most one
+/// error packet.
 ///
-/// `LegacyMachine` decides; this owns the socket. What "accepted" means where nothing is acknowledged stands there.
-/// An idle connection is kept open, and has no way to ask for a sign of life: a peer that has gone is noticed when
-/// what is sent next is not acknowledged by its TCP.
+/// `LegacyMachine` decides, and also documents what "accepted" means without acknowledgements; this actor owns the
+/// socket. An idle connection stays open. The protocol has no way to check the peer, so a lost peer is noticed when its
+/// TCP does not acknowledge what is sent next.
 package actor LegacyConnection: PushConnection {
     package struct Settings: Sendable {
         package var tls: TLSContext
         package var serverName: String
         package var resolver: NameResolver
         package var command = LegacyCommand.modern
-        /// See `LegacyMachine.Options`.
+        /// See `LegacyMachine.Options`; the same applies to the following settings.
         package var settleAfter: Duration = .seconds(2)
         package var ringSize = 8192
         package var stallAfter: Duration = .seconds(30)
         package var drainFor: Duration = .seconds(10)
-        /// For peers that do not answer what is bad on purpose.
+        /// Whether to send a probe frame at the end. Set it to false for peers that do not answer an invalid frame.
         package var probes = true
-        /// From the first look-up to the end of TLS. Default 10 s.
+        /// The time limit from the first look-up to the end of the TLS handshake. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
 
-        /// `tls` shows the push certificate and offers no protocol by ALPN.
+        /// - Parameter tls: presents the push certificate and offers no ALPN protocol.
         package init(tls: TLSContext, serverName: String, resolver: NameResolver) {
             self.tls = tls
             self.serverName = serverName
@@ -45,7 +46,7 @@ package actor LegacyConnection: PushConnection {
         }
     }
 
-    /// Frames gathered before the channel is asked whether it has room.
+    /// The number of bytes of frames that are gathered before the channel's congestion is checked.
     private static let gatherSize = 64 * 1024
 
     package nonisolated let id: ConnectionID
@@ -64,7 +65,7 @@ package actor LegacyConnection: PushConnection {
     private var isEnded = false
     private var gathered: [UInt8] = []
 
-    /// Begins to connect.
+    /// Starts to connect.
     package init(
         id: ConnectionID, on loop: EventLoop, to place: HostPort, settings: Settings, outlet: ConnectionOutlet
     ) {
@@ -87,7 +88,7 @@ package actor LegacyConnection: PushConnection {
         loop.execute { self.assumeIsolated { $0.perform($0.machine.deliver(deliveries)) } }
     }
 
-    /// A certificate says who we are.
+    /// Does nothing: a certificate authenticates the connection.
     package nonisolated func use(_ token: ProviderToken) {}
 
     package nonisolated func drain() {
@@ -98,7 +99,8 @@ package actor LegacyConnection: PushConnection {
         loop.execute { self.assumeIsolated { $0.perform($0.machine.close(now: $0.loop.now)) } }
     }
 
-    /// The protocol has no such question: a connection whose TLS came up is all that can be known of the peer.
+    /// Reports `alive` if the connection is open. The protocol has no ping, so a completed TLS handshake is the only
+    /// evidence.
     package nonisolated func ping() {
         loop.execute {
             self.assumeIsolated {
@@ -176,12 +178,12 @@ package actor LegacyConnection: PushConnection {
                 try LegacyFrame.append(
                     settings.command, delivery.message, to: delivery.token, identifier: identifier, into: &gathered)
             } catch {
-                preconditionFailure("the machine let something through that has no frame: \(error)")
+                preconditionFailure("LegacyMachine admitted a notification that has no frame: \(error)")
             }
         }
     }
 
-    /// After this tick's end has sent what it could.
+    /// Schedules a check of the sent bytes after the end of this tick, when the channel has flushed.
     private func askForCheck() {
         guard machine.hasUnmarked, !checkIsAsked else { return }
         checkIsAsked = true
@@ -190,7 +192,7 @@ package actor LegacyConnection: PushConnection {
 
     private func check() {
         checkIsAsked = false
-        // What the socket did not take is looked at again when the channel asks for more.
+        // If the socket did not accept all bytes, `fill()` runs again when the channel has room, and checks then.
         guard !isEnded, let channel, channel.outputBacklog == 0 else { return }
         machine.handedOver(bytes: channel.bytesSent, now: loop.now)
         arm()
@@ -218,14 +220,14 @@ package actor LegacyConnection: PushConnection {
         timer = nil
         guard !isEnded else { return }
         if machine.status == .connecting {
-            let closure = ChannelClosure.timedOut("no TLS within \(settings.connectTimeout)")
+            let closure = ChannelClosure.timedOut("no TLS connection within \(settings.connectTimeout)")
             lost(ConnectionEnd(closure, at: "\(place)", wasConnected: false))
             return
         }
         perform(machine.timePassed(now: loop.now, acknowledged: channel?.bytesAcknowledged ?? 0))
     }
 
-    // MARK: What the peer says
+    // MARK: Events of the peer
 
     private func received(_ bytes: [UInt8]) {
         guard !isEnded else { return }
@@ -243,7 +245,7 @@ package actor LegacyConnection: PushConnection {
 
     private func closed(_ reason: ChannelClosure) {
         guard !isEnded else { return }
-        let cut = decoder.pendingCount > 0 ? "; \(decoder.pendingCount) bytes of an error packet came" : ""
+        let cut = decoder.pendingCount > 0 ? "; incomplete error packet (\(decoder.pendingCount) bytes)" : ""
         let told = ConnectionEnd(reason, at: "\(place)", wasConnected: machine.status != .connecting)
         let end = ConnectionEnd(kind(of: reason) ?? told.kind, ConnectionFault(told.fault.code, told.message + cut))
         switch reason {
@@ -252,7 +254,8 @@ package actor LegacyConnection: PushConnection {
         }
     }
 
-    /// Where the certificate is all that says who we are, a handshake that fails for good is about it.
+    /// Returns the kind of an end. The certificate is the only credential here, so a permanent failure of the handshake
+    /// concerns the certificate.
     private func kind(of reason: ChannelClosure) -> ConnectionEnd.Kind? {
         switch reason {
         case .tls(let error): error.disposition == .terminal ? .credential : .broken
@@ -288,7 +291,7 @@ package actor LegacyConnection: PushConnection {
         cancelTimer()
         if let channel {
             channel.handler = nil
-            // What has been given back as not processed must not go out any more, so there is a reset.
+            // Deliveries that were reported as not processed must not be sent any more, so the connection is reset.
             if orderly { channel.close() } else { channel.abort() }
         }
         channel = nil
@@ -297,14 +300,14 @@ package actor LegacyConnection: PushConnection {
     }
 }
 
-// The channel calls on the loop, which is the actor's executor.
+// The channel calls its handler on the loop, which is the executor of the actor.
 extension LegacyConnection: ChannelHandler {
     package nonisolated func channelOpened(_ channel: Channel) {
         assumeIsolated { $0.opened() }
     }
 
     package nonisolated func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
-        // One packet is all that is ever looked at.
+        // Only one packet is ever parsed.
         let bytes = unsafe Array(bytes.prefix(LegacyErrorDecoder.packetLength))
         assumeIsolated { $0.received(bytes) }
     }

@@ -1,28 +1,28 @@
 import PushLoop
 import PushTransport
 
-/// A publishing socket that is being bound again.
+/// The state of a publishing socket that is being bound again.
 struct Rebinding {
     var attempts = 0
     var timer: TimerID?
-    /// Those who wait until it is bound, or until it is clear that this takes long.
+    /// The callers that wait until the socket is bound, or until it is clear that this takes long.
     var waiters: [CheckedContinuation<Void, Never>] = []
 
-    /// After so many attempts, and again after as many more, somebody must be told.
+    /// The failure is reported each time that this number of attempts has failed.
     static let attemptsBeforeReport = 200
 
-    /// libzmq closes the old listener on its I/O thread, which takes microseconds on an idle machine. What takes a second
-    /// takes long.
+    /// The pause before the next attempt. libzmq closes the old listener on its I/O thread, which takes microseconds on
+    /// an idle machine. After a second of failures the attempts become less frequent.
     var pause: Duration { attempts < Self.attemptsBeforeReport ? .milliseconds(5) : .seconds(1) }
 }
 
-/// Changes of who may observe.
+/// Changes to the set of observers.
 extension EventBus {
-    /// Replaces the observers. Where a key has lost its right, its replays end, and all subscriptions end with the
-    /// publishing socket, which is bound again: libzmq asks who a subscriber is when it connects and never again, and
-    /// cannot end one connection. Other subscribers connect again by themselves, and see by `prev` what they missed.
+    /// Replaces the observers. If a key has lost the right, its replays end. All subscriptions end too, because the
+    /// publishing socket is closed and bound again: libzmq checks a subscriber only when it connects, and cannot close
+    /// a single connection. Other subscribers reconnect by themselves and see by `prev` what they missed.
     ///
-    /// Returns when the socket is bound again, or when that has been tried for about a second, now or before.
+    /// Returns when the socket is bound again, or when attempts have failed for about a second.
     package func replaceObservers(_ observers: EventBusSettings.Observers) async {
         let old = settings.observers
         settings.observers = observers
@@ -83,7 +83,7 @@ extension EventBus {
         }
     }
 
-    /// It is bound, or the bus stops.
+    /// Ends the rebinding, because the socket is bound or the bus stops.
     func endRebinding() {
         if let timer = rebinding?.timer { loop.cancel(timer) }
         resumeRebindingWaiters()

@@ -4,13 +4,13 @@ import PushTime
 import PushTransport
 import PushWire
 
-/// What came in at the replay socket, whatever it is.
+/// A message that arrived at the replay socket, valid or not.
 struct ReplayQuestion: Sendable {
     let peer: [UInt8]
-    /// The requester put an empty frame first, as a REQ does, and is answered the same way.
+    /// Whether the requester sent an empty frame first, as a REQ socket does. The answer then begins with one too.
     let hasDelimiter: Bool
     let userID: String?
-    /// What follows, if it is two frames.
+    /// The frames after the delimiter; nil unless there are exactly two.
     private let frames: (version: [UInt8], request: [UInt8])?
 
     init(_ message: borrowing ZMQMessage, frames count: Int) {
@@ -23,24 +23,24 @@ struct ReplayQuestion: Sendable {
 
     func request() throws(Rejection) -> ReplayRequest {
         guard let frames else {
-            throw Rejection(.badFrame, "two frames are wanted, \(ReplayRequest.version) and JSON")
+            throw Rejection(.badFrame, "expected two frames: \(ReplayRequest.version) and JSON")
         }
         guard frames.version.elementsEqual("\(ReplayRequest.version)".utf8) else {
-            throw Rejection(.badFrame, "the first frame is not \(ReplayRequest.version), which is all that is known")
+            throw Rejection(.badFrame, "unknown request kind; the first frame must be \(ReplayRequest.version)")
         }
         return try ReplayRequest.read(frames.request)
     }
 }
 
-/// A request that is being answered. On the bus's loop.
+/// A replay in progress. Used on the loop of the bus only.
 final class Replay {
     let peer: [UInt8]
     let hasDelimiter: Bool
     let userID: String?
     let request: ReplayRequest
-    /// The right to observe was taken from its key: no more events go out to it.
+    /// Whether the key has lost the right to observe. No more events are sent to the requester.
     var isRevoked = false
-    /// Waits until the socket may take more.
+    /// Resumed when the socket may accept more.
     var waiter: CheckedContinuation<Void, Never>?
 
     init(_ question: ReplayQuestion, request: ReplayRequest) {
@@ -89,7 +89,7 @@ extension EventBus {
         }
     }
 
-    /// Says why. Whoever does not read such answers loses them.
+    /// Sends an error answer. It is lost if the requester's queue is full.
     private func refuse(
         _ peer: [UInt8], _ hasDelimiter: Bool, error: String, detail: String? = nil, retryAfter: Int64? = nil,
         next: UInt64? = nil
@@ -105,7 +105,7 @@ extension EventBus {
 
     // MARK: Answers
 
-    /// Reads page after page and sends what is asked for of it. False if the requester does not take it.
+    /// Reads the log page by page and sends the matching events. Returns false if the requester does not accept them.
     private func answer(_ replay: Replay) async -> Bool {
         let limits = settings.replays
         var selection = ReplaySelection(
@@ -124,8 +124,8 @@ extension EventBus {
                 return true
             }
             if isStopped || replay.isRevoked { return false }
-            // What was removed while it was being read is gone like what was gone before; what was removed after it had
-            // been read is not.
+            // Events that were removed while a page was read are missing like those that had been removed before.
+            // Events that are removed after they were read do not count.
             if oldest == nil || page.oldest > at + 1 { oldest = page.oldest }
             let before = at
             do throws(DamagedSegment) {
@@ -141,7 +141,7 @@ extension EventBus {
             for packed in selection.take() where await !send(packed, to: replay) { return false }
             lookedAt += Int(clamping: at - before)
             if at >= page.newest || at == before {
-                // Looked at everything, or asked for what is yet to come.
+                // The replay has reached the newest event, or `since` was beyond it.
                 return await end(replay, next: at == before ? page.newest : at, oldest: oldest ?? page.oldest)
             }
             if selection.left == 0 || lookedAt >= limits.lookedAt {
@@ -166,7 +166,7 @@ extension EventBus {
         }
     }
 
-    /// Sends, and waits for a requester that does not keep up as long as there is patience.
+    /// Sends a message. If the requester does not keep up, waits for at most `patience`.
     private func send(to replay: Replay, _ frames: (inout ZMQOutbox) -> Void) async -> Bool {
         var deadline: MonotonicTime?
         while let router, !isStopped, !replay.isRevoked {
@@ -178,7 +178,7 @@ extension EventBus {
             guard result == .wouldBlock else { return result == .sent }
             if let deadline, loop.now >= deadline { return false }
             deadline = deadline ?? loop.now + settings.replays.patience
-            // The socket says so every few milliseconds, whether or not there is room for this one.
+            // The socket becomes writable every few milliseconds, even without room for this requester.
             await withCheckedContinuation { replay.waiter = $0 }
         }
         return false

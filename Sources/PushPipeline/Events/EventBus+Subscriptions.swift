@@ -1,6 +1,6 @@
 import PushTransport
 
-/// What subscribers ask for.
+/// The subscriptions at the publishing socket.
 extension EventBus {
     func takeSubscriptions(of publisher: ZMQSocket) {
         publisher.onMessage = { [unowned self] message in
@@ -11,9 +11,9 @@ extension EventBus {
         }
     }
 
-    /// libzmq does not say when nobody is left of those who asked for a prefix that was cancelled. When nobody is
-    /// connected at all, from one heartbeat to the next, nothing is wanted; a subscription is never heard so much earlier
-    /// than its connection.
+    /// Clears the prefixes when no subscriber is left. libzmq does not report when the last subscriber of a cancelled
+    /// prefix has gone. If nobody is connected at two heartbeats in a row, no prefix is needed: a subscription never
+    /// arrives so much earlier than its connection is counted.
     func forgetSubscribersThatAreGone() {
         guard prefixes.holdsOnlyDoubtful, let publisher, door?.open(of: publisher) == 0 else {
             isDeserted = false

@@ -3,19 +3,19 @@ package import PushModel
 package import PushTransport
 package import PushWire
 
-/// Publishes what the ledger has numbered and synced, and answers who missed some of it.
+/// Publishes the events that the ledger has numbered and synced, and answers replay requests for missed ones.
 ///
-/// It is pinned to its loop. Segments come in from any thread; what has come by the next turn of the loop goes out
-/// together, one message a topic, and only what somebody asks for is rendered. Whoever opened it stops it before its
-/// loop is shut down.
+/// The actor is pinned to its loop. Segments arrive from any thread. All that have arrived by the next turn of the loop
+/// are published together, as one message for each topic; only topics with subscribers are rendered. The owner stops
+/// the bus before it shuts the loop down.
 package actor EventBus {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// What came in and has not been rendered.
+    /// The segments that were handed in and that the loop has not taken.
     private struct Inbox {
         var segments: [LogSegment] = []
-        /// Of those, and of those that the loop has taken and not rendered yet.
+        /// The bytes of these segments, and of those that the loop has taken and not rendered yet.
         var bytes = 0
         var last: UInt64 = 0
         var dropped: UInt64 = 0
@@ -30,35 +30,36 @@ package actor EventBus {
     var settings: EventBusSettings
 
     var publisher: ZMQSocket?
-    /// Where `publisher` is bound, with the port that the system chose.
+    /// The endpoint of `publisher`, with the port that the system chose.
     var publishEndpoint: String?
     var rebinding: Rebinding?
     var router: ZMQSocket?
-    /// Of both sockets.
+    /// The limiter for the connections of both sockets.
     var door: ZMQDoor?
     private var heartbeat: TimerHandle?
     var topics: TopicTable
     var prefixes: SubscribedPrefixes
     var prefixesChanged = false
-    /// At the last heartbeat nobody was connected to the publishing socket, and nobody has subscribed since.
+    /// Whether nobody was connected to the publishing socket at the last heartbeat, and nobody has subscribed since.
     var isDeserted = false
-    /// Until the first heartbeat can be told of them.
+    /// The topics for the first heartbeats; they move to ``topics`` in ``open()``.
     private var firstHeads: [LogWriter.Head]
-    /// The next one is at the end.
+    /// The segments to render, in reverse order: the next one is at the end.
     private var pending: [LogSegment] = []
     var counts = EventBusStatus()
 
-    /// Requests that are being answered, by the routing id of who asked.
+    /// The replay requests in progress, by the routing id of the requester.
     var replays: [[UInt8]: Replay] = [:]
     private(set) var isStopped = false
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
-    /// Events rendered in one go before others on the loop get their turn: some milliseconds.
+    /// The number of events that are rendered in one turn, before other work on the loop runs. A turn takes some
+    /// milliseconds.
     private static let eventsPerTurn = 20_000
 
     /// - Parameters:
     ///   - last: the newest number in the log.
-    ///   - heads: the topics that the first heartbeats tell of, so that a subscriber sees what it missed before a restart.
+    ///   - heads: the topics that the first heartbeats list, so that a subscriber sees what it missed before a restart.
     package init(
         on loop: EventLoop, in context: ZMQContext, log: any EventLog, settings: EventBusSettings, last: UInt64 = 0,
         heads: [LogWriter.Head] = []
@@ -77,7 +78,7 @@ package actor EventBus {
 
     // MARK: Any thread
 
-    /// Takes what is on the disk, in the order of the numbers: one thread calls at a time.
+    /// Takes segments that are on disk, in the order of their numbers. Only one thread may call this at a time.
     package nonisolated func publish(_ segments: [LogSegment]) {
         guard let newest = segments.last else { return }
         let wakes = inbox.withLock { inbox in
@@ -101,11 +102,12 @@ package actor EventBus {
         loop.execute { self.assumeIsolated { $0.drain() } }
     }
 
-    // MARK: Life
+    // MARK: Opening and stopping
 
-    /// Binds the sockets and begins to beat. Once. One that is bound nowhere is there, and hears and reaches nobody.
+    /// Binds the sockets and starts the heartbeat. May be called once. A socket without an endpoint is created but not
+    /// bound.
     package func open() throws(ZMQError) -> EventBusEndpoints {
-        precondition(publisher == nil && !isStopped, "an event bus is opened once")
+        precondition(publisher == nil && !isStopped, "an event bus can be opened only once")
         let publisher = try ZMQSocket(.xpub, in: context, on: loop, options: publisherOptions)
         let router: ZMQSocket
         do {
@@ -143,12 +145,12 @@ package actor EventBus {
         options.sendHighWaterMark = settings.sendHighWater
         options.unacknowledgedTimeout = settings.unacknowledgedTimeout
         options.linger = .milliseconds(500)
-        // Subscribers send subscriptions and handshakes. A subscription costs libzmq some thirty times its length, and
-        // the handshake of CURVE takes more than 128 bytes.
+        // Subscribers send only subscriptions and handshakes. A subscription costs libzmq about thirty times its
+        // length, so frames are short; the CURVE handshake takes more than 128 bytes.
         options.maxFrameSize = 640
-        // libzmq reads subscriptions into a queue of its own at once, whatever the mark. With none, input is never
-        // stopped, and `ignoresResets` is not needed, with which a subscriber that was killed would hold its queue for
-        // half a minute.
+        // libzmq reads subscriptions into a queue of its own at once, whatever the high-water mark is. Without a mark
+        // it never stops reading, so `ignoresResets` is not needed. With that option the queue of a killed subscriber
+        // would be kept for half a minute.
         options.receiveHighWaterMark = 0
         return options
     }
@@ -162,7 +164,7 @@ package actor EventBus {
         options.unacknowledgedTimeout = settings.unacknowledgedTimeout
         options.linger = .milliseconds(500)
         options.maxFrameSize = 4096
-        // A monitor that starts anew under its old routing id would not be heard for as long as its old connection is.
+        // Without handover, a monitor that restarts under its old routing id is ignored until its old connection ends.
         options.routerHandover = true
         options.receiveHighWaterMark = 256
         options.ignoresResets = true
@@ -187,8 +189,8 @@ package actor EventBus {
         heartbeat = loop.scheduleRepeating(every: EventBusSettings.heartbeatInterval) { [unowned self] in beat() }
     }
 
-    /// Ends both sockets and the answers under way; returns when nothing of it is on the loop any more. What is handed
-    /// in afterwards is not published.
+    /// Closes both sockets and ends the replays in progress. Returns when none of them runs on the loop any more.
+    /// Segments that are handed in afterwards are not published.
     package func stop() async {
         if !isStopped {
             isStopped = true
@@ -244,7 +246,7 @@ package actor EventBus {
             do {
                 try topics.add(segment, prefixes, now: now, emit: emit)
             } catch {
-                // Made by the ledger of this very process: a fault of the machine.
+                // The ledger of this process made the segment, so damage means a hardware or memory fault.
                 counts.dropped += UInt64(segment.count)
             }
         }
@@ -276,7 +278,8 @@ package actor EventBus {
         return result == .sent
     }
 
-    /// `{"seq": last, "topics": {topic: last seq, …}}`: who missed the end of something sees it here.
+    /// Publishes `{"seq": last, "topics": {topic: last seq, …}}`, so that a subscriber sees when it missed the last
+    /// events.
     private func beat() {
         forgetSubscribersThatAreGone()
         let topic = Array("heartbeat".utf8)

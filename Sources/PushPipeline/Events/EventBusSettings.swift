@@ -1,10 +1,10 @@
 package import Glibc
 package import PushTransport
 
-/// Where and how events are published and replayed.
+/// The endpoints and limits for publishing and replaying events.
 package struct EventBusSettings: Sendable {
-    /// The clients that may see events, by the user id of their connections, which is their public key. It holds on
-    /// the sockets whose security asks for keys, and on no other.
+    /// The clients that may receive events, by the user id of their connections, which is their public key. The setting
+    /// applies only to sockets with CURVE.
     package enum Observers: Sendable, Equatable {
         case everybody
         case withKeys(Set<String>)
@@ -25,62 +25,67 @@ package struct EventBusSettings: Sendable {
         }
     }
 
-    /// What replay costs at most.
+    /// The limits of replays.
     package struct Replay: Sendable, Equatable {
-        /// Requests that are being answered; one more is told that it is busy.
+        /// The number of requests that are answered at a time; the next one is answered `busy`.
         package var concurrent = 8
-        /// Those of one key, so that one observer cannot hold all places.
+        /// The same for one key, so that one observer cannot use all of them.
         package var concurrentOfOneKey = 2
-        /// Events of one read of the log.
+        /// The number of events in one read of the log.
         package var page = 2000
-        /// Events that one request brings at most, whatever it asks for.
+        /// The maximum number of events for one request, whatever limit the request names.
         package var limit = 100_000
-        /// Events that are looked at for one request: a prefix that matches nothing ends here, and goes on with `next`.
+        /// The number of events that are examined for one request. A request whose prefix matches few events ends here,
+        /// and the requester continues with `next`.
         package var lookedAt = 500_000
-        /// How long a requester that does not read is waited for.
+        /// How long the bus waits for a requester that does not read.
         package var patience = Duration.seconds(10)
         package var retryAfter = Duration.milliseconds(250)
-        /// Messages queued for one requester: with `messageBytes` 16 MiB at most, after which the reading waits.
+        /// The number of messages that are queued for one requester: with `messageBytes` at most 16 MiB. Then the
+        /// replay pauses.
         package var sendHighWater = 256
 
         package init() {}
     }
 
-    /// Where to bind; nil for not at all.
+    /// The endpoints to bind; nil for none.
     package var publish: String?
     package var replay: String?
-    /// The two have ZAP domains of their own: libzmq lets a subscriber in or keeps it out at the handshake and asks
-    /// nobody again, so that the handler itself must refuse who may not observe; at the replay socket, whose messages
-    /// carry a name, the bus sees to it.
+    /// The two sockets have ZAP domains of their own. libzmq checks a subscriber only at the handshake, so the ZAP
+    /// handler must refuse clients that may not observe. At the replay socket each message carries the user id, and the
+    /// bus checks it.
     package var publishSecurity = ZMQSecurity.none
     package var replaySecurity = ZMQSecurity.none
     package var observers = Observers.everybody
-    /// Of both sockets together; more connections wait until some have gone. Subscriptions and requests are short.
+    /// The limits for the connections of both sockets together. Above the limit, new connections wait until others have
+    /// closed. Subscriptions and requests are short.
     package var door = ZMQDoorLimits(connections: 1024, hoard: 4 << 20, hoardTogether: 64 << 20)
     package var doorNews: @Sendable (ZMQDoor.News) -> Void = { _ in }
-    /// Permissions of the files of `ipc://` endpoints.
+    /// The permissions of the files of `ipc://` endpoints.
     package var ipcMode: mode_t = 0o600
 
-    /// A message of a topic ends at the first of these. A line costs a tenth of a microsecond more in messages of 64 KiB
-    /// than in longer ones, hardly to be measured, and the high-water mark below counts messages, not bytes.
+    /// A message of a topic is sent when it reaches one of these limits. Messages of 64 KiB cost a tenth of a
+    /// microsecond more per line than longer ones, which is hardly measurable. The size matters because the high-water
+    /// mark below counts messages, not bytes.
     package var messageBytes = 64 << 10
     package var messageLines = 2000
-    /// Messages that libzmq queues for a subscriber that does not keep up; what comes then is dropped for it. Full ones
-    /// make 64 MiB a subscriber, for as long as its connection lasts: the kernel ends it when nothing was taken for half
-    /// a minute.
-    /// The kernel's buffers come on top, some 4 MiB. At full load (800 messages of 20 KiB a second) this is a second of
-    /// stillness; a tenth of it would not hold one tick of a hundred apps.
+    /// The number of messages that libzmq queues for a slow subscriber; later ones are dropped for it. Full messages
+    /// take 64 MiB for each subscriber, until its connection ends: the kernel ends it when the subscriber has accepted
+    /// nothing for half a minute. The kernel's buffers add some 4 MiB. At full load (800 messages of 20 KiB a second)
+    /// the queue covers about a second in which the subscriber does not read; a tenth of it would not hold one tick of
+    /// a hundred apps.
     package var sendHighWater = 1000
-    /// A subscriber or requester whose system takes nothing for this long is disconnected. Then nothing of its is
-    /// rendered until it has come back.
+    /// A subscriber or requester is disconnected when its system has accepted no data for this long. Until it
+    /// reconnects, nothing is rendered for it.
     package var unacknowledgedTimeout = Duration.seconds(30)
-    /// Bytes of segments that wait for the loop. What comes above that is not published; replay has it.
+    /// The bytes of segments that may wait for the loop. Segments above this are not published; replay still has them.
     package var inboxBytes = 64 << 20
-    /// Prefixes that are remembered. While there are more, everything is rendered, and libzmq alone decides who gets it.
+    /// The number of prefixes that are remembered. While there are more, every topic is rendered, and only libzmq
+    /// filters.
     package var prefixLimit = 16_384
     package var replays = Replay()
-    /// Called on the bus's loop when the publishing socket has been closed to end subscriptions, with what kept it from
-    /// being bound again: nil when it is bound, an error each time that a long series of attempts has failed.
+    /// Called on the loop of the bus after the publishing socket was closed to end subscriptions: with nil when it is
+    /// bound again, and with an error after each long series of failed attempts.
     package var rebound: @Sendable (ZMQError?) -> Void = { _ in }
 
     package init(publish: String?, replay: String?) {
@@ -89,11 +94,11 @@ package struct EventBusSettings: Sendable {
     }
 
     static let heartbeatInterval = Duration.seconds(1)
-    /// For how long the heartbeat tells of a topic.
+    /// How long a topic without new events stays in the heartbeat.
     static let topicMemory = Duration.seconds(60)
 }
 
-/// Where the bus can be reached, with the ports that the system chose; nil where it cannot.
+/// The bound endpoints of the bus, with the port numbers that the system chose; nil for a socket that is not bound.
 package struct EventBusEndpoints: Sendable, Equatable {
     package let publish: String?
     package let replay: String?
@@ -103,25 +108,26 @@ package struct EventBusStatus: Sendable, Equatable {
     package static let shownPrefixes = 100
 
     package var prefixCount = 0
-    /// What subscribers ask for, each once; not all of it if it is much.
+    /// The prefixes of all subscribers without repetition, up to ``shownPrefixes``.
     package var prefixes: [String] = []
-    /// There are more prefixes than are remembered.
+    /// Whether there are more prefixes than are remembered.
     package var rendersAll = false
     /// The newest number that was handed in.
     package var last: UInt64 = 0
-    /// Events that somebody had asked for and libzmq took. For whom it then dropped them it does not say.
+    /// The events that were handed to libzmq for at least one subscription. libzmq may still drop them for slow
+    /// subscribers.
     package var published: UInt64 = 0
     package var messages: UInt64 = 0
-    /// Events that were not published because the loop did not keep up, or the socket refused.
+    /// The events that were not published because the loop did not keep up, or the socket refused them.
     package var dropped: UInt64 = 0
     package var replayRequests: UInt64 = 0
     package var replaysRefused: UInt64 = 0
-    /// Requesters that went or did not read.
+    /// The replays that ended because the requester disconnected or did not read.
     package var replaysAbandoned: UInt64 = 0
     package var replaysRunning = 0
-    /// That are open, whether or not their handshakes are done.
+    /// Open connections, including those in a handshake.
     package var connections = 0
-    /// How often all subscriptions were ended because an observer's right was taken.
+    /// How often all subscriptions were ended because an observer lost its right.
     package var rebinds: UInt64 = 0
 
     package init() {}

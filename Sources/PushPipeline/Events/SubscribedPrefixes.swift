@@ -1,25 +1,27 @@
 import PushTransport
 
-/// What subscribers of the publishing socket ask for.
+/// The prefixes to which clients of the publishing socket have subscribed.
 struct SubscribedPrefixes {
-    /// `family/app/kind`: with an app of 64 bytes, no topic is longer. What is asked for beyond it matches nothing.
+    /// The maximum length of a topic, which is `family/app/kind` with an app of 64 bytes. A longer prefix matches no
+    /// topic.
     static let longestTopic = 96
 
     private let limit: Int
     private(set) var all: Set<[UInt8]> = []
-    /// Those that a peer cancelled; it may cancel what it never asked for, though others still want it. So they are
-    /// rendered as before, and libzmq decides who gets it. Where nobody does, libzmq never says so: they count until
-    /// nobody is connected any more.
+    /// The prefixes that a peer cancelled. A peer can cancel a prefix to which it never subscribed, although others
+    /// still are subscribed. So these prefixes are still rendered, and libzmq filters. libzmq does not report when the
+    /// last subscriber has gone, so they are kept until nobody is connected.
     private var cancelled: Set<[UInt8]> = []
-    /// By length, how many there are of both.
+    /// The number of prefixes of each length, in `all` and `cancelled`.
     private var lengths = [Int](repeating: 0, count: longestTopic + 1)
-    /// How many were asked for and not remembered for want of room. libzmq tells of each of them once, and once more when
-    /// the last connection that asked for it has ended; those that were cancelled before count on, as above.
+    /// The number of prefixes that were not remembered because of the limit. libzmq reports each of them once when it
+    /// is added, and once when the last connection with it has ended. A prefix that was cancelled before stays counted,
+    /// as explained above.
     private var forgotten = 0
-    /// While some are forgotten, nothing can be said to be unwanted.
+    /// Whether some prefixes were not remembered. Then every topic counts as wanted.
     var isOverfull: Bool { forgotten > 0 }
 
-    /// There are some, and of each of them it may be that nobody asks for it any more.
+    /// Whether there are prefixes, but possibly none of them has a subscriber any more.
     var holdsOnlyDoubtful: Bool { all.isEmpty && (!cancelled.isEmpty || isOverfull) }
 
     init(limit: Int) {
@@ -59,7 +61,7 @@ struct SubscribedPrefixes {
         if all.remove(prefix) != nil { cancelled.insert(prefix) }
     }
 
-    /// O(lengths that occur).
+    /// Returns whether somebody may be subscribed to the topic. The cost is O(number of distinct prefix lengths).
     func wants(_ topic: [UInt8]) -> Bool {
         if isOverfull { return true }
         for length in 0...min(topic.count, Self.longestTopic) where lengths[length] > 0 {

@@ -2,12 +2,13 @@ import PushLoop
 import PushModel
 import PushWire
 
-/// The topics that have come up, and for each the lines that are to go out together.
+/// The known topics, and for each the lines of its next message.
 struct TopicTable {
     private struct Topic {
         let name: [UInt8]
         var isWanted: Bool
-        /// Its last number that was handed in, and when; 0 if it came up in a replay only.
+        /// The last event number of the topic and when it was handed in; 0 and nil if the topic occurred only in a
+        /// replay.
         var last: UInt64 = 0
         var lastAt: MonotonicTime?
         var lines: [UInt8] = []
@@ -16,12 +17,12 @@ struct TopicTable {
 
     private var topics: [Topic] = []
     private var appNumbers: [AppID?: Int] = [:]
-    /// By app and kind, 128 kinds each: the topic's number, -1 for none yet.
+    /// The topic's index by app number and kind, with 128 kinds for each app; -1 for a topic that is not known yet.
     private var numbers: [Int32] = []
     private var text = EventText()
-    /// Topics with lines that have not gone out.
+    /// The topics that have lines to send.
     private var gathered: [Int] = []
-    /// Empty, with room: so that not every topic keeps room of its own.
+    /// Empty arrays with capacity, which topics share so that not every topic keeps its own.
     private var spare: [[UInt8]] = []
 
     private let messageBytes: Int
@@ -35,16 +36,16 @@ struct TopicTable {
         self.messageLines = messageLines
     }
 
-    /// Which topics are rendered; later ones are asked about as they come up.
+    /// Sets which known topics are rendered. New topics are checked when they first occur.
     mutating func choose(_ prefixes: SubscribedPrefixes) {
         for index in topics.indices { topics[index].isWanted = prefixes.wants(topics[index].name) }
     }
 
-    // MARK: What is published
+    // MARK: Publishing
 
-    /// Renders what is wanted of a segment. Messages that are full go out at once, the others by `finish`.
+    /// Renders the wanted events of a segment. Full messages are sent at once, the others by ``finish(emit:)``.
     ///
-    /// Inlined by hand as far as it goes: this and what it calls is what each event costs.
+    /// This function runs for each event, so it and its callees are inlined as far as possible.
     mutating func add(
         _ segment: LogSegment, _ prefixes: SubscribedPrefixes, now: MonotonicTime,
         emit: (_ topic: [UInt8], _ lines: [UInt8], _ count: Int) -> Void
@@ -67,14 +68,14 @@ struct TopicTable {
                 emit(topics[number].name, topics[number].lines, topics[number].count)
                 topics[number].lines.removeAll(keepingCapacity: true)
                 topics[number].count = 0
-                // Another line of it gathers it again.
+                // The topic is added to `gathered` again with its next line.
                 giveBack(number)
             }
             return true
         }
     }
 
-    /// Sends what has gathered.
+    /// Sends the messages that are not full yet.
     mutating func finish(emit: (_ topic: [UInt8], _ lines: [UInt8], _ count: Int) -> Void) {
         for number in gathered where topics[number].count > 0 {
             emit(topics[number].name, topics[number].lines, topics[number].count)
@@ -91,14 +92,14 @@ struct TopicTable {
         if spare.count < Self.spareLimit { spare.append(room) }
     }
 
-    /// A topic as it was when the ledger was opened.
+    /// Records the last number of a topic at the time when the ledger was opened.
     mutating func note(_ kind: EventKind, _ app: AppID?, last: UInt64, at time: MonotonicTime) {
         let number = topic(kind, appNumber(app), app) { _ in false }
         topics[number].last = max(topics[number].last, last)
         topics[number].lastAt = time
     }
 
-    /// The last number of each topic that had events since `time`, as `{"delivery/shop/sent":17,…}`.
+    /// Appends the last number of each topic with events since `time`, as `{"delivery/shop/sent":17,…}`.
     func appendLasts(since time: MonotonicTime, to line: inout [UInt8]) {
         line.append(UInt8(ascii: "{"))
         var isFirst = true
@@ -106,7 +107,7 @@ struct TopicTable {
             guard let at = topic.lastAt, at >= time else { continue }
             if !isFirst { line.append(UInt8(ascii: ",")) }
             isFirst = false
-            // Nothing in a topic needs an escape.
+            // Topics contain no characters that need an escape.
             line.append(UInt8(ascii: "\""))
             line.append(contentsOf: topic.name)
             line.append(contentsOf: "\":".utf8)
@@ -115,10 +116,10 @@ struct TopicTable {
         line.append(UInt8(ascii: "}"))
     }
 
-    // MARK: What is replayed
+    // MARK: Replaying
 
-    /// Renders what of a segment, numbered above `since`, has the request's prefix. Returns the last number looked at;
-    /// that is the segment's last, unless the request had enough before.
+    /// Renders the events of a segment that are numbered above `since` and match the prefix of the request. Returns the
+    /// last number examined: the segment's last, unless the request has reached its limit before.
     mutating func select(
         _ segment: LogSegment, since: UInt64, _ prefixes: SubscribedPrefixes, into selection: inout ReplaySelection
     ) throws(DamagedSegment) -> UInt64 {
@@ -139,9 +140,10 @@ struct TopicTable {
         return looked
     }
 
-    // MARK: Numbers of topics
+    // MARK: Topic numbers
 
-    /// `apps`: by place in the segment's list, the app's number here; filled as apps come up.
+    /// Returns the index of the event's topic. `apps` caches the app numbers of the segment's apps by their index in
+    /// the segment.
     @inline(__always)
     private mutating func topic(
         of event: LoggedEvent, _ names: [AppID], _ apps: inout [Int], _ prefixes: SubscribedPrefixes
@@ -178,7 +180,7 @@ struct TopicTable {
     }
 }
 
-/// What a replay takes out of one page: messages in the order of their numbers, each a run of one topic.
+/// The events that a replay selects from one page: messages in the order of their numbers, each a run of one topic.
 struct ReplaySelection {
     struct Packed {
         let topic: [UInt8]
@@ -186,15 +188,15 @@ struct ReplaySelection {
     }
 
     private let prefix: [UInt8]
-    /// How many events the request may still have.
+    /// The number of events that the request may still receive.
     var left: Int
     private(set) var packed: [Packed] = []
-    /// Of the run under way.
+    /// The lines of the current run.
     fileprivate(set) var lines: [UInt8] = []
     private var topic: Int?
     private var name: [UInt8] = []
     private var count = 0
-    /// By number of the topic: 0 not asked yet, 1 yes, 2 no.
+    /// Whether a topic matches, by topic number: 0 not checked yet, 1 yes, 2 no.
     private var verdicts: [UInt8] = []
 
     init(prefix: [UInt8], limit: Int) {
@@ -208,7 +210,7 @@ struct ReplaySelection {
         return verdicts[number] == 1
     }
 
-    /// Makes `lines` ready for a line of a topic.
+    /// Prepares `lines` for another line of a topic.
     fileprivate mutating func begin(_ number: Int, name: [UInt8], _ messageBytes: Int, _ messageLines: Int) {
         if topic == number, count < messageLines, lines.count < messageBytes {
             lines.append(UInt8(ascii: "\n"))
@@ -228,7 +230,7 @@ struct ReplaySelection {
         topic = nil
     }
 
-    /// What has been packed since it was asked last.
+    /// Returns the messages that were packed since the last call.
     mutating func take() -> [Packed] {
         endRun()
         defer { packed = [] }

@@ -3,19 +3,19 @@ package import PushLoop
 package import PushModel
 import PushTime
 
-/// Decides which of the devices that a provider called dead are deactivated, and says so as events. It changes nothing
-/// itself: the registry acts on the events when they are on disk, as monitors do.
+/// Decides which of the devices that a provider reported as dead are deactivated, and records events for them. It
+/// changes nothing itself: the registry reads the events from the ledger, as monitors do.
 ///
-/// A device that registered or was seen after the moment that the provider spoke of is alive. A flood of bad tokens trips
-/// the brake of its app (`BrakeMachine`). What waits is bounded, and what is dropped is learned again from the next
-/// answer, so nothing here is kept on disk.
+/// A device that registered or was seen after the provider's timestamp stays active. A flood of bad tokens trips the
+/// brake of its app (`BrakeMachine`). The queue is bounded. A dropped candidate is found again with the next push to
+/// it, so nothing is kept on disk.
 package actor Feedback: FeedbackSink {
     package struct Limits: Sendable, Equatable {
-        /// Candidates that wait: beyond so many the oldest are dropped.
+        /// The number of candidates that wait. Above it the oldest are dropped.
         package var waiting = 10_000
-        /// Candidates that are looked up at once.
+        /// The number of candidates that are looked up at once.
         package var batch = 500
-        /// Devices that are remembered for a minute to have been told of: at most twice as many.
+        /// The number of devices that are remembered for a minute as already recorded; at most twice as many are kept.
         package var told = 10_000
 
         package init() {}
@@ -24,15 +24,16 @@ package actor Feedback: FeedbackSink {
     package struct Status: Sendable, Equatable {
         package var taken: UInt64 = 0
         package var waiting = 0
-        /// Of those taken: dropped for want of room; held by a brake; registered since; known to be gone; made an event
-        /// of; and lost because registry or ledger failed.
+        /// Each taken candidate is counted in one of these: `dropped` (no room), `held` (by a brake), `alive`
+        /// (registered or seen since), `known` (already inactive), `deactivated` (event recorded), `failed` (registry
+        /// or ledger failed).
         package var dropped: UInt64 = 0
         package var held: UInt64 = 0
         package var alive: UInt64 = 0
         package var known: UInt64 = 0
         package var deactivated: UInt64 = 0
         package var failed: UInt64 = 0
-        /// Apps whose brake is on.
+        /// The apps whose brake is on.
         package var stopped: Set<AppID> = []
     }
 
@@ -76,7 +77,7 @@ package actor Feedback: FeedbackSink {
         return status
     }
 
-    /// Drops what waits, and returns when nothing is under way.
+    /// Drops the candidates that wait, and returns when no work is in progress.
     package func stop() async {
         isStopping = true
         waiting = []
@@ -85,12 +86,13 @@ package actor Feedback: FeedbackSink {
 
     // MARK: From the router
 
-    /// How many answers the provider gave, candidates included. From anywhere, before the candidates of the same report.
+    /// Counts the answers of a provider, including candidates. May be called on any thread, before the candidates of
+    /// the same report are passed.
     package nonisolated func answers(_ app: AppID, _ count: Int) {
         loop.execute { self.assumeIsolated { $0.counted(count, app) } }
     }
 
-    /// From anywhere. Returns at once.
+    /// Takes candidates; may be called on any thread, and returns at once.
     package nonisolated func take(_ candidates: [DeactivationCandidate]) {
         guard !candidates.isEmpty else { return }
         loop.execute { self.assumeIsolated { $0.gathered(candidates) } }
@@ -122,7 +124,7 @@ package actor Feedback: FeedbackSink {
         if task == nil, !waiting.isEmpty { task = Task { await self.drain() } }
     }
 
-    /// Whether deactivations of the app may go on.
+    /// Returns whether deactivations of the app may continue.
     private func brake(_ app: AppID, _ answers: Int, _ candidates: BrakeMachine.Candidates) -> Bool {
         switch brakes[app, default: BrakeMachine(policy)].answered(answers, candidates, now: loop.now) {
         case .pass: return true
@@ -133,12 +135,12 @@ package actor Feedback: FeedbackSink {
             counts.held += UInt64(before - waiting.count)
             alarm(app, "on", candidates, answers)
             log.warning(
-                "too many bad tokens of one app: nothing is deactivated until this is over; check its environment and topic",
+                "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
                 [LogKey("app"): app.name, LogKey("candidates"): candidates, LogKey("answers"): answers])
             return false
         case .release(let candidates, let answers):
             alarm(app, "off", candidates, answers)
-            log.info("the answers of the app are as usual again: devices are deactivated", [LogKey("app"): app.name])
+            log.info("device brake off: answers are normal again, deactivation resumed", [LogKey("app"): app.name])
             return true
         }
     }
@@ -151,7 +153,7 @@ package actor Feedback: FeedbackSink {
         ledger.note([event], done: nil)
     }
 
-    // MARK: One batch after the other
+    // MARK: Batches
 
     private func drain() async {
         while !waiting.isEmpty, !isStopping {
@@ -167,16 +169,16 @@ package actor Feedback: FeedbackSink {
             } catch {
                 counts.failed += UInt64(batch.count)
                 log.warning(
-                    "dead devices were not deactivated, and will be found dead again",
+                    "dead devices not deactivated; the next push to each reports it again",
                     [.count: batch.count, .error: "\(error)"])
             }
         }
         task = nil
     }
 
-    /// Weighs them, and returns when the events of those that are dead are on disk.
+    /// Checks the suspects, and returns when the events of the dead ones are on disk.
     private func tell(of suspects: [Suspect], mayBeHeld: Bool) async throws {
-        // Of those that are named several times, what is known latest.
+        // If a device occurs several times, keep the suspect with the latest evidence.
         var latest: [DeviceID: Suspect] = [:]
         for suspect in suspects where suspect.evidence > latest[suspect.device]?.evidence ?? .min {
             latest[suspect.device] = suspect
@@ -191,13 +193,13 @@ package actor Feedback: FeedbackSink {
         let seen = try await registry.lastSeen(wanted.map(\.device))
         var dead: [Suspect] = []
         for (suspect, seen) in zip(wanted, seen) {
-            // Everything may have changed meanwhile.
+            // The brake and the registry may have changed during the lookup.
             if mayBeHeld, brakes[suspect.app]?.isStopped == true {
                 counts.held += 1
             } else if let seen, seen > suspect.evidence {
                 counts.alive += 1
                 log.info(
-                    "a device stays active though the push service called it gone: it registered or was seen after the time that the answer names",
+                    "device stays active: registered or seen after the time at which the push service reported it gone",
                     [
                         LogKey("app"): suspect.app.name, LogKey("device"): "\(suspect.device)",
                         .reason: suspect.reason ?? "-", LogKey("gone_since_ms"): suspect.evidence,
@@ -212,11 +214,12 @@ package actor Feedback: FeedbackSink {
             }
         }
         guard !dead.isEmpty else { return }
-        // A provider's clock may be ahead. The registry takes no moment after the event's for evidence, and what is
-        // remembered here is what the registry makes of it: else whoever registers again would seem to be told of already.
+        // A provider's clock may be ahead. The registry limits the evidence to the time of the event, so the same limit
+        // applies to what is remembered here. Otherwise a device that registers again would seem to be recorded
+        // already.
         let written = wallClock().milliseconds
         let devices = dead.map(\.device)
-        // Whoever reads the event may count on it that nothing more is sent there.
+        // When the event is published, nothing more may be sent to the device, so deliveries to it are held first.
         let held = registry.hold(devices)
         guard await ledger.note(dead.map(\.event)) != nil else {
             await registry.release(held)
@@ -228,7 +231,8 @@ package actor Feedback: FeedbackSink {
 
     // MARK: From the feedback service
 
-    /// Not through the brake: these are no answers, and they are read once.
+    /// Takes tuples of the feedback service. They bypass the brake, because they are not answers to pushes and can be
+    /// read only once.
     package func take(_ tuples: [FeedbackTuple], of app: AppID) async throws {
         counts.taken += UInt64(tuples.count)
         for start in stride(from: 0, to: tuples.count, by: limits.batch) {
@@ -251,11 +255,11 @@ package enum FeedbackError: Error, Sendable, CustomStringConvertible {
     case ledgerRefused
 
     package var description: String {
-        "the ledger did not take the events of devices that are gone: see what its log says of the disk"
+        "the ledger did not record the events of dead devices; see its errors in the log"
     }
 }
 
 extension DeactivationCandidate {
-    /// What the provider tells every token that comes to the wrong place.
+    /// Whether a provider answers so for every token that is sent with the wrong environment or topic.
     fileprivate var isMisdirected: Bool { reason == .badDeviceToken || reason == .deviceTokenNotForTopic }
 }

@@ -1,12 +1,12 @@
 import PushModel
 import PushTime
 
-/// A device that may be dead, wherever that was learned.
+/// A device that may be dead, as reported by an answer or by the feedback service.
 struct Suspect: Sendable, Equatable {
     let device: DeviceID
     let app: AppID
     let reason: String?
-    /// Milliseconds since 1970: the last moment of which it is known.
+    /// The last time at which the device is known to have been dead, in milliseconds since 1970.
     let evidence: Int64
     let messageID: MessageID?
     let apnsID: APNSID?
@@ -19,13 +19,14 @@ struct Suspect: Sendable, Equatable {
     }
 }
 
-/// Devices whose events are on disk and perhaps not yet with the registry.
+/// Devices whose events are on disk but which the registry may not have processed yet.
 ///
-/// For a minute at most: whatever the registry made of an event, by then it has. In two generations: when the younger is
-/// full, the older is forgotten, and at worst an event is written twice, which does nothing more.
+/// An entry is kept for a minute at most; by then the registry has processed the event. There are two generations: when
+/// the younger is full, the older is dropped. In the worst case an event is written twice, which has no further effect.
 struct ToldDevices: Sendable {
     private struct Telling: Sendable {
-        /// What the registry makes of it: no moment after the event counts, whatever a provider says of the future.
+        /// The evidence as the registry stores it: at most the time of the event, even if the provider's timestamp is
+        /// in the future.
         let evidence: Int64
         let at: MonotonicTime
     }
@@ -39,7 +40,9 @@ struct ToldDevices: Sendable {
         self.limit = max(1, limit)
     }
 
-    /// - Parameter seen: when the device was last seen: one that has registered since is another matter.
+    /// Returns whether the deactivation of the device was recorded.
+    ///
+    /// - Parameter seen: when the device was last seen; a device that has registered since does not count as recorded.
     func contains(_ device: DeviceID, since seen: Int64, now: MonotonicTime) -> Bool {
         guard let telling = younger[device] ?? older[device] else { return false }
         return telling.evidence >= seen && now < telling.at + Self.age

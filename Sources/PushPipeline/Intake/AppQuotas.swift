@@ -1,29 +1,29 @@
 import PushModel
 
-/// Decides whether an app has room for one more message. Known here are the messages that were handed to the ledger and
-/// have not been answered; what the app holds beyond that is asked for once for each run of messages.
+/// Decides whether an app has room for one more message. It counts the messages that were handed to the ledger and have
+/// not been answered; the rest of the app's load is queried once for each run of messages.
 struct AppQuotas {
     private struct Entry {
         let app: AppID
         var limits: AppLimits
         var load = AppLoad()
-        /// The run for which `load` was asked.
+        /// The run in which `load` was queried.
         var run: UInt64 = 0
         var unanswered = 0
-        /// Of those, the ones with a `not_before`, past or not.
+        /// The unanswered messages that have a `not_before`, whether it has passed or not.
         var unansweredLater = 0
         var remembered = RememberedIDs()
-        /// Seconds since 1970 when each quota was last reported.
+        /// The second (since 1970) in which each quota was last reported.
         var reportedAt: [AppQuota: Int64] = [:]
     }
 
     private var limits: [AppID: AppLimits]
-    /// For apps without limits of their own.
+    /// The limits of apps without configured limits.
     private let standard = AppLimits()
     private var entries: [Entry] = []
     private var places: [AppID: Int] = [:]
     private var last: (app: AppID, place: Int)?
-    /// Seconds for which ids are remembered.
+    /// The number of seconds for which ids are remembered.
     var window: Int64
 
     init(limits: [AppID: AppLimits] = [:], window: Int64) {
@@ -36,18 +36,19 @@ struct AppQuotas {
         for index in entries.indices { entries[index].limits = limits[entries[index].app] ?? standard }
     }
 
-    /// The number of apps that share what there is.
+    /// The number of apps that share the pipeline.
     var appCount: Int { max(1, limits.count, entries.count) }
 
     func limits(of app: AppID) -> AppLimits { limits[app] ?? standard }
 
     // MARK: Decisions
 
-    /// Counts the message as unanswered, or says which limit it would break.
+    /// Counts the message as unanswered, or returns the limit that it would exceed.
     ///
     /// - Parameters:
-    ///   - share: what one app may hold because the pipeline as a whole is full; nil if it is not.
-    ///   - load: asked at most once for each app and run.
+    ///   - share: the number of messages that one app may hold because the pipeline as a whole is full; nil if it is
+    ///     not full.
+    ///   - load: returns what the app holds; called at most once for each app and run.
     mutating func admit(
         _ message: Message, at now: Int64, run: UInt64, share: Int?, load: (AppID) -> AppLoad
     ) -> AppQuota? {
@@ -71,9 +72,9 @@ struct AppQuotas {
         return nil
     }
 
-    /// The ledger has answered these, in the same order.
+    /// Called when the ledger has answered these requests; `acceptances` has the same order.
     mutating func answered(_ requests: [PushRequest], _ acceptances: [Acceptance], at now: Int64) {
-        // Most groups are of one app.
+        // Most groups contain requests of one app only.
         var (unanswered, later, new) = (0, 0, 0)
         for (index, (request, acceptance)) in zip(requests, acceptances).enumerated() {
             unanswered += 1
@@ -89,27 +90,28 @@ struct AppQuotas {
         }
     }
 
-    /// Its id, and its deliveries if it names several devices. How many devices the registry finds is known only later.
+    /// Returns the number of entries that the ledger remembers for a message: its id, and its deliveries if it names
+    /// several devices. How many devices of users or tags the registry finds is not known yet.
     private static func remembered(of audience: Audience) -> Int {
         guard let named = audience.named, named > 1 else { return 1 }
         return 1 + named
     }
 
-    /// Counts an answered message again, which will be handed in again.
+    /// Counts an answered message as unanswered again, because it is retried later.
     mutating func hold(_ message: Message) {
         let place = place(of: message.app)
         entries[place].unanswered += 1
         if message.notBefore != nil { entries[place].unansweredLater += 1 }
     }
 
-    /// Whether nobody was told in this second that the app has reached this limit.
+    /// Returns whether this limit of the app has not been reported in the current second.
     mutating func isWorthReport(_ quota: AppQuota, of app: AppID, at now: Int64) -> Bool {
         let place = place(of: app)
         return entries[place].reportedAt.updateValue(now, forKey: quota) != now
     }
 
     private mutating func place(of app: AppID) -> Int {
-        // Most runs are of one app.
+        // Most runs contain messages of one app only.
         if let last, last.app == app { return last.place }
         let place: Int
         if let known = places[app] {
@@ -124,15 +126,15 @@ struct AppQuotas {
     }
 }
 
-/// How many message ids of an app were taken within the window: counted by pieces of a 32nd of it, each of which is
-/// forgotten as a whole when its last id is.
+/// The number of message ids of an app that were accepted within the window. The window is divided into 32 pieces; each
+/// piece is forgotten as a whole when its last id has expired.
 struct RememberedIDs {
     private var pieces: [(begin: Int64, count: Int)] = []
     private(set) var count = 0
 
     mutating func add(_ ids: Int, at now: Int64, window: Int64) {
         count += ids
-        // A clock that was set back counts with what is newest.
+        // If the clock was set back, the ids count in the newest piece.
         if let last = pieces.last, now < last.begin + max(1, window / 32) {
             pieces[pieces.count - 1].count += ids
         } else {

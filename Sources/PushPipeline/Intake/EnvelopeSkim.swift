@@ -2,12 +2,13 @@ import Glibc
 import PushModel
 import PushWire
 
-/// The id of an envelope that is not read any further: there is no room for it, and its producer is told which it was.
+/// Finds the id of an envelope without parsing the rest. Intake uses it to answer `busy` or `rejected` with the right
+/// id.
 enum EnvelopeSkim {
-    /// Nil when it is not to be found.
+    /// Returns nil if there is no valid id.
     static func id(_ envelope: UnsafeRawBufferPointer) -> MessageID? {
         guard let value = unsafe member("id", of: envelope) else { return nil }
-        // An id of 128 bytes, each written as \u0000.
+        // The longest valid text is an id of 128 bytes, each written as \u0000.
         guard value.count <= 2 + 6 * 128 else { return nil }
         guard let document = unsafe try? JSONDocument([UInt8](value)), let text = document.string(document.root) else {
             return nil
@@ -15,7 +16,7 @@ enum EnvelopeSkim {
         return MessageID(text)
     }
 
-    /// The text of a member of the outermost object that is a string, quotation marks included.
+    /// Returns the text of a string member of the outermost object, including the quotation marks.
     private static func member(_ name: StaticString, of text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         var place = 0
         unsafe skipSpace(text, &place)
@@ -53,7 +54,7 @@ enum EnvelopeSkim {
         return nil
     }
 
-    /// Past the value and the comma after it. False at the end of the object, and where it is none.
+    /// Skips the value and the comma after it. Returns false at the end of the object, and if there is no valid value.
     private static func skipValue(_ text: UnsafeRawBufferPointer, _ place: inout Int) -> Bool {
         var depth = 0
         while place < text.count {

@@ -4,9 +4,9 @@ import PushTime
 import PushTransport
 import PushWire
 
-/// From what the ledger says to what producers hear.
+/// Turns the replies of the ledger into acks for producers.
 extension Intake {
-    /// The ledger has replied to a group.
+    /// Called when the ledger has replied to a group.
     func answered(_ group: RequestGroup, _ acceptances: [Acceptance]) {
         precondition(
             acceptances.count == group.requests.count,
@@ -42,7 +42,8 @@ extension Intake {
         }
         tally.attribute(since: run.since, to: group.client(run.caller))
         quotas.answered(group.requests, acceptances, at: wallClock().seconds)
-        // What is held is handed in again without being judged again.
+        // The quotas count held requests as unanswered again: they are handed to the ledger later without another
+        // check.
         for request in held[heldBefore...] { quotas.hold(request.message) }
         unanswered -= group.requests.count - (held.count - heldBefore)
         unansweredBytes -= group.byteCount
@@ -75,7 +76,7 @@ extension Intake {
         tell(EnvelopeFault(id: id, rejection: rejection, app: request.message.app), of: request.client)
     }
 
-    /// The same where nobody waits for it.
+    /// Handles the reply to a request from PULL, which has no ack.
     private func settle(_ acceptance: Acceptance, of request: PushRequest) {
         func reject(_ rejection: Rejection) {
             tell(
@@ -94,11 +95,11 @@ extension Intake {
         }
     }
 
-    /// Once in ten seconds. That the disk refuses is in the log already.
+    /// Logs at most once in ten seconds. A fault of the disk is not logged here; the log has it already.
     private func sayFailure(_ text: String) {
         guard fault == nil, failureSaidAt.map({ loop.now - $0 >= .seconds(10) }) ?? true else { return }
         failureSaidAt = loop.now
-        settings.log?.warning("the ledger takes no new messages: \(text)")
+        settings.log?.warning("ledger rejects new messages: \(text)")
     }
 
     private static func conflict(_ seq: UInt64) -> Rejection {
@@ -108,16 +109,17 @@ extension Intake {
     }
 
     private func expired(_ message: Message) -> Rejection {
-        // Not the time of the run under way: what was held while the disk was full is long past.
-        Rejection(.expired, "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s past")
+        // `now`, the time of the current run, may be far in the past: the request may have been held while the disk was
+        // full.
+        Rejection(.expired, "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s in the past")
     }
 
-    // MARK: Out
+    // MARK: Sending acks
 
-    /// Sends what `answer` holds, and empties it.
+    /// Sends the text in `answer` as an ack, and clears it. If the producer's queue is full, the ack waits.
     func say(_ kind: StaticString, to identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool) {
         defer { answer.removeAll(keepingCapacity: true) }
-        // The fast way: nobody is behind.
+        // In the normal case no acks wait.
         let isBehind = unsafe !waiting.isEmpty && waiting.holds([UInt8](identity))
         if !isBehind {
             switch unsafe transmit(kind, answer, to: identity, hasDelimiter) {

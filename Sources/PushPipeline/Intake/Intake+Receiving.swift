@@ -4,7 +4,7 @@ import PushTime
 import PushTransport
 import PushWire
 
-/// From the frames of a message to requests in the group, and to answers that need no ledger.
+/// Turns the frames of a message into requests of the group, or into acks that need no ledger.
 extension Intake {
     func receive(_ received: RequestFrames, at door: Door) {
         var frames = received
@@ -27,7 +27,7 @@ extension Intake {
         }
     }
 
-    // MARK: With an answer
+    // MARK: Requests with an ack (ROUTER)
 
     private func ask(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, in frames: RequestFrames
@@ -84,7 +84,7 @@ extension Intake {
                 }
             }
         } catch {
-            // It has no lines to speak of, so one status is for all.
+            // The batch as a whole is invalid, so there is one status and not one for each line.
             refuse(EnvelopeFault(id: nil, rejection: error, app: nil), "ack-batch/1", frames)
             return
         }
@@ -104,7 +104,8 @@ extension Intake {
         tell(fault, of: frames.caller.name)
     }
 
-    /// All lines of a batch that there is no room for, by their ids; as one, if it is none that would ever be taken.
+    /// Answers `busy` for each line of a batch, with its id, when intake is full. A batch that is invalid in any case
+    /// is answered `rejected` once.
     private func refuseLines(_ text: UnsafeRawBufferPointer, of client: String?) {
         let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
@@ -120,7 +121,7 @@ extension Intake {
             start = end + 1
             lines += 1
         }
-        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in it"), of: client) }
+        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in the frame"), of: client) }
         tally.busy += UInt64(lines)
     }
 
@@ -129,7 +130,7 @@ extension Intake {
         tell(EnvelopeFault(id: nil, rejection: rejection, app: nil), of: client)
     }
 
-    // MARK: Without an answer
+    // MARK: Requests without an ack (PULL)
 
     private func take(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from frames: RequestFrames
@@ -167,7 +168,7 @@ extension Intake {
                 case .failure(let fault): tell(fault, of: caller.name)
                 }
             }
-            // Where nothing was taken no reply comes that would take the weight away again.
+            // If no request was added, no reply of the ledger would subtract the bytes again.
             if unanswered > before { weigh(0, text.count) }
         } catch {
             tell(EnvelopeFault(id: nil, rejection: error, app: nil), of: frames.caller.name)
@@ -175,7 +176,7 @@ extension Intake {
         if isFull { feelPressure() }
     }
 
-    // MARK: Both
+    // MARK: Shared by both sockets
 
     private func read(
         _ envelope: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, from caller: Caller
@@ -199,7 +200,8 @@ extension Intake {
         return .success(request)
     }
 
-    /// Messages of one client arrive in runs: the name of its key is made out once for each run.
+    /// Returns the caller of a message. Messages of one client arrive in runs, so the lookup is repeated only when the
+    /// sender changes.
     private func caller(of frames: RequestFrames) -> Caller {
         guard let sender = unsafe frames.sender else { return .anyone }
         if let lastCaller, frames.isSent(by: lastCaller.userID) { return lastCaller.caller }
@@ -209,10 +211,12 @@ extension Intake {
         return caller
     }
 
-    /// Nil if the message's app has room for it, which is taken with this; or the limit that it has reached.
+    /// Counts the message against the quotas of its app. Returns nil if the app has room, or else the limit that it has
+    /// reached.
     ///
-    /// - Parameter canWait: the producer asks again when it is told to. What cannot would be lost while the pipeline is
-    ///   crowded; it is let in, and held back when the pipeline is full.
+    /// - Parameter canWait: whether the producer can send the request again (ROUTER). A request from PULL would be
+    ///   lost, so it is admitted while the pipeline is crowded, and the PULL socket is paused when the pipeline is
+    ///   full.
     private func admit(_ message: Message, canWait: Bool) -> AppQuota? {
         let isCrowded = canWait && backlogNow + unanswered >= limits.backlog
         let share = isCrowded ? limits.backlog / quotas.appCount : nil
@@ -243,9 +247,9 @@ extension Intake {
         group.byteCount += bytes
     }
 
-    /// Counts a rejection, and records it as an event and a log line within the rate limit.
+    /// Counts a rejection. Within the rate limit it also records an event and a log line.
     ///
-    /// - Parameter client: what its key is called; nil where no key is asked for, and for a key that has been removed.
+    /// - Parameter client: the client's configured name; nil without CURVE, and for a key that was removed.
     func tell(_ fault: EnvelopeFault, of client: String?) {
         tally.count(fault.rejection)
         let (skipped, isAllowed) = budgets.take(client: client, app: fault.app, now: loop.now)

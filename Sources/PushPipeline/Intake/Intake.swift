@@ -4,16 +4,17 @@ package import PushTime
 package import PushTransport
 package import PushWire
 
-/// The face to producers: takes requests over ZeroMQ, has the ledger keep them, and says what became of them.
+/// The producers' side of the pipeline: receives requests over ZeroMQ, writes them to the ledger, and answers them.
 ///
-/// It is pinned to its loop. What a tick brings goes to the ledger as one group; when the ledger replies, all of its
-/// answers go out together. Nothing is acknowledged before that. A ROUTER is always read: what there is no room for is
-/// told to come again. A PULL has no such words, so it is left unread until there is room, which holds its peers back.
+/// The actor is pinned to its loop. All requests of a tick go to the ledger as one group, and all acks go out together
+/// when the ledger has replied. Nothing is acknowledged before that. A ROUTER socket is always read; when there is no
+/// room, the request is answered `busy`. A PULL socket cannot answer, so it is not read until there is room, which
+/// holds its peers back.
 package actor Intake {
     package nonisolated let loop: EventLoop
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    /// Where a message came in.
+    /// The socket on which a message arrived.
     enum Door {
         case router(isSecured: Bool)
         case pull(isSecured: Bool)
@@ -35,32 +36,34 @@ package actor Intake {
 
     var router: ZMQSocket?
     var pull: ZMQSocket?
-    /// Of both sockets.
+    /// The limiter for the connections of both sockets.
     private var door: ZMQDoor?
     var reader: EnvelopeReader
     var rights: Rights
     var quotas: AppQuotas
-    /// The sender of the last message.
+    /// The sender of the last message, so that the messages of a run need only one lookup.
     var lastCaller: (userID: [UInt8], caller: Caller)?
 
     var group = RequestGroup()
     var tally = IntakeCounts()
-    /// Handed in and not answered, those that are held back included.
+    /// The number of requests that were handed to the ledger and are not answered, including those in ``held``.
     var unanswered = 0
     var unansweredBytes = 0
-    /// Requests of a PULL that the ledger could not write: nobody would send them again.
+    /// Requests from PULL that the ledger could not write. They are kept and retried, because no producer would send
+    /// them again.
     var held: [PushRequest] = []
-    /// They were handed in again; the PULL stays unread until the ledger has said something better.
+    /// Whether the held requests were handed to the ledger again. The PULL socket stays paused until the ledger has
+    /// replied to them.
     var isRetrying = false
     var waiting: WaitingAcks
-    /// The text of the answer that goes out now.
+    /// The text of the ack that is being written.
     var answer: [UInt8] = []
     var budgets = RejectionBudgets()
-    /// When the log last said that the ledger takes no messages although it can write.
+    /// When the log last reported that the ledger rejects new messages although the disk can be written.
     var failureSaidAt: MonotonicTime?
     var notes: [EventDraft] = []
 
-    // Of this run of messages.
+    // These values hold for one run of messages.
     private var isRunBegun = false
     /// Seconds since 1970.
     private(set) var now: Int64 = 0
@@ -78,9 +81,9 @@ package actor Intake {
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    ///   - backlog: the messages that wait in the whole pipeline: accepted and not done. Asked on the loop, once for
-    ///     each run of messages.
-    ///   - load: what an app holds. Asked on the loop, at most once for each app and run of messages.
+    ///   - backlog: returns the number of messages in the whole pipeline that were accepted and are not done. Intake
+    ///     calls it on the loop, once for each run of messages.
+    ///   - load: returns what an app holds. Intake calls it on the loop, at most once for each app and run of messages.
     package init(
         on loop: EventLoop, context: ZMQContext, ledger: any Ledger, settings: IntakeSettings,
         backlog: @escaping @Sendable () -> Int = { 0 },
@@ -92,7 +95,7 @@ package actor Intake {
             load: load, wallClock: wallClock)
     }
 
-    /// With other bounds for the answers that wait.
+    /// Creates an intake with its own bounds for acks that wait. Tests use it.
     init(
         on loop: EventLoop, context: ZMQContext, ledger: any Ledger, settings: IntakeSettings, waiting: WaitingAcks,
         backlog: @escaping @Sendable () -> Int = { 0 },
@@ -115,18 +118,19 @@ package actor Intake {
 
     // MARK: Any thread
 
-    /// Other apps and other rights, from the next message on.
+    /// Replaces apps and rights. They apply to the next message.
     package nonisolated func update(apps: AppTable, rights: Rights) {
         enter {
             $0.reader = EnvelopeReader(apps: apps)
             $0.rights = rights
             $0.lastCaller = nil
-            // Clients and apps that are gone leave nothing behind.
+            // The budgets of removed clients and apps would otherwise stay in memory.
             $0.budgets = RejectionBudgets()
         }
     }
 
-    /// That the ledger cannot write, and that it can again (nil). Until then everything is told to come again.
+    /// Reports that the ledger cannot write, or with nil that it can again. Until then every request is answered
+    /// `busy`.
     package nonisolated func setBlocked(_ fault: LedgerFault?) {
         enter {
             $0.fault = fault
@@ -134,7 +138,7 @@ package actor Intake {
         }
     }
 
-    /// Other limits of apps, from the next message on.
+    /// Replaces the limits of apps. They apply to the next message.
     package nonisolated func update(limits: [AppID: AppLimits], window: Duration) {
         enter {
             $0.quotas.replaceLimits(limits)
@@ -148,9 +152,9 @@ package actor Intake {
 
     // MARK: Isolated
 
-    /// Binds. If one of the two cannot be bound, neither is.
+    /// Binds the sockets. If one of them cannot be bound, neither stays bound.
     package func open() throws(ZMQError) -> IntakeEndpoints {
-        precondition(router == nil && pull == nil && !isClosed, "intake was opened before")
+        precondition(router == nil && pull == nil && !isClosed, "intake can be opened only once")
         door = ZMQDoor(limits: settings.door, tell: settings.doorNews)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
@@ -171,8 +175,8 @@ package actor Intake {
         }
     }
 
-    /// Takes no more: what still comes is told to come again. Returns when the ledger has replied to what it has and the
-    /// answers are out, or when the time is over.
+    /// Stops intake: requests that still arrive are answered `busy`. Returns when the ledger has replied to all
+    /// requests and the acks are sent, or when `within` has passed.
     package func stop(within: Duration) async {
         guard !isClosed else { return }
         isStopping = true
@@ -204,12 +208,13 @@ package actor Intake {
         options.ipcMode = settings.ipcMode
         options.security = settings.security(of: endpoint, for: kind == .router ? .router : .pull).ofServer
         options.usesIPv6 = endpoint.hasPrefix("tcp://[")
-        // Large messages: few of them may wait. A lower mark costs more for each message than it saves.
+        // Messages are large, so only few of them may wait. A lower mark would cost more per message than it saves.
         options.receiveHighWaterMark = 256
         options.ignoresResets = true
         if kind == .router {
-            // A producer that starts anew under its old routing id is the same one. With CURVE the ZAP handler gives each
-            // connection a routing id of its own, and a connection that has another one by some error takes over none.
+            // A producer that restarts under its old routing id takes over its old connection. With CURVE the ZAP
+            // handler gives each connection a routing id of its own, so handover stays off: a connection cannot take
+            // over another one by mistake.
             options.routerHandover = !options.security.isServer
         }
         let socket = try ZMQSocket(kind, in: context, on: loop, options: options)
@@ -287,34 +292,34 @@ package actor Intake {
         guard !group.isEmpty else { return }
         let group = self.group
         self.group = RequestGroup()
-        // A busy tick brings about as much as the one before it.
+        // A busy tick brings about as many requests as the one before.
         self.group.reserve(group.requests.count)
         tally.groups += 1
         ledger.accept(group.requests) { acceptances in
-            // After `stop` nobody waits for it any more.
+            // After `stop` the loop may have ended, and nobody needs the reply.
             self.loop.executeUnlessStopped { self.assumeIsolated { $0.answered(group, acceptances) } }
         }
     }
 
     // MARK: Pressure
 
-    /// Whether there is no room for one more.
+    /// Whether intake has no room for one more request.
     var isFull: Bool {
         unanswered >= limits.unanswered || unansweredBytes >= limits.unansweredBytes
             || backlogNow + unanswered >= 2 * limits.backlog || fault != nil || isStopping
     }
 
-    /// Full, or not long past it: a PULL that was paused stays so until there is room for more than one.
+    /// Whether intake is full or nearly full. A paused PULL resumes only when a quarter of each limit is free.
     private var isStillFull: Bool {
         4 * unanswered > 3 * limits.unanswered || 4 * unansweredBytes > 3 * limits.unansweredBytes
             || 4 * (backlogNow + unanswered) > 3 * 2 * limits.backlog || fault != nil || isStopping
     }
 
-    /// What is told to a producer that there is no room for.
+    /// The delay that a `busy` ack asks for.
     var retryAfter: Duration { fault == nil ? limits.retryAfter : Self.retryAfterFault }
     static let retryAfterFault = Duration.seconds(1)
 
-    /// Pauses the PULL or goes on with it, as there is room.
+    /// Pauses or resumes the PULL socket depending on load.
     func feelPressure() {
         guard let pull, !isClosed else { return }
         if isPullPaused {
@@ -327,7 +332,7 @@ package actor Intake {
             isPullPaused = true
             pull.pauseReceiving()
         }
-        // Nobody says when the backlog has gone down.
+        // No notification arrives when the backlog shrinks, so a timer checks it.
         guard isPullPaused, pressureTimer == nil else { return }
         pressureTimer = loop.schedule(after: held.isEmpty && !isRetrying ? limits.retryAfter : Self.retryAfterFault) {
             [weak self] in
@@ -339,7 +344,7 @@ package actor Intake {
         }
     }
 
-    /// What the ledger could not write is handed in again.
+    /// Hands the requests to the ledger again that it could not write before.
     private func handInHeld() {
         guard fault == nil, !isStopping, !held.isEmpty else { return }
         for request in held { group.add(request) }
@@ -349,12 +354,13 @@ package actor Intake {
         askForFlush()
     }
 
-    // MARK: Answers that wait
+    // MARK: Waiting acks
 
     private static let firstAckDelay = Duration.milliseconds(5)
     private static let lastAckDelay = Duration.milliseconds(160)
 
-    /// A producer whose queue is full says nothing when it has read: it is tried again, the less it reads the later.
+    /// Schedules another attempt to send waiting acks. ZeroMQ does not report when a producer with a full queue has
+    /// read, so the delay doubles for as long as no ack can be sent.
     func retryAcksLater() {
         guard ackTimer == nil, !waiting.isEmpty else { return }
         ackTimer = loop.schedule(after: ackDelay) { [weak self] in

@@ -1,48 +1,48 @@
 package import PushModel
 
-/// What intake has done since it was made, and what it holds now.
+/// The counters of intake since it was created, and its current load.
 package struct IntakeCounts: Sendable, Equatable {
-    // Requests by what became of them; a line of a batch is one.
+    // Requests by result. Each line of a batch is one request.
     package var accepted: UInt64 = 0
     package var duplicate: UInt64 = 0
     package var busy: UInt64 = 0
-    /// Of those, what the ledger could not write.
+    /// The busy requests that the ledger could not write.
     package var failed: UInt64 = 0
     package var rejected: [RejectionReason: UInt64] = [:]
-    /// Requests that were not taken because their app had reached a limit: on ROUTER they are `busy` as well, on PULL
-    /// rejected.
+    /// Requests that were not accepted because their app had reached a limit. They are also counted as `busy` (ROUTER)
+    /// or `rejected` (PULL).
     package var overQuota: [AppQuota: UInt64] = [:]
 
-    /// Messages of ZeroMQ.
+    /// ZeroMQ messages.
     package var messages: UInt64 = 0
-    /// Bytes of envelopes, payloads and lines.
+    /// Bytes of envelopes, payloads and batch lines.
     package var bytes: UInt64 = 0
-    /// Groups handed to the ledger.
+    /// Groups that were handed to the ledger.
     package var groups: UInt64 = 0
 
-    /// With the ledger, or about to be.
+    /// Requests that are with the ledger or in the next group.
     package var unanswered = 0
     package var unansweredBytes = 0
-    /// Answers that wait for their producers to read.
+    /// Acks that wait because their producers do not read.
     package var waitingAcks = 0
-    /// Answers that were given up: their producer went, or did not read. It asks again.
+    /// Acks that were dropped because the producer disconnected or did not read. The producer sends its request again.
     package var droppedAcks: UInt64 = 0
-    /// Refused requests without an answer that no event told of, since there were too many.
+    /// Rejected requests without an event, because the rate limit was reached.
     package var skippedEvents: UInt64 = 0
-    /// Requests without an answer that were read and could not be kept before the end.
+    /// Requests from PULL that were read and could not be written to the ledger before the stop.
     package var abandoned: UInt64 = 0
     package var isPullPaused = false
-    /// That are open, whether or not their handshakes are done.
+    /// Open connections, including those in a handshake.
     package var connections = 0
 
-    /// The same counts for each authenticated client, by its configured name.
+    /// The requests of each authenticated client by result. The key is the client's configured name.
     package private(set) var clients: [String: Totals] = [:]
 
     package init() {}
 
     package var rejections: UInt64 { rejected.values.reduce(0, +) }
 
-    /// Requests by what became of them.
+    /// The number of requests by result.
     package struct Totals: Sendable, Equatable {
         package var accepted: UInt64 = 0
         package var duplicate: UInt64 = 0
@@ -59,7 +59,7 @@ package struct IntakeCounts: Sendable, Equatable {
         }
     }
 
-    /// The sum of `rejected`, kept beside it: it is compared for each message.
+    /// The sum of `rejected`. It is stored because it is compared for each message.
     private var rejectedTotal: UInt64 = 0
 
     mutating func count(_ rejection: Rejection) {
@@ -73,7 +73,7 @@ package struct IntakeCounts: Sendable, Equatable {
         return totals
     }
 
-    /// Attributes the requests counted since `before` to this client. Looks nothing up if there are none.
+    /// Adds the requests counted since `before` to the totals of this client. Does nothing if there are none.
     mutating func attribute(since before: Totals, to client: String?) {
         guard let client, totals != before else { return }
         clients[client, default: Totals()].add(totals, since: before)

@@ -4,31 +4,32 @@ package import PushModel
 package import PushTransport
 package import PushWire
 
-/// Where intake listens, and what it lets in.
+/// The endpoints of intake, and what it accepts there.
 package struct IntakeSettings: Sendable {
-    /// For requests with an answer; nil: none. Restart.
+    /// The endpoint for requests with an ack; nil for none. A change needs a restart.
     package var router: String?
-    /// For requests without an answer; nil: none. Restart.
+    /// The endpoint for requests without an ack; nil for none. A change needs a restart.
     package var pull: String?
-    /// For what is bound to TCP; the permissions of its file guard an `ipc://` endpoint. Restart.
+    /// The security of TCP endpoints; file permissions protect an `ipc://` endpoint. A change needs a restart.
     package var security = ZMQSecurity.none
-    /// Permissions of the files of `ipc://` endpoints. Restart.
+    /// The permissions of the files of `ipc://` endpoints. A change needs a restart.
     package var ipcMode: mode_t = 0o600
-    /// Live.
+    /// The rights of each client. A reload changes them.
     package var rights = Rights()
-    /// Live.
+    /// The configured apps. A reload changes them.
     package var apps: AppTable
     package var limits = PipelineLimits()
-    /// Of both sockets together; more connections wait until some have gone.
+    /// The limits for the connections of both sockets together. Above the limit, new connections wait until others have
+    /// closed.
     package var door = ZMQDoorLimits(connections: 2048)
     package var doorNews: @Sendable (ZMQDoor.News) -> Void = { _ in }
-    /// What each app may hold; one that is not named has the standard limits. Live.
+    /// The limits of each app; an app that is not listed has the default limits. A reload changes them.
     package var appLimits: [AppID: AppLimits] = [:]
-    /// How long message ids are remembered. Live.
+    /// How long message ids are remembered. A reload changes it.
     package var window = Duration.seconds(7 * 86_400)
-    /// Called on intake's loop when an app has reached a limit, at most once a second for each.
+    /// Called on intake's loop when an app has reached a limit, at most once a second for each app and limit.
     package var quotaReached: @Sendable (AppID, AppQuota, _ detail: String) -> Void = { _, _, _ in }
-    /// The log that names rejected requests; nil for none.
+    /// The logger for rejected requests; nil for none.
     package var log: Logger?
 
     package init(router: String? = nil, pull: String? = nil, apps: AppTable) {
@@ -37,13 +38,13 @@ package struct IntakeSettings: Sendable {
         self.apps = apps
     }
 
-    /// What a socket that is bound there asks of its clients, in the socket's own ZAP domain.
+    /// The security of a socket that is bound to `endpoint`, in the socket's own ZAP domain.
     func security(of endpoint: String, for socket: PipelineSocket) -> ZMQSecurity {
         endpoint.hasPrefix("tcp://") ? security.inDomain(of: socket) : .none
     }
 
-    /// An envelope of the largest size that is read, and some more. A batch is ten thousand envelopes of everyday size.
-    /// A client that sends a longer frame is disconnected.
+    /// The largest frame that is read: one envelope of the maximum size with a margin, or a batch of ten thousand
+    /// envelopes of common size. A client that sends a longer frame is disconnected.
     static let maxFrameSize = 40 << 20
 }
 
@@ -52,7 +53,8 @@ extension ZMQSecurity {
         if case .curveServer = self { true } else { false }
     }
 
-    /// The same keys in the socket's own ZAP domain, by which the ZAP handler knows the right that it asks for.
+    /// The same keys in the ZAP domain of `socket`. The ZAP handler derives from the domain which right a connection
+    /// needs.
     package func inDomain(of socket: PipelineSocket) -> ZMQSecurity {
         if case .curveServer(let secretKey, _) = self {
             .curveServer(secretKey: secretKey, domain: socket.rawValue)
@@ -62,7 +64,7 @@ extension ZMQSecurity {
     }
 }
 
-/// Where intake listens, with the ports that the system chose.
+/// The bound endpoints of intake, with the port numbers that the system chose.
 package struct IntakeEndpoints: Sendable, Equatable {
     package let router: String?
     package let pull: String?

@@ -1,15 +1,15 @@
 import PushTime
 
-/// How many events the rejected requests of one source may cause: a bucket of tokens.
+/// Limits the events for rejected requests of one source: a token bucket.
 struct RejectionBudget {
     static let perSecond: Int64 = 100
 
     private static let interval = 1_000_000_000 / perSecond
-    /// When the bucket will be full again, in nanoseconds: one token is one interval.
+    /// When the bucket will be full again, in nanoseconds. One token corresponds to one interval.
     private var fullAt: Int64 = .min
     private(set) var skipped: Int64 = 0
 
-    /// Whether one more event may go out; then with how many were left out before it.
+    /// Returns whether one more event is allowed, and if so how many were skipped since the last one.
     mutating func take(now: MonotonicTime) -> (skipped: Int64, isAllowed: Bool) {
         let begin = max(fullAt, Int64(now.nanoseconds))
         guard begin - Int64(now.nanoseconds) + Self.interval <= Self.perSecond * Self.interval else {

@@ -1,10 +1,10 @@
 import PushModel
 import PushTime
 
-/// How many events each source of rejected requests may cause. A flood from one of them hides nothing of the others.
+/// Limits the events for rejected requests of each source, so that a flood from one source does not hide the others.
 struct RejectionBudgets {
-    /// A client; or, of clients without a name, the app that they ask for, which is nil when it is none that is known. So
-    /// there are no more sources than the configuration has clients and apps.
+    /// A client, or for requests without a client name the app that they name; the app is nil if it is not configured.
+    /// So the number of sources is bounded by the clients and apps of the configuration.
     private enum Source: Hashable {
         case client(String)
         case app(AppID?)
@@ -12,7 +12,7 @@ struct RejectionBudgets {
 
     private var budgets: [Source: RejectionBudget] = [:]
 
-    /// Whether one more event may go out; then with how many of that source were left out before it.
+    /// Returns whether one more event is allowed, and if so how many of this source were skipped since the last one.
     mutating func take(client: String?, app: AppID?, now: MonotonicTime) -> (skipped: Int64, isAllowed: Bool) {
         budgets[client.map(Source.client) ?? .app(app), default: RejectionBudget()].take(now: now)
     }

@@ -2,32 +2,32 @@ import Glibc
 import PushModel
 import PushTransport
 
-/// What the frames of a message say that it is: `["push/1", envelope, payload?]` or `["push-batch/1", lines]`, with or
-/// without an empty delimiter before.
+/// The parsed frames of a message: `["push/1", envelope, payload?]` or `["push-batch/1", lines]`, with or without an
+/// empty delimiter frame at the front.
 ///
-/// - Important: The bytes are the message's, and stay where they are for as long as it is lent.
+/// - Important: The pointers refer to the memory of the message. They are valid only while the message is borrowed.
 @safe
 struct RequestFrames {
     @safe
     enum Kind {
         case single(envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?)
         case batch(lines: UnsafeRawBufferPointer)
-        /// With what may be the envelope, for its id.
+        /// An invalid request. `envelope` is the frame that may be the envelope; the ack takes the id from it.
         case bad(Rejection, envelope: UnsafeRawBufferPointer?)
     }
 
-    static let expected = "expected are [\"push/1\", envelope, payload?] or [\"push-batch/1\", lines]"
+    static let expected = "expected [\"push/1\", envelope, payload?] or [\"push-batch/1\", lines]"
 
     let kind: Kind
-    /// Where an answer goes; empty where there is none.
+    /// The routing id to which the ack goes; empty for PULL.
     let identity: UnsafeRawBufferPointer
     let hasDelimiter: Bool
-    /// The user id of its connection, which is the client's key; nil where no keys are asked for.
+    /// The user id of the connection, which is the client's public key; nil without CURVE.
     let sender: UnsafeRawBufferPointer?
-    /// What intake knows of the sender.
+    /// The client and its rights.
     var caller = Caller.anyone
 
-    /// - Parameter total: the frames that it had, which may be more than are at hand.
+    /// - Parameter total: the number of frames that arrived, which may be more than `message` keeps.
     init(_ message: borrowing ZMQMessage, total: Int, at door: Intake.Door) {
         var place = 0
         switch door {
@@ -52,7 +52,7 @@ struct RequestFrames {
 
     private static func kind(of message: borrowing ZMQMessage, from place: Int, count: Int) -> Kind {
         guard place < message.count else {
-            return unsafe .bad(Rejection(.badFrame, "there is no frame; \(expected)"), envelope: nil)
+            return unsafe .bad(Rejection(.badFrame, "the message has no frame; \(expected)"), envelope: nil)
         }
         let word = unsafe message.lent(place)
         let next = unsafe place + 1 < message.count ? message.lent(place + 1) : nil
@@ -61,11 +61,11 @@ struct RequestFrames {
             if count == 3, let next = unsafe next {
                 return unsafe .single(envelope: next, payload: message.lent(place + 2))
             }
-            return unsafe .bad(Rejection(.badFrame, "push/1 in \(count) frames; \(expected)"), envelope: next)
+            return unsafe .bad(Rejection(.badFrame, "push/1 with \(count) frames; \(expected)"), envelope: next)
         }
         if unsafe matches(word, "push-batch/1") {
             if count == 2, let next = unsafe next { return unsafe .batch(lines: next) }
-            return unsafe .bad(Rejection(.badFrame, "push-batch/1 in \(count) frames; \(expected)"), envelope: nil)
+            return unsafe .bad(Rejection(.badFrame, "push-batch/1 with \(count) frames; \(expected)"), envelope: nil)
         }
         return unsafe .bad(Rejection(.badFrame, problem(of: word)), envelope: next)
     }
@@ -75,12 +75,13 @@ struct RequestFrames {
         return unsafe memcmp(base, word.utf8Start, bytes.count) == 0
     }
 
-    /// Says the word only where it looks like one of ours: it may as well be a payload in the wrong place.
+    /// Describes an unknown first frame. The text of the frame is quoted only if it looks like a request kind: it might
+    /// be a misplaced payload.
     private static func problem(of word: UnsafeRawBufferPointer) -> String {
         let isWord = unsafe word.count <= 24 && word.allSatisfy(isWordByte) && word.contains(UInt8(ascii: "/"))
-        guard isWord else { return "the first frame names no kind of request; \(expected)" }
+        guard isWord else { return "the first frame is not a request kind; \(expected)" }
         let text = unsafe String(decoding: word, as: UTF8.self)
-        return "\(text) is not known here; known are push/1 and push-batch/1"
+        return "unknown request kind \(text); use push/1 or push-batch/1"
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
@@ -94,11 +95,12 @@ struct RequestFrames {
 }
 
 extension ZMQMessage {
-    /// The bytes of a frame, which stay where they are for as long as the message is lent.
+    /// Returns the bytes of a frame. They are valid only while the message is borrowed.
     borrowing func lent(_ index: Int) -> UnsafeRawBufferPointer {
         unsafe withBytes(ofFrame: index) { unsafe $0 }
     }
 
-    /// The bytes of the name that the ZAP handler gave to the sender's key, for as long; empty where there is none.
+    /// Returns the bytes of the user id that the ZAP handler gave to the connection; empty if there is none. They are
+    /// valid only while the message is borrowed.
     borrowing func lentUserID() -> UnsafeRawBufferPointer { unsafe withUserID { unsafe $0 } }
 }

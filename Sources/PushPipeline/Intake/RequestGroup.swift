@@ -1,27 +1,28 @@
 import Glibc
 import PushModel
 
-/// What one tick brought: requests for the ledger, and who waits for their answers.
+/// The requests of one tick, and the producers that wait for their acks.
 ///
-/// Runs of memory, not an object for each request: what a request costs here is its place in three arrays.
+/// The data is in flat arrays and not in an object for each request: a request adds one element to each of three
+/// arrays.
 struct RequestGroup: Sendable {
     enum Answer {
-        /// An ack for one request.
+        /// One ack for one request.
         case one
-        /// An ack for the lines of a batch: which one.
+        /// One ack for the lines of the batch with this index.
         case batch(Int)
-        /// None: it came over PULL.
+        /// No ack: the request came over PULL.
         case none
     }
 
-    /// Who waits: a routing id among `identities`.
+    /// The receiver of an ack: a routing id in `identities`.
     struct Entry {
         let answer: Answer
         let identityStart: Int
-        /// At most 255: the socket lets nobody through with a longer one.
+        /// At most 255: the socket drops messages of connections with a longer routing id.
         let identityLength: Int
         let hasDelimiter: Bool
-        /// The client's index in `callers`; `nobody` without CURVE.
+        /// The index of the client in `callers`; ``nobody`` without CURVE.
         let caller: Int32
     }
 
@@ -30,25 +31,25 @@ struct RequestGroup: Sendable {
     private(set) var batches: [BatchLines] = []
     private(set) var identities: [UInt8] = []
     private var callers: [String] = []
-    /// Of the envelopes, as they came.
+    /// The size of the envelopes, payloads and batches as received.
     var byteCount = 0
-    /// Whether it has requests in it that the ledger failed to write before.
+    /// Whether the group contains requests that the ledger failed to write before.
     var isRetry = false
 
     var isEmpty: Bool { requests.isEmpty }
 
-    /// The configured name of the client that handed an entry in; nil without CURVE.
+    /// Returns the configured name of the client that sent an entry; nil without CURVE.
     func client(_ caller: Int32) -> String? { caller == Self.nobody ? nil : callers[Int(caller)] }
 
     static let nobody: Int32 = -1
 
-    /// A request whose ack goes to `identity`.
+    /// Adds a request whose ack goes to `identity`.
     mutating func add(_ request: PushRequest, from identity: UnsafeRawBufferPointer, hasDelimiter: Bool) {
         requests.append(request)
         unsafe append(.one, identity, hasDelimiter, client: request.client)
     }
 
-    /// A request that nobody waits for.
+    /// Adds a request without an ack.
     mutating func add(_ request: PushRequest) {
         requests.append(request)
         entries.append(
@@ -57,14 +58,15 @@ struct RequestGroup: Sendable {
                 caller: caller(request.client)))
     }
 
-    /// Messages of one client arrive in runs, so comparing with the last name is enough.
+    /// Returns the index of the client in `callers`. Messages of one client arrive in runs, so it is compared with the
+    /// last name only.
     private mutating func caller(_ client: String?) -> Int32 {
         guard let client else { return Self.nobody }
         if callers.last != client { callers.append(client) }
         return Int32(callers.count - 1)
     }
 
-    /// A request of a batch that `add` of the batch follows.
+    /// Adds a request of a batch. The caller adds the batch itself afterwards.
     mutating func addLine(_ request: PushRequest) {
         requests.append(request)
     }
@@ -80,7 +82,7 @@ struct RequestGroup: Sendable {
         _ answer: Answer, _ identity: UnsafeRawBufferPointer, _ hasDelimiter: Bool, client: String?
     ) {
         var start = identities.count
-        // What one producer sends comes in runs.
+        // Messages of one producer arrive in runs, so the routing id is compared with the last one only.
         if let last = entries.last, last.identityLength == identity.count, unsafe isAt(last.identityStart, identity) {
             start = last.identityStart
         } else {
@@ -99,34 +101,34 @@ struct RequestGroup: Sendable {
         }
     }
 
-    /// Room for as much as the tick before brought.
+    /// Reserves capacity for as many requests as the last tick brought.
     mutating func reserve(_ count: Int) {
         requests.reserveCapacity(count)
         entries.reserveCapacity(count)
     }
 }
 
-/// The lines of a batch: those that are said already, and between them those that the ledger answers.
+/// The lines of a batch: those that already have a status, and those whose status depends on the ledger.
 struct BatchLines: Sendable {
     private(set) var requestCount = 0
     private(set) var lineCount = 0
     private var said: [(line: Int, end: Int)] = []
     private var texts: [UInt8] = []
 
-    /// The next line is with the ledger.
+    /// Records that the next line is handed to the ledger.
     mutating func asked() {
         lineCount += 1
         requestCount += 1
     }
 
-    /// The next line has its status.
+    /// Records the status of the next line.
     mutating func say(_ write: (inout [UInt8]) -> Void) {
         write(&texts)
         said.append((lineCount, texts.count))
         lineCount += 1
     }
 
-    /// All lines in their order; `answer` writes the status of a request, counted from 0.
+    /// Writes the statuses of all lines in order. `answer` writes the status of a request, counted from 0.
     func write(to text: inout [UInt8], answer: (Int, inout [UInt8]) -> Void) {
         var (next, start, request) = (0, 0, 0)
         for line in 0..<lineCount {

@@ -1,13 +1,13 @@
 package import PushModel
 
-/// What each client may do, by the user id that the ZAP handler gave to its connections: the client's public key.
+/// The rights of each client, by the user id that the ZAP handler gave to its connections: the client's public key.
 package struct Rights: Sendable, Equatable {
     package struct Client: Sendable, Equatable {
-        /// For people.
+        /// The name in logs, metrics and error messages.
         package let name: String
-        /// The apps it may push to.
+        /// The apps to which the client may push.
         package let push: Set<AppID>
-        /// Whether it may subscribe to events.
+        /// Whether the client may subscribe to events.
         package let observe: Bool
 
         package init(name: String, push: Set<AppID> = [], observe: Bool = false) {
@@ -30,16 +30,17 @@ package struct Rights: Sendable, Equatable {
         self.clients = clients
     }
 
-    /// Nil for a key that has been removed or replaced: its connections stay until they end by themselves.
+    /// Returns nil for a key that was removed or replaced. Connections that were authenticated with it may still be
+    /// open.
     package func client(withUserID userID: String) -> Client? { clients[userID] }
 }
 
-/// Who is at the other end of a message, and so what it may ask for.
+/// The sender of a message, which decides what the message may request.
 enum Caller {
-    /// The socket asks for no keys: whoever reaches it may push.
+    /// The sender on a socket without CURVE, which may push to every app.
     case anyone
     case client(Rights.Client)
-    /// Authenticated with a key that has been removed or replaced since.
+    /// The sender used a key that was removed or replaced after it connected.
     case stranger(userID: String)
 
     /// The configured name of the client; nil without CURVE, and for a stranger.
@@ -50,17 +51,17 @@ enum Caller {
         }
     }
 
-    /// Nil when it may push to `app`.
+    /// Returns nil if the caller may push to `app`, or else the rejection.
     func refusal(for app: AppID) -> Rejection? {
         switch self {
         case .anyone: nil
         case .client(let client) where client.push.contains(app): nil
         case .client(let client):
-            Rejection(.forbidden, "client \(client.name) may not push to \(app): its \"push\" does not name that app")
+            Rejection(.forbidden, "client \(client.name) may not push to \(app): its \"push\" does not list that app")
         case .stranger(let userID):
             Rejection(
                 .forbidden,
-                "the key \(userID) is not in security.clients any more, and may not push to \(app): connect with the "
+                "the key \(userID) is no longer in security.clients and may not push to \(app); connect with the "
                     + "client's current key")
         }
     }

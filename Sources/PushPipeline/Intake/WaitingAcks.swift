@@ -1,8 +1,8 @@
 import PushTime
 import PushTransport
 
-/// Answers to producers that do not read them as fast as they ask. Bounded; what is too much or too old is given up, and
-/// the producer asks again: that is the protocol.
+/// Acks for producers that do not read as fast as they send. The number is bounded; acks that are too many or too old
+/// are dropped. The protocol lets the producer send the request again.
 struct WaitingAcks {
     struct Ack {
         let kind: StaticString
@@ -12,7 +12,7 @@ struct WaitingAcks {
 
     private struct Peer {
         var acks: [Ack]
-        /// The first that has not gone out.
+        /// The index of the first ack that has not been sent.
         var head = 0
         var bytes: Int
         let since: MonotonicTime
@@ -21,14 +21,15 @@ struct WaitingAcks {
     struct Limits {
         var acks = 20_000
         var bytes = 16 << 20
-        /// After that its producer has asked again, or given up.
+        /// How long an ack may wait. Later the producer has sent its request again or given up.
         var age = Duration.seconds(30)
-        /// What one producer may hold of the whole: one that does not read leaves room for others.
+        /// One producer may use this fraction (1/`share`) of the whole, so that a producer that does not read leaves
+        /// room for others.
         var share = 4
     }
 
     private let limits: Limits
-    /// By routing id.
+    /// The producers with waiting acks, by routing id.
     private var peers: [[UInt8]: Peer] = [:]
     private(set) var count = 0
     private(set) var bytes = 0
@@ -39,10 +40,10 @@ struct WaitingAcks {
 
     var isEmpty: Bool { count == 0 }
 
-    /// Whether answers to it wait: later ones wait behind them.
+    /// Returns whether acks for this producer wait. Later acks must queue behind them.
     func holds(_ identity: [UInt8]) -> Bool { peers[identity] != nil }
 
-    /// False when there is no room.
+    /// Adds an ack. Returns false if there is no room.
     mutating func add(_ ack: Ack, for identity: [UInt8], now: MonotonicTime) -> Bool {
         let size = ack.text.count
         guard count < limits.acks, bytes + size <= limits.bytes else { return false }
@@ -60,7 +61,7 @@ struct WaitingAcks {
         return true
     }
 
-    /// Tries each producer until it takes no more. Returns how many went out, and how many were given up.
+    /// Sends to each producer until its queue is full. Returns how many acks were sent, and how many were dropped.
     mutating func retry(now: MonotonicTime, send: ([UInt8], Ack) -> ZMQSendResult) -> (sent: Int, dropped: Int) {
         var (sent, dropped) = (0, 0)
         for identity in Array(peers.keys) {
@@ -88,7 +89,7 @@ struct WaitingAcks {
                 bytes -= peer.bytes
                 dropped += left
             } else {
-                // What went out counts as a sign of life.
+                // The producer has read something, so its age starts again.
                 let lives = peer.head > 0
                 peers[identity] = Peer(
                     acks: lives ? Array(peer.acks[peer.head...]) : peer.acks, bytes: peer.bytes,

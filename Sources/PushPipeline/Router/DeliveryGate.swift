@@ -1,7 +1,7 @@
 package import PushModel
 
-/// What the router hands the deliveries of one app to. Its reports come back through `Router.report`.
+/// The receiver of one app's deliveries, such as its gateway. It reports the results with ``Router/report(_:)``.
 package protocol DeliveryGate: AnyObject, Sendable {
-    /// Any thread. Each delivery is reported exactly once.
+    /// Takes deliveries; may be called on any thread. Each delivery is reported exactly once.
     func submit(_ batch: [Delivery])
 }

@@ -1,7 +1,7 @@
 import PushLogic
 import PushModel
 
-/// What the router asks the ledger and the registry. Their answers come onto its loop, a batch at a time.
+/// The router's queries to the ledger and the registry. Results arrive on the router's loop, one batch at a time.
 extension Router {
     func ask(_ actions: RouterActions) {
         for load in actions.loads { ask(load) }
@@ -28,10 +28,12 @@ extension Router {
         }
     }
 
-    /// A task for a page of a thousand devices, never for a delivery.
+    /// Queries one page of devices in a task. A page has up to a thousand devices, so there is no task for each
+    /// delivery.
     private func ask(_ page: RouterActions.PageRequest) {
         pagesAwaited += 1
-        // Not on the loop: an answer that comes after the loop has stopped is dropped, as the ledger's are.
+        // The task does not run on the loop: a result that arrives after the loop has stopped is dropped, as those of
+        // the ledger are.
         Task.detached { [weak self, registry] in
             let result: PageResult
             do {
@@ -40,7 +42,7 @@ extension Router {
             } catch let fault as AudienceFault {
                 result = .refused(fault.description)
             } catch let fault as BadCursor {
-                // The cursor is of the registry's own making: to ask again would bring the same.
+                // The registry itself created the cursor, so a retry would fail in the same way.
                 result = .refused(fault.description)
             } catch {
                 result = .failed("\(error)")
@@ -59,8 +61,8 @@ extension Router {
 
 private enum PageResult {
     case page(AudiencePage)
-    /// That audience can never be answered.
+    /// The registry can never answer this audience.
     case refused(String)
-    /// The next time it may be.
+    /// The query failed, and a retry may succeed.
     case failed(String)
 }

@@ -3,21 +3,21 @@ package import PushLoop
 package import PushModel
 import Synchronization
 
-/// Carries out what was accepted: finds each message's devices, gives gateways what they have credit for, and says what
-/// became of it.
+/// Delivers accepted messages: finds the devices of each message, gives gateways as many deliveries as they have credit
+/// for, and records the results.
 ///
-/// It is pinned to its loop. Its machine decides; at the end of each tick that brought something, the router does what
-/// the machine answers, in batches. What waits is on disk: nothing here is lost with the process.
+/// The actor is pinned to its loop. Its `RouterMachine` decides; at the end of each tick with input, the router
+/// executes the machine's actions in batches. Waiting messages are on disk, so nothing is lost with the process.
 package actor Router {
     package struct Settings: Sendable {
         package var policy = RouterPolicy()
         package var wallClock: @Sendable () -> WallTime = { .current() }
-        /// Devices that providers called dead. Called on the router's loop.
+        /// Called on the router's loop with devices that providers reported as dead.
         package var deactivation: @Sendable ([DeactivationCandidate]) -> Void = { _ in }
-        /// What keeps the router from going on has changed: what there was, and what there is. Called on the router's
-        /// loop.
+        /// Called on the router's loop when the conditions that block the router have changed, with the old and the new
+        /// ones.
         package var troublesChanged: @Sendable (RouterTroubles, RouterTroubles) -> Void = { _, _ in }
-        /// A message that was acknowledged turned out to be damaged. Called on the router's loop.
+        /// Called on the router's loop when an acknowledged message turns out to be damaged.
         package var damaged: @Sendable (LedgerFault) -> Void = { _ in }
 
         package init(_ limits: PipelineLimits = PipelineLimits()) {
@@ -34,14 +34,14 @@ package actor Router {
     let registry: any DeviceRegistry
     private let settings: Settings
     var machine: RouterMachine
-    /// By the places that the machine gave out.
+    /// The gates, by the indices that the machine assigned to the apps.
     private var gates: [(any DeliveryGate)?] = []
     private var isFlushAsked = false
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
     private var drainWaiters: [CheckedContinuation<Void, Never>] = []
     package private(set) var troubles = RouterTroubles()
-    /// Pages that the registry was asked for.
+    /// The number of pages that the registry has been asked for and has not returned.
     package internal(set) var pagesAwaited = 0
     private nonisolated let unfinishedCount = Atomic<Int>(0)
 
@@ -60,26 +60,26 @@ package actor Router {
 
     // MARK: Any thread
 
-    /// Messages that were accepted, are not scheduled for later, and are not done. As of the last tick.
+    /// The number of messages that were accepted, are not scheduled for later, and are not done, as of the last tick.
     package nonisolated var unfinished: Int { unfinishedCount.load(ordering: .relaxed) }
 
-    /// What the ledger has taken, in the order in which it took it.
+    /// Takes messages that the ledger has accepted, in the order of acceptance.
     package nonisolated func accepted(_ messages: [AcceptedMessage]) {
         enter { $0.machine.accepted(messages) }
     }
 
-    /// What waited when the ledger was opened. Before anything is accepted.
+    /// Takes the messages that waited when the ledger was opened. Called before any message is accepted.
     package nonisolated func backlog(_ backlog: LedgerBacklog) {
         enter { $0.machine.backlog(backlog) }
     }
 
-    /// From an app's gateway: what has ended there, and what it wants next.
+    /// Takes a report of an app's gateway: the deliveries that have ended, and the gateway's new credit.
     package nonisolated func report(_ report: GatewayReport) {
         enter { $0.machine.reported(report) }
     }
 
-    /// An app has a gateway from now on, or another one, or none: then its messages wait. What the old one still has,
-    /// it reports.
+    /// Sets or replaces the gateway of an app, or removes it with nil; then the app's messages wait. A replaced gateway
+    /// still reports the deliveries that it has.
     package nonisolated func appChanged(_ app: AppID, gate: (any DeliveryGate)?) {
         enter { router in
             let place = router.machine.gateChanged(
@@ -89,17 +89,18 @@ package actor Router {
         }
     }
 
-    /// Whether the ledger can write. While it cannot nothing new goes out: what became of it could not be kept.
+    /// Reports whether the ledger can write. While it cannot, no delivery starts, because its result could not be
+    /// recorded.
     package nonisolated func healthChanged(_ fault: LedgerFault?) {
         enter { $0.machine.healthChanged(fault) }
     }
 
-    /// How long a message without `expires_at` may wait.
+    /// Sets how long a message without `expires_at` may wait.
     package nonisolated func expire(after oldest: Duration) {
         enter { $0.machine.policy.oldest = oldest }
     }
 
-    /// Gives out no more. What is with gateways is still taken back and recorded; what waits is on disk.
+    /// Stops giving out deliveries. Results from gateways are still recorded; waiting messages are on disk.
     package nonisolated func stop() {
         enter { $0.machine.stop() }
     }
@@ -108,14 +109,15 @@ package actor Router {
         loop.execute { self.assumeIsolated { $0.take(work) } }
     }
 
-    /// For answers of the ledger, which may come after everybody has gone.
+    /// Enters the loop with a result of the ledger or registry, unless the loop has stopped.
     nonisolated func answer(_ work: @escaping @Sendable (isolated Router) -> Void) {
         loop.executeUnlessStopped { self.assumeIsolated { $0.take(work) } }
     }
 
     // MARK: Isolated
 
-    /// Gives out no more, and returns when every delivery that is out has come back and was handed to the ledger.
+    /// Stops giving out deliveries. Returns when all deliveries have come back from gateways and their results were
+    /// handed to the ledger.
     package func drain() async {
         take { $0.machine.stop() }
         if machine.out == 0 {
@@ -123,14 +125,14 @@ package actor Router {
         } else {
             await withCheckedContinuation { drainWaiters.append($0) }
         }
-        // They hold whoever they report to.
+        // The gates have references to the objects that they report to; releasing them breaks the cycle.
         gates = []
     }
 
     package func status() -> RouterStatus { machine.status() }
 
-    /// Ends what waits of an app that has no gateway. Returns how many messages those are; nil where there is a gateway,
-    /// or nothing ever waited.
+    /// Ends the waiting messages of an app without a gateway. Returns their number; nil if the app has a gateway, or
+    /// never had a message.
     package func drop(_ app: AppID) -> Int? {
         var count: Int?
         take { count = $0.machine.drop(app) }
@@ -146,7 +148,7 @@ package actor Router {
         work(self)
     }
 
-    // MARK: The tick's end
+    // MARK: End of the tick
 
     private func flush() {
         isFlushAsked = false

@@ -104,7 +104,7 @@ import Testing
                 return try await group.reduce(into: Set()) { $0.insert($1) }
             }
             #expect(ids.count == 3000)
-            // More than an answer's usual limit holds.
+            // The list is longer than the usual limit of a body.
             #expect(try await Set(scene.client.list(of: app, token: scene.token)) == ids)
             #expect(await scene.simulator.with { $0.machine.log.total } == 3001)
         }
@@ -136,7 +136,7 @@ import Testing
             let error = await ChannelScene.error { _ = try await scene.create() }
             #expect(error == .unanswered(.connectionLost))
             #expect(error?.mayHaveBeenCarriedOut == true)
-            // Another connection, by itself: and there it shows what became of the call.
+            // The client connects again by itself. The list shows whether the lost call was carried out.
             let channels = try await scene.client.list(of: app, token: scene.token)
             #expect(channels.first == first && channels.count <= 2)
         }
@@ -158,7 +158,7 @@ import Testing
             let error = await ChannelScene.error {
                 _ = try await scene.client.read(first, of: app, token: scene.token)
             }
-            #expect(error == .notSent("the provider ended the connection before it took the request (Shutdown)"))
+            #expect(error == .notSent("the provider closed the connection before it processed the request (Shutdown)"))
             #expect(error?.mayHaveBeenCarriedOut == false)
             let second = try await scene.create()
             #expect(try await scene.client.list(of: app, token: scene.token) == [first, second])
@@ -190,7 +190,7 @@ import Testing
             await scene.clientLoop.advance(by: .seconds(5))
             let error = await ChannelScene.error { _ = try await call.value }
             #expect(error == .timedOut(after: .seconds(5), wasSent: true))
-            // It asks whether the peer is there, gets no answer, and begins anew.
+            // The client sends a PING, receives no answer, and connects again.
             await scene.clientLoop.advance(by: .seconds(10))
             _ = try await scene.create()
         }
@@ -211,7 +211,7 @@ import Testing
     }
 
     @Test func `A call makes room when it is given up`() async throws {
-        // The provider allows one request at a time and answers the first never.
+        // The provider allows one request at a time and never answers the first.
         let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
         try await withChannels(script: script, clock: .manual(), clientClock: .manual()) { scene in
             let slow = Task {

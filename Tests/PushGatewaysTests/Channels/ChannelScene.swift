@@ -7,7 +7,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// The simulated Apple and a client of its channels, each on a loop of its own.
+/// The simulated Apple and a channel client, each on its own loop.
 struct ChannelScene: Sendable {
     static let app = BundleID("com.example.shop")!
     static let update = Array(#"{"aps":{"event":"update","timestamp":1,"content-state":{}}}"#.utf8)
@@ -34,7 +34,7 @@ struct ChannelScene: Sendable {
         while await client.callCount < count { await Task.yield() }
     }
 
-    /// What a call failed with; nil if it did not.
+    /// Returns the error of a call; nil if it succeeded.
     static func error(_ call: () async throws -> Void) async -> ChannelError? {
         do {
             try await call()
@@ -44,7 +44,7 @@ struct ChannelScene: Sendable {
         }
     }
 
-    /// A well-formed token; the simulator knows no keys and so takes any.
+    /// Returns a well-formed token. The simulator has no keys here, so it accepts any token.
     static func token(age: Int64 = 0) -> ProviderToken {
         let header = Base64URL.encode(Array(#"{"alg":"ES256","kid":"ABC123DEFG"}"#.utf8))
         let claims = Base64URL.encode(
@@ -67,7 +67,7 @@ func withChannels(
     } _: { simulator in
         let port = await simulator.with { $0.providerAddress!.port }
         var options = ChannelClient.Options(HostPort(host: "127.0.0.1", port: port))
-        // A busy machine is no silent provider.
+        // The timeout is long, so that a busy machine does not look like a silent provider.
         options.answerTimeout = .seconds(3600)
         change(&options)
         let client = ChannelClient(

@@ -17,7 +17,7 @@ import Testing
         .key(path: path, keyID: keyID, teamID: teamID)
     }
 
-    // MARK: What is good
+    // MARK: Valid files
 
     @Test func `A provider key is loaded with its names`() throws {
         let path = try fixture.write("AuthKey_ABC123DEFG.p8", fixture.key.pem)
@@ -25,7 +25,7 @@ import Testing
         #expect(loaded.warnings.isEmpty)
         guard case .providerKey(let key) = loaded.credential else { throw CredentialError(.failed, "not a key") }
         #expect(key.description == "key ABC123DEFG of team DEF123GHIJ")
-        // The same files give the same key, for which there is one token.
+        // The same files give an equal key, so there is one token for it.
         guard case .providerKey(let again) = try keyFiles(path).load().credential else { return }
         #expect(key == again && key.hashValue == again.hashValue)
         #expect(try ProviderKey(teamID: "DEF123GHIJ", keyID: "ABC123DEFG", key: .generate()) != key)
@@ -50,7 +50,7 @@ import Testing
         let loaded = try keyFiles(path).load()
         #expect(loaded.warnings.count == 1)
         #expect(
-            loaded.warnings[0].contains("is by its name the key ZZZ123DEFG, but the key id given with it is ABC123D"))
+            loaded.warnings[0].contains("has the file name of key ZZZ123DEFG, but the configured key id is ABC123D"))
         for name in ["key.p8", "AuthKey_short.p8", "AuthKey_abc123defg.p8", "AuthKey_ZZZ123DEFG.pem"] {
             #expect(try keyFiles(try fixture.write(name, fixture.key.pem)).load().warnings.isEmpty)
         }
@@ -91,7 +91,7 @@ import Testing
         for one in files { #expect(try one.load().credential.facts.fingerprint == fingerprint) }
     }
 
-    // MARK: What is bad, each in its own words
+    // MARK: Invalid files, each with its own error
 
     @Test func `Bad provider keys`() async throws {
         let good = try fixture.write("good.p8", fixture.key.pem)
@@ -118,13 +118,13 @@ import Testing
             ),
             (keyFiles(rsa), .wrongKeyKind, "rsa.p8: ES256 needs a key on the curve P-256, this one is RSA, 2048 bits"),
             (keyFiles(curve), .wrongKeyKind, "this one is EC, 384 bits; use the .p8 file"),
-            (keyFiles(encrypted), .missingPassword, "is encrypted, which a provider key is not; write it without"),
-            (keyFiles(certificate), .noPrivateKey, "has no private key in it, but CERTIFICATE"),
-            (keyFiles(torn), .malformed, "has no end; is the file complete?"),
+            (keyFiles(encrypted), .missingPassword, "is encrypted, but a provider key must not be; write it without"),
+            (keyFiles(certificate), .noPrivateKey, "contains no private key, only CERTIFICATE"),
+            (keyFiles(torn), .malformed, "has no END line; is the file complete?"),
             (keyFiles(damaged), .malformed, "damaged.p8: the private key cannot be read"),
-            (keyFiles(text), .malformed, "is not PEM: there is no -----BEGIN line in it"),
+            (keyFiles(text), .malformed, "is not PEM: it has no -----BEGIN line"),
             (keyFiles(good, keyID: "abc123defg"), .badKeyID, "\"abc123defg\" is not a key id"),
-            (keyFiles(good, keyID: "ABC"), .badKeyID, "those have 10 characters of A–Z and 0–9"),
+            (keyFiles(good, keyID: "ABC"), .badKeyID, "a key id has 10 characters of A–Z and 0–9"),
             (keyFiles(good, teamID: "com.example"), .badTeamID, "\"com.example\" is not a team id"),
         ]
         try check(cases)
@@ -150,15 +150,15 @@ import Testing
                 .pkcs12(path: archive, passwordFile: "/nonexistent/password"), .unreadableFile,
                 "cannot open /nonexistent/password"
             ),
-            (.pkcs12(path: archive, passwordFile: wrong), .wrongPassword, "the password does not open it; check"),
+            (.pkcs12(path: archive, passwordFile: wrong), .wrongPassword, "wrong password; check"),
             (.pkcs12(path: archive, passwordFile: nil), .missingPassword, "is protected by a password, and none was"),
-            (.pkcs12(path: archive, passwordFile: empty), .missingPassword, "write it into a file and name that"),
-            (.pkcs12(path: archive, passwordFile: archive), .badPasswordFile, "push.p12 holds more than"),
+            (.pkcs12(path: archive, passwordFile: empty), .missingPassword, "write the password into a file"),
+            (.pkcs12(path: archive, passwordFile: archive), .badPasswordFile, "push.p12 has more than"),
             (
                 .pkcs12(path: archive, passwordFile: try fixture.write("two.txt", "a\nb\n")), .badPasswordFile,
-                "holds more than one line of text"
+                "must contain one line of UTF-8 text"
             ),
-            (.pkcs12(path: alone, passwordFile: nil), .malformed, "is PEM, not PKCS#12; 'carillon keys show'"),
+            (.pkcs12(path: alone, passwordFile: nil), .malformed, "is PEM, not PKCS#12; run 'carillon keys show'"),
             (.pkcs12(path: right, passwordFile: nil), .malformed, "is not PKCS#12, or is damaged"),
             (.pem(certificate: archive, key: nil, passwordFile: nil), .malformed, "is not PEM"),
             (
@@ -167,10 +167,10 @@ import Testing
             ),
             (
                 .pem(certificate: alone, key: encrypted, passwordFile: wrong), .wrongPassword,
-                "encrypted.pem: the password does not open the private key"
+                "encrypted.pem: wrong password for the private key"
             ),
-            (.pem(certificate: alone, key: nil, passwordFile: nil), .noPrivateKey, "has no private key in it"),
-            (.pem(certificate: keyFile, key: nil, passwordFile: nil), .noCertificate, "has no certificate in it"),
+            (.pem(certificate: alone, key: nil, passwordFile: nil), .noPrivateKey, "contains no private key"),
+            (.pem(certificate: keyFile, key: nil, passwordFile: nil), .noCertificate, "contains no certificate"),
             (
                 .pem(certificate: alone, key: otherKey, passwordFile: nil), .keyMismatch,
                 "other.pem does not belong to the certificate in"
@@ -181,7 +181,7 @@ import Testing
             ),
             (
                 try pem("early.pem", fixture.early.certificatePEM + fixture.early.privateKeyPEM), .notYetValid,
-                "is not valid before \(fixture.early.certificate.notBefore.utcText); is this machine's clock right?"
+                "is not valid before \(fixture.early.certificate.notBefore.utcText); check this machine's clock"
             ),
         ]
         try check(cases)
@@ -189,12 +189,12 @@ import Testing
         #expect(
             credentialError { _ = try CredentialFiles.pkcs12(path: expired, passwordFile: right).load() }?.code
                 == .expired)
-        // The time is the caller's.
+        // `load` compares the dates with the time of its caller.
         _ = try CredentialFiles.pkcs12(path: expired, passwordFile: right).load(
             at: fixture.expired.certificate.notBefore)
     }
 
-    /// That each fails with its code and words, and that no error says a secret.
+    /// Checks that each case fails with its code and text, and that no error contains a secret.
     private func check(
         _ cases: [(CredentialFiles, CredentialError.Code, String)], at location: SourceLocation = #_sourceLocation
     ) throws {

@@ -4,7 +4,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Files of credentials in a directory of their own, good ones and bad ones.
+/// Valid and invalid credential files in a temporary directory.
 struct CredentialFixture {
     static let password = "s3same-4711"
 
@@ -46,7 +46,7 @@ struct CredentialFixture {
 
     func write(_ name: String, _ text: String) throws -> String { try directory.write(name, text) }
 
-    /// The path of a new PKCS#12 file.
+    /// Creates a PKCS#12 file and returns its path.
     func pkcs12(
         _ issued: IssuedCertificate, _ arguments: [String] = [], password: String = Self.password
     ) async throws -> String {
@@ -58,7 +58,7 @@ struct CredentialFixture {
         return out
     }
 
-    /// What `openssl` writes to its output.
+    /// Runs `openssl` and returns its output.
     func openssl(_ arguments: [String]) async throws -> String {
         let ended = try await ChildProcess.run("openssl", arguments)
         try #require(ended.status == 0, "\(ended.errors)")
@@ -66,7 +66,7 @@ struct CredentialFixture {
     }
 }
 
-/// Just enough of an encoder.
+/// A minimal DER encoder for test data.
 enum DER {
     static func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
         let count = content.count
@@ -85,7 +85,7 @@ enum DER {
     }
 }
 
-/// The error that `body` throws; nil if it throws none.
+/// Returns the error that `body` throws; nil if it throws none.
 func credentialError(_ body: () throws -> Void) -> CredentialError? {
     do {
         try body()

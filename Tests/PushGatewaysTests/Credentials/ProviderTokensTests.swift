@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ProviderTokensTests {
     private typealias Told = Result<ProviderToken, CredentialError>
 
-    /// Two loops: that of the tokens, whose clock the test turns, and that of a gateway.
+    /// Two loops: the loop of the tokens, whose clock the test controls, and the loop of a gateway.
     private struct Bench {
         let loop = EventLoop(name: "tokens", clock: .manual())
         let gateway = EventLoop(name: "gateway")
@@ -41,7 +41,7 @@ import Testing
             return (subscription, recorder)
         }
 
-        /// Turns the clock, and lets what was told arrive.
+        /// Advances the clock, and waits until notifications have arrived.
         func advance(minutes: Double) async {
             await loop.advance(by: .seconds(minutes * 60))
             await settle()
@@ -87,7 +87,7 @@ import Testing
         let parts = parts(try await heard.wait(count: 1)[0].get())
         await bench.end()
         let signature = try #require(Base64URL.decode(parts[2]))
-        // R and S as DER, which is what openssl verifies.
+        // openssl expects R and S as DER.
         func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
             let short = Array(bytes.drop { $0 == 0 })
             return DER.element(2, (short.first ?? 0) >= 0x80 ? [0] + short : short)
@@ -109,7 +109,7 @@ import Testing
         let (_, first) = bench.subscribe()
         let (_, second) = bench.subscribe()
         await bench.advance(minutes: 10)
-        // The same key from another load of the configuration.
+        // The same key, loaded again as by a reload of the configuration.
         let (_, third) = bench.subscribe(
             try ProviderKey(
                 teamID: "DEF123GHIJ", keyID: "ABC123DEFG", key: ES256PrivateKey(pem: .text(bench.key.key.pem))))
@@ -148,12 +148,12 @@ import Testing
         await bench.advance(minutes: 0.2)
         #expect(generations(first) == [1, 2])
         #expect(generations(second) == [1, 2])
-        // The answers to what was still on its way with the first.
+        // Late answers to requests with the first token.
         await bench.advance(minutes: 25)
         for _ in 0..<10 { bench.tokens.refused(bench.key, generation: 1) }
         await bench.settle()
         #expect(generations(first) == [1, 2])
-        // One that is old enough is renewed at once.
+        // A token that is old enough is renewed at once.
         bench.tokens.refused(bench.key, generation: 2)
         await bench.settle()
         #expect(generations(second) == [1, 2, 3])
@@ -199,7 +199,7 @@ import Testing
         #expect(generations(first) == [1])
         let (_, third) = bench.subscribe()
         await bench.settle()
-        // 2: none was minted in ten hours.
+        // The generation is 2, so no token was minted in ten hours.
         #expect(generations(third) == [2])
         await bench.end()
     }
@@ -214,7 +214,7 @@ import Testing
         await bench.advance(minutes: 51)
         #expect(generations(stays) == [1, 2])
         #expect(generations(heard) == [1])
-        // Before it was ever heard: the gateway's loop is busy until it is cancelled.
+        // The gateway's loop is busy until the subscription is cancelled, so no token was delivered before.
         let recorder = EventRecorder<Told>()
         let (loop, gateway, key) = (bench.loop, bench.gateway, bench.key)
         await gateway.run {
@@ -223,7 +223,7 @@ import Testing
         await loop.run {}
         await gateway.run {}
         #expect(recorder.events.isEmpty)
-        // Twice is no harm.
+        // A second cancellation has no effect.
         tokens.cancel(goes)
         await bench.end()
     }

@@ -66,7 +66,7 @@ import Testing
         let cases: [(Credential, String, PushEnvironment, [PushType], CredentialError.Code, String)] = [
             (
                 shop, "com.example.other", .production, [], .wrongTopic,
-                "does not cover the topic com.example.other, but com.example.shop, com.example.shop.voip; use the"
+                "does not cover the topic com.example.other; it covers com.example.shop, com.example.shop.voip; use the"
             ),
             (
                 shop, "com.example.shop", .production, [.alert, .complication], .wrongTopic,
@@ -80,7 +80,7 @@ import Testing
                 shop, "com.example.shop", .production, [.location], .needsProviderToken,
                 "push type location cannot be sent with a certificate"
             ),
-            (none, "com.example.shop", .production, [], .wrongTopic, "none at all: it is not a push certificate"),
+            (none, "com.example.shop", .production, [], .wrongTopic, "no topic, as it is not a push certificate"),
         ]
         for (credential, topic, environment, types, code, text) in cases {
             let error = credentialError {
@@ -96,7 +96,7 @@ import Testing
     @Test func `Every cut of a list gives what was whole before it`() {
         let value = DER.topics([("com.a", ["app"]), ("com.a.voip", ["voip"]), ("com.b", ["app"])])
         #expect(TopicExtension.topics(value, kind: nil).map(\.name) == ["com.a", "com.a.voip", "com.b"])
-        // The list's own length no longer fits.
+        // The length of the list exceeds the remaining bytes.
         for count in 0..<value.count { #expect(TopicExtension.topics(Array(value[..<count]), kind: nil).isEmpty) }
         for count in 0..<(value.count - 2) {
             let cut = DER.element(0x30, Array(value.dropFirst(2)[..<(2 + count)]))

@@ -2,21 +2,21 @@ import Foundation
 import PushModel
 import Testing
 
-/// Compares two books: what the gateway says became of each delivery, and what the simulated Apple says it processed.
+/// Compares two records: the outcomes that the gateway reported, and the requests that the simulated Apple processed.
 struct Accounts {
-    /// By apns-id, how often Apple processed it and took it.
+    /// How often the simulator processed and accepted each apns-id.
     private var taken: [String: Int] = [:]
 
-    /// The last number that was read of the simulator's record.
+    /// The number of the last record that was read from the simulator.
     private(set) var last = 0
 
-    /// From the simulator's record, or what came after a number of it.
+    /// Reads the simulator's records with numbers above `since`.
     init(_ apple: SimulatedApple, since: Int = 0) async throws {
         last = since
         while true {
             let lines = await apple.received(since: last)
             if lines.isEmpty { return }
-            // What the simulator had to forget cannot be accounted for.
+            // The simulator must not have dropped any record.
             #expect(lines[0].number == last + 1)
             for line in lines {
                 last = max(last, line.number)
@@ -25,10 +25,10 @@ struct Accounts {
         }
     }
 
-    /// - Returns: what does not add up, in words; nothing if all does.
+    /// - Returns: a text for each mismatch; empty if everything matches.
     func faults(_ book: GatewayOwner.Book, _ deliveries: [Delivery], resendsUnknown: Bool = true) -> [String] {
         var faults: [String] = []
-        if book.surplus > 0 { faults.append("\(book.surplus) reports too many") }
+        if book.surplus > 0 { faults.append("\(book.surplus) duplicate reports") }
         for (number, delivery) in deliveries.enumerated() {
             let times = taken[delivery.apnsID.description] ?? 0
             let unknown = book.unknown[number]
@@ -36,17 +36,17 @@ struct Accounts {
             case nil:
                 faults.append("\(number) has no outcome")
             case .accepted?:
-                if times == 0 { faults.append("\(number) is accepted, but Apple never took it: lost") }
-                // Each unknown one may have been taken, and nothing else may.
+                if times == 0 { faults.append("\(number) is reported as accepted, but Apple did not accept it: lost") }
+                // Apple may have accepted each unknown attempt, and no other one.
                 if times > 1 + unknown {
-                    faults.append("\(number) was taken \(times) times, \(unknown) unknown: doubled")
+                    faults.append("\(number) was accepted \(times) times, with \(unknown) unknown attempts: duplicated")
                 }
             case .unknown?:
-                if times > 1 { faults.append("\(number) was not to be sent again, and was taken \(times) times") }
+                if times > 1 { faults.append("\(number) must not be sent again, but was accepted \(times) times") }
             case .rejected?, .expired?:
-                if times > unknown { faults.append("\(number) is rejected, but Apple took it") }
+                if times > unknown { faults.append("\(number) is reported as rejected, but Apple accepted it") }
             case .retry?, .returned?:
-                faults.append("\(number) ended with what is no end")
+                faults.append("\(number) ended with an outcome that is not final")
             }
         }
         return faults
@@ -55,7 +55,7 @@ struct Accounts {
     var doubled: Int { taken.values.count { $0 > 1 } }
 }
 
-/// One line of the simulator's record.
+/// One line of the simulator's records.
 struct ReceivedLine: Decodable {
     let number: Int
     let id: String

@@ -4,15 +4,15 @@ import PushModel
 import TestSupport
 import Testing
 
-/// Every fault that the simulated Apple can do over HTTP/2, crossed with load: each delivery is accounted for once.
+/// Every HTTP/2 fault of the simulated Apple, combined with load: each delivery is accounted for once.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct FaultTableTests {
-    /// A name, and the rules of a script.
+    /// The name of each fault, and the rules of its script.
     static let faults: [(name: String, rules: String)] = [
         ("none", ""),
         ("latency", #"{ latency: { fixed: "2ms", spread: "8ms" } }"#),
         ("503", #"{ match: { share: 0.05 }, answer: { status: 503, reason: "ServiceUnavailable" } }"#),
-        ("503 for all, a while", #"{ times: 300, answer: { status: 503, reason: "ServiceUnavailable" } }"#),
-        ("503 with a time", #"{ match: { every: 400 }, answer: { reason: "ServiceUnavailable", retry_after: 1 } }"#),
+        ("503 for all, temporarily", #"{ times: 300, answer: { status: 503, reason: "ServiceUnavailable" } }"#),
+        ("503 with a delay", #"{ match: { every: 400 }, answer: { reason: "ServiceUnavailable", retry_after: 1 } }"#),
         ("500", #"{ match: { share: 0.05 }, answer: { reason: "InternalServerError" } }"#),
         ("503 Shutdown", #"{ match: { every: 250 }, times: 6, answer: { reason: "Shutdown" } }"#),
         ("429", #"{ match: { share: 0.05 }, answer: { reason: "TooManyRequests", retry_after: 1 } }"#),
@@ -22,11 +22,11 @@ import Testing
             #"{ match: { share: 0.1 }, answer: { status: 410, reason: "Unregistered", timestamp: 1767225600000 } }"#
         ),
         ("400 and one stream", #"{ match: { share: 0.02 }, answer: { reason: "BadDeviceToken" }, streams: 1 }"#),
-        ("a reason of tomorrow", #"{ match: { share: 0.05 }, answer: { status: 422, reason: "NotOnSundays" } }"#),
+        ("an unknown reason", #"{ match: { share: 0.05 }, answer: { status: 422, reason: "NotOnSundays" } }"#),
         ("expired token", #"{ match: { every: 300 }, times: 3, answer: { reason: "ExpiredProviderToken" } }"#),
         ("wedge", #"{ match: { every: 300 }, times: 2, wedge: true }"#),
         ("streams go up and down", #"{ match: { every: 50 }, streams: 7 }, { match: { every: 77 }, streams: 300 }"#),
-        ("no streams for a while", #"{ match: { every: 500 }, times: 1, streams: 0, latency: "5ms" }"#),
+        ("no streams temporarily", #"{ match: { every: 500 }, times: 1, streams: 0, latency: "5ms" }"#),
         ("GOAWAY", #"{ match: { request: 200 }, goaway: { back: 3, reason: "Shutdown" } }"#),
         ("GOAWAY, many back", #"{ match: { request: 400 }, goaway: { back: 350 } }"#),
         ("GOAWAY that closes", #"{ match: { request: 150 }, goaway: { back: 20, close: true } }"#),
@@ -54,7 +54,7 @@ import Testing
         ),
     ]
 
-    /// How many deliveries over how many connections, and how many streams each may have.
+    /// The number of deliveries, the number of connections, and the stream limit of each connection.
     static let loads: [(count: Int, connections: ClosedRange<Int>, streams: UInt32)] = [
         (1, 1...1, 1000), (600, 1...1, 100), (2500, 2...4, 1000),
     ]

@@ -5,15 +5,14 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Credentials change and the number of connections changes while all connections are full: nothing is lost, nothing
-/// goes out twice.
+/// Changes of credentials and of the number of connections under full load: no delivery is lost or duplicated.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct RotationTests {
     enum Kind: CaseIterable {
         case certificate, key
     }
 
     private static let count = 20_000
-    /// After so many endings.
+    /// The numbers of ended deliveries after which the credential changes.
     private static let rotations = [5000, 9000, 14_000]
     private static let scales = [2000: 3...4, 7000: 1...1, 10_000: 4...6, 12_000: 2...3, 17_000: 1...2]
 
@@ -22,7 +21,7 @@ import Testing
         try await withSimulatedApple { settings in
             settings.tokens.shortestRenewal = 0
         } _: { apple in
-            // One credential to begin with, and one for each rotation.
+            // The first credential, and one for each rotation.
             let credentials = try (1...4).map { try Self.credential(kind, $0, apple) }
             let book = try await GatewayOwner.send(
                 deliveries, to: apple, connections: 1...3,
@@ -40,14 +39,14 @@ import Testing
             let accounts = try await Accounts(apple)
             #expect(accounts.faults(book, deliveries).isEmpty)
             #expect(book.accepted == Self.count)
-            // Not one that nobody knows of: an old connection waits for its answers.
+            // No outcome is unknown, because an old connection waits for its answers.
             #expect(book.unknown.allSatisfy { $0 == 0 } && book.retries == 0)
             #expect(accounts.doubled == 0)
             #expect(try await apple.count("accepted") == Self.count)
             #expect(try await apple.count("duplicates") == 0)
             #expect(book.events.count { $0 == .credentialRotated } == Self.rotations.count)
             let ups = book.events.count { if case .up = $0 { true } else { false } }
-            // Each credential had connections of its own.
+            // Each credential had its own connections.
             #expect(ups > Self.rotations.count)
             #expect(!book.events.contains { if case .credentialFailed = $0 { true } else { false } })
         }

@@ -4,10 +4,10 @@ import PushModel
 import TestSupport
 import Testing
 
-/// A thousand scenarios of faults and load, each made from its seed: what is accepted was taken, once, and what may
-/// have been taken twice was said to be unknown.
+/// A thousand random scenarios of faults and load, each generated from a seed. Every accepted delivery was processed
+/// exactly once, and a delivery that may have been processed twice was reported as unknown.
 @Suite(.timeLimit(.minutes(10))) struct ScenarioTests {
-    /// As many run at the same time; more would starve tests with deadlines.
+    /// The number of batches that run at a time. More would starve tests with deadlines.
     private static let batches = 4
     private static let perBatch = 250
 
@@ -23,7 +23,7 @@ import Testing
                 let scenario = Scenario(seed: UInt64(batch * Self.perBatch + number))
                 let answer = await apple.control("PUT", "/faults", scenario.script)
                 #expect(answer.contains("rules"), "\(scenario.script): \(answer)")
-                // Devices of their own for each, so that the simulator's record tells them apart.
+                // Each scenario has its own devices, so that the simulator's records can be told apart.
                 let first = number * 1000
                 let deliveries = ConnectionOwner.deliveries(first..<first + scenario.count).enumerated().map {
                     Delivery(
@@ -42,7 +42,7 @@ import Testing
     }
 }
 
-/// What goes wrong in one scenario, and how much is sent meanwhile.
+/// The faults and the load of one scenario.
 private struct Scenario {
     let seed: UInt64
     let script: String

@@ -5,7 +5,7 @@ import PushModel
 import TestSupport
 import Testing
 
-/// Worlds in which everything fails at some time, and one promise: what was submitted is reported exactly once.
+/// Random worlds in which anything may fail. Each submitted delivery must be reported exactly once.
 @Suite struct GatewayChaosTests {
     @Test(arguments: [false, true]) func `Every delivery is reported exactly once, whatever happens`(
         _ usesTokens: Bool
@@ -16,7 +16,7 @@ import Testing
             let chaos = Chaos(on: loop, seed: seed, usesTokens: usesTokens)
             await chaos.run()
             guard await chaos.scene.drain(within: .seconds(60)) else {
-                Issue.record("seed \(seed): the gateway does not end")
+                Issue.record("seed \(seed): the gateway does not finish its drain")
                 return
             }
             await loop.advance(by: .seconds(1))
@@ -26,14 +26,14 @@ import Testing
                 return
             }
         }
-        // Every way to end has been seen, or the chaos is none.
+        // The test is meaningful only if every outcome has occurred.
         #expect(Set(outcomes.keys) == ["accepted", "rejected", "retry", "unknown", "expired", "returned"])
         await loop.shutDown()
     }
 }
 
 private final class Chaos: @unchecked Sendable {
-    // Unchecked: `random` is used by the test's task only, all else belongs to the scene's loop.
+    // Unchecked: `random` is used by the test's task only, everything else on the loop of the scene only.
     let scene: GatewayScene
     private var random: SeededRandom
 
@@ -43,7 +43,7 @@ private final class Chaos: @unchecked Sendable {
         let maximum = Int.random(in: 1...5, using: &random)
         let queueLimit = [50, 300, 20_000].randomElement(using: &random) ?? 300
         let isLimited = Bool.random(using: &random)
-        // In one world out of three hardly anything fails.
+        // In one of three worlds faults are rare.
         let chance = [0.01, 0.1, 0.4].randomElement(using: &random) ?? 0.1
         let haltChance = Bool.random(using: &random) ? 0.001 : 0
         scene = GatewayScene(
@@ -99,7 +99,7 @@ private final class Chaos: @unchecked Sendable {
             case 0..<7:
                 await scene.on { _ = $0.submit(min($0.window, number)) }
             case 7:
-                // Without regard for credit.
+                // This submission ignores the credit.
                 await scene.on { _ = $0.submit(number) }
             case 8:
                 let expiresAt: Int64 = [0, 1_699_999_999, 1_700_000_001].randomElement(using: &random) ?? 0
@@ -140,9 +140,9 @@ private final class Chaos: @unchecked Sendable {
                 if reports.count != 1 { faults.append("ticket \(ticket) was reported \(reports.count) times") }
                 for report in reports { words[Self.word(report.outcome), default: 0] += 1 }
             }
-            if scene.outcomes.count != Int(scene.submitted) { faults.append("reports of what was never submitted") }
+            if scene.outcomes.count != Int(scene.submitted) { faults.append("reports of unknown deliveries") }
             for connection in scene.world.connections where connection.state != .closed {
-                faults.append("connection \(connection.id) was left \(connection.state)")
+                faults.append("connection \(connection.id) remained \(connection.state)")
             }
             return (faults, words)
         }

@@ -5,9 +5,9 @@ import PushModel
 import PushTransport
 import TestSupport
 
-/// One gateway, its owner and its world on one loop whose clock a test turns.
+/// One gateway with its owner and its world, on one loop whose clock the test controls.
 final class GatewayScene: @unchecked Sendable {
-    // Unchecked: touched on the loop only, but for what `on` brings.
+    // Unchecked: it is used on the loop only, which `on` enters.
     let loop: EventLoop
     let world: ScriptedWorld
     let tokens: ScriptedTokens?
@@ -48,7 +48,7 @@ final class GatewayScene: @unchecked Sendable {
         world.forget()
     }
 
-    /// The reason says in so many words what is to be done.
+    /// Returns the disposition that the reason names.
     private static func disposition(_ status: Int, _ reason: ProviderReason?) -> Disposition {
         let words: [String: Disposition] = [
             "drop": .drop, "deactivate": .deactivate, "retry": .retry, "reconnect": .reconnect,
@@ -64,10 +64,10 @@ final class GatewayScene: @unchecked Sendable {
         taken = report.taken
     }
 
-    /// What may be submitted now.
+    /// The number of deliveries that may be submitted now.
     var window: Int { max(0, credit - Int(submitted - taken)) }
 
-    /// On the loop.
+    /// Submits deliveries. Called on the loop.
     @discardableResult
     func submit(_ count: Int, expiresAt: Int64? = nil) -> [UInt64] {
         let message = Message(
@@ -85,7 +85,7 @@ final class GatewayScene: @unchecked Sendable {
         return batch.map(\.ticket)
     }
 
-    /// On the loop, at this moment of the scene's time.
+    /// Runs work on the loop, at the current time of the scene.
     @discardableResult
     func on<Result: Sendable>(_ work: @escaping @Sendable (GatewayScene) -> Result) async -> Result {
         await loop.run { work(self) }
@@ -103,7 +103,7 @@ final class GatewayScene: @unchecked Sendable {
         await on { scene in scene.outcomes.keys.sorted().flatMap { scene.outcomes[$0] ?? [] }.map(\.outcome) }
     }
 
-    /// False when the gateway has not ended within ten times its deadline.
+    /// Drains the gateway. Returns false if it has not ended long after the deadline.
     func drain(within: Duration) async -> Bool {
         let isOver = Locked(false)
         let gateway = gateway!
@@ -111,7 +111,7 @@ final class GatewayScene: @unchecked Sendable {
             await gateway.drain(within: within)
             isOver.withLock { $0 = true }
         }
-        // The first turns give the task its chance to begin; time only counts once it has.
+        // The task may need some turns to start; the time limit of the drain begins only then.
         for _ in 0..<100_000 {
             if isOver.withLock({ $0 }) {
                 await drain.value
@@ -124,16 +124,16 @@ final class GatewayScene: @unchecked Sendable {
     }
 }
 
-/// Provider tokens that are numbers.
+/// A token source whose tokens differ only in their generation.
 final class ScriptedTokens: @unchecked Sendable {
-    // Unchecked: touched on the loop only.
+    // Unchecked: it is used on the loop only.
     private let loop: EventLoop
     private var take: TokenSource.Take?
     private var generation: UInt64 = 0
     private(set) var refusals: [UInt64] = []
     private(set) var slowDowns = 0
     var canMint = true
-    /// Minted too lately to mint again.
+    /// Whether the source mints no token because the last one is too recent.
     var isSlow = false
 
     init(on loop: EventLoop) {

@@ -5,7 +5,7 @@ import PushModel
 import TestSupport
 import Testing
 
-/// A gateway and real connections, over what a scripted connection cannot show: loops, addresses.
+/// A gateway with real connections: tests of what a scripted connection cannot show, such as loops and addresses.
 @Suite(.timeLimit(.minutes(10))) struct GatewayServiceTests {
     @Test func `Connections on loops of their own send what the gateway gives them`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")
@@ -88,7 +88,7 @@ import Testing
             let book = try await GatewayOwner.send(
                 deliveries, to: apple, connections: 1...1,
                 connection: { settings in
-                    // However slow the machine is.
+                    // These limits hold on a slow machine too.
                     settings.http2.pingAfter = nil
                     settings.http2.pingTimeout = .seconds(300)
                     settings.machine.answerTimeout = .seconds(300)

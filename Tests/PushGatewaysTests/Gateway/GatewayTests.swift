@@ -177,7 +177,7 @@ import Testing
         let before = await scene.on { $0.world.open.map(\.id) }
         scene.gateway.credentialChanged(connect: { [world = scene.world] in world.connect($0) }, tokens: nil)
         await scene.pass(.milliseconds(10))
-        // None has gone before another is up.
+        // No old connection closes before a new one is up.
         #expect(await scene.on { $0.world.open.map(\.id) } == before)
         await scene.pass(.milliseconds(100))
         #expect(await scene.on { Set($0.world.open.map(\.id)).isDisjoint(with: before) })
@@ -252,7 +252,7 @@ import Testing
         let sentWell = await well.on { $0.submitted }
         let sentIll = await ill.on { $0.submitted }
         #expect(sentWell > 400)
-        // What was in flight when it opened; then nothing was asked for.
+        // The deliveries in flight when the circuit breaker opened; afterwards there was no credit.
         #expect(sentIll < 130)
         guard case .paused = await ill.gateway.status().state else {
             Issue.record("not paused")
@@ -289,7 +289,7 @@ import Testing
         await loop.shutDown()
     }
 
-    /// Each of them says something of a device, a topic, a notification or the credential, and none of the service.
+    /// Each of these answers concerns a device, a topic, a notification or the credential, and not the service.
     @Test(arguments: KnownReason.all.filter { ![.provider, .connection].contains($0.concern) }.map(\.reason))
     func `Only the trouble of the service itself lets it alone`(_ reason: ProviderReason) async throws {
         let known = try #require(reason.known)
@@ -325,7 +325,7 @@ import Testing
             if case .down(_, _, let end, _, _) = event { end.fault } else { nil }
         }
         #expect(ends == status.fault.map { [$0] })
-        // And when no newer token comes, that is what it halts with.
+        // If no newer token arrives, the gateway halts with this reason.
         await scene.pass(.seconds(61))
         guard case .halted(let halt) = await scene.gateway.status().state else {
             Issue.record("not halted")

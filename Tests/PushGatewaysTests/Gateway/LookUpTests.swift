@@ -12,7 +12,7 @@ import Testing
         let pool = BlockingPool(name: "names", threadCount: 1, queueLimit: 4)
         let settings = GatewaySettings(
             app: AppID("shop")!, place: HostPort(host: host, port: 443), resolver: NameResolver(pool: pool)
-        ) { _ in preconditionFailure("nothing connects here") }
+        ) { _ in preconditionFailure("this test must not connect") }
         let found = EventRecorder<[String]>()
         settings.lookUp(settings.place) { found.record((try? $0.get()) ?? []) }
         let addresses = await found.wait(count: 1)[0]

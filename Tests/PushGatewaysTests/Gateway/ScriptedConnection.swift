@@ -3,19 +3,19 @@ import PushLoop
 import PushModel
 import TestSupport
 
-/// What connections of a test meet. Confined to the loop of the test, like everything that asks it.
+/// The behavior of the connections of a test. Used on the loop of the test only.
 final class ScriptedWorld: @unchecked Sendable {
-    // Unchecked: touched on the loop only.
+    // Unchecked: it is used on the loop only.
     let loop: EventLoop
     var random: SeededRandom
-    /// Nil: it comes up.
+    /// Returns why a connection fails; nil if it succeeds.
     var failsToConnect: (ConnectionRequest) -> ConnectionEnd? = { _ in nil }
     var limit: (ConnectionRequest) -> Int = { _ in 10 }
     var connectTime: () -> Duration = { .milliseconds(20) }
-    /// Nil: no answer ever.
+    /// Returns the result of a delivery; nil if there is no answer.
     var answer: (Delivery, ConnectionRequest) -> DeliveryEnding? = { _, _ in .accepted(uniqueID: nil) }
     var answerTime: () -> Duration = { .milliseconds(5) }
-    /// How long a report is under way to the gateway.
+    /// The delay of a report on its way to the gateway.
     var reportTime: () -> Duration = { .zero }
     private(set) var connections: [ScriptedConnection] = []
     var breaches: [String] = []
@@ -25,7 +25,7 @@ final class ScriptedWorld: @unchecked Sendable {
         random = SeededRandom(seed: seed)
     }
 
-    /// A gateway keeps its world, and the connections there keep the gateway: somebody has to let go.
+    /// Breaks the reference cycle between the gateway, its world and the connections.
     func forget() {
         connections = []
         failsToConnect = { _ in nil }
@@ -47,14 +47,14 @@ final class ScriptedWorld: @unchecked Sendable {
 
 /// A connection in memory that keeps the contract of `PushConnection`, also when it fails.
 final class ScriptedConnection: PushConnection, @unchecked Sendable {
-    // Unchecked: touched on the loop only; every method of the protocol goes there first.
+    // Unchecked: it is used on the loop only; every method of the protocol enters the loop first.
     let id: ConnectionID
     let request: ConnectionRequest
     private let world: ScriptedWorld
     private(set) var state = ConnectionStatus.State.connecting
     private(set) var tokens: [UInt64] = []
     private var limit = 0
-    /// The gateway may not know yet that the limit has sunk.
+    /// The highest limit so far. The gateway may not know yet that the limit has decreased.
     private var highestLimit = 0
     private var waiting: [Delivery] = []
     private var inFlight: [UInt64: Delivery] = [:]
@@ -81,7 +81,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         world.loop.execute { self.world.loop.schedule(after: delay) { work(self) } }
     }
 
-    /// In order, each after its time.
+    /// Sends a report after its delay, in order.
     private func report(_ ended: [EndedDelivery], _ event: ConnectionEvent? = nil) {
         let report = ConnectionReport(id, ended: ended, event: event)
         reportsAt = max(reportsAt, world.loop.now + world.reportTime())
@@ -127,14 +127,14 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     // MARK: On the loop
 
     private func take(_ deliveries: [Delivery]) {
-        if wasDrained { world.breaches.append("\(id) was given deliveries after it was told to drain") }
+        if wasDrained { world.breaches.append("\(id) received deliveries after the drain command") }
         guard state == .open else {
-            // They crossed the news that it takes no more.
+            // The deliveries were on their way when the connection stopped taking any.
             return report(deliveries.map { EndedDelivery($0, .notProcessed, latency: .zero) })
         }
         waiting += deliveries
         let ceiling = highestLimit + min(highestLimit, max(16, highestLimit / 4))
-        if waiting.count + inFlight.count > ceiling { world.breaches.append("\(id) was given too many") }
+        if waiting.count + inFlight.count > ceiling { world.breaches.append("\(id) received too many deliveries") }
         send()
     }
 
@@ -157,9 +157,9 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         if state == .draining, inFlight.isEmpty { end(ConnectionEnd(wasDrained ? .byUs : .goAway, "drained")) }
     }
 
-    /// - Parameter event: why; nil when its owner asked for it.
+    /// - Parameter event: the reason; nil if the owner drained the connection.
     func takeNoMore(_ event: ConnectionEvent?) {
-        if state == .connecting { return end(ConnectionEnd(.byUs, "not wanted any more")) }
+        if state == .connecting { return end(ConnectionEnd(.byUs, "closed by its owner")) }
         guard state == .open else { return }
         state = .draining
         report(waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }, event)
@@ -167,7 +167,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         if inFlight.isEmpty { end(ConnectionEnd(event == nil ? .byUs : .goAway, "drained")) }
     }
 
-    /// The peer says what it had, and takes no more.
+    /// Simulates a GOAWAY that excludes the newest `unprocessed` deliveries.
     func goAway(reason: String? = nil, unprocessed: Int = 0) {
         guard state == .open else { return }
         var back: [EndedDelivery] = []

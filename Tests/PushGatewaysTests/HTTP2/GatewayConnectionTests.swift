@@ -67,7 +67,7 @@ import Testing
             #expect(Set(endings.map(\.number)).count == 400)
             let accepted = endings.filter { $0.ending == .accepted(uniqueID: nil) }
             #expect(endings.count { $0.ending == .notProcessed } == 400 - accepted.count)
-            // The simulator's own book: what it processed is what it answered with 200, and no more.
+            // The simulator's records must agree: it processed exactly the requests that it answered with 200.
             let received = await apple.control("GET", "/received")
             let processed = received.split(separator: "\n").count {
                 $0.contains(#""accepted":true"#) && !$0.contains(#""unprocessed":true"#)
@@ -125,7 +125,7 @@ import Testing
             let accepted = endings.count { $0.ending == .accepted(uniqueID: nil) }
             let unknown = endings.count { $0.ending == .unknown(.connectionLost) }
             #expect(accepted >= 4)
-            // Whatever reached Apple is accepted or unknown; nothing of it counts as not processed.
+            // Every request that reached the simulator is accepted or unknown, and none counts as not processed.
             #expect(accepted + unknown >= received)
             #expect(endings.count { $0.ending == .notProcessed } >= 900)
         }
@@ -134,7 +134,7 @@ import Testing
     @Test func `Nobody there, and a peer that is not whom we meant`() async throws {
         try await withSimulatedApple { apple in
             let stranger = try ConnectionOwner(apple) { settings in
-                // The machine's own roots have never heard of the simulator's.
+                // The system's roots do not include the simulator's CA.
                 settings.tls = try! TLSContext.client(TLSClientConfiguration(trust: .system, alpn: ["h2"]))
             }
             stranger.deliver(0..<3)
@@ -159,7 +159,7 @@ import Testing
             owner.connection.use(bad)
             owner.deliver(1..<2)
             guard case .refused(let refusal)? = await owner.endings(2).last?.ending else {
-                Issue.record("a bad token was believed")
+                Issue.record("an invalid token was accepted")
                 return
             }
             #expect(refusal.status == 403)

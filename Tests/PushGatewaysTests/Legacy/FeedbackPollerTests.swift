@@ -14,7 +14,7 @@ private func gone(_ number: UInt64) -> FeedbackTuple {
 
 private let app = AppID("shop")!
 
-/// Takes batches, or does not.
+/// Records batches, or fails the given number of times.
 private final class RecordingSink: FeedbackSink {
     struct Refused: Error {}
 
@@ -46,7 +46,7 @@ private final class RecordingSink: FeedbackSink {
     }
 }
 
-/// The poller against the simulated feedback service, over real TLS.
+/// Tests of the poller against the simulated feedback service, over real TLS.
 @Suite(.timeLimit(.minutes(10))) struct FeedbackPollerTests {
     private static let quiet = Logger("feedback", to: LogOutput(descriptor: 2, level: .error))
 
@@ -116,7 +116,7 @@ private final class RecordingSink: FeedbackSink {
             await first.stop()
             let status = await first.status
             #expect(stubborn.taken.isEmpty && status.isBehind && status.lost == 0 && status.polls == 1)
-            // As after a crash: another object, which knows only the file.
+            // A new object with the same file, as after a crash.
             let again = FeedbackSpool(directory: directory.path, app: app, pool: apple.pool)
             let hesitant = RecordingSink(refusing: 2)
             let second = try poller(apple, again, hesitant)
@@ -198,7 +198,7 @@ private final class RecordingSink: FeedbackSink {
     }
 }
 
-/// Reads a spool file byte by byte, by its documented form: it knows nothing of the code under test.
+/// Reads a spool file byte by byte, according to its documented format. It shares no code with the spool.
 enum FeedbackFile {
     static func holds(_ tuples: [FeedbackTuple], _ bytes: [UInt8]) -> Bool {
         var found: Set<FeedbackTuple> = []
@@ -254,7 +254,7 @@ enum FeedbackFile {
     @Test func `What is appended is read in batches, and clearing removes the file`() async throws {
         try await withSpool { spool, make in
             #expect(try await all(spool).tuples.isEmpty)
-            // More than one piece of the file.
+            // The file is longer than one read.
             let tuples = (0..<10_000).map { gone($0) }
             for start in stride(from: 0, to: 10_000, by: 2500) {
                 try await spool.append(Array(tuples[start..<start + 2500]))
@@ -281,7 +281,7 @@ enum FeedbackFile {
                 try write(Array(bytes[..<cut]), to: spool.path)
                 let recovered = try await all(make(), by: 2)
                 #expect(recovered.tuples == Array(tuples[..<(cut / 41)]) && recovered.torn == cut % 41)
-                // One that appends before it has read anything.
+                // A new spool that appends before it reads.
                 try await make().append([gone(77)])
                 let after = try await all(make(), by: 2)
                 #expect(after.tuples == Array(tuples[..<(cut / 41)]) + [gone(77)] && after.torn == 0)

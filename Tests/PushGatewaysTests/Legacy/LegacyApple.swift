@@ -38,7 +38,7 @@ struct LegacyApple: Sendable {
         await scene.until(condition)
     }
 
-    /// What the legacy gateway has read, in order.
+    /// Returns the frames that the legacy gateway has read, in order.
     func seen() async -> [Seen] {
         await scene.with { service in
             let newest = service.machine.log.total
@@ -65,7 +65,7 @@ struct LegacyApple: Sendable {
         }
     }
 
-    /// So many devices are gone, with the number as the beginning of the token.
+    /// Adds dead devices to the feedback list; each token begins with its number.
     func fillFeedback(_ numbers: Range<UInt64>) async {
         await scene.with { service in
             for number in numbers { service.machine.addGone(number) }
@@ -100,7 +100,7 @@ func withLegacyApple(
     }
 }
 
-/// A server that speaks TLS and then says what it is told to, whatever comes in.
+/// A TLS server that sends fixed bytes, whatever it receives.
 final class TalkingPeer: ChannelHandler {
     private let loop: EventLoop
     private let words: [UInt8]
@@ -110,7 +110,7 @@ final class TalkingPeer: ChannelHandler {
     private var listener: TCPListener?
     private var channels: [Channel] = []
 
-    /// On the loop.
+    /// Must be called on the loop.
     init(on loop: EventLoop, says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true) throws {
         self.loop = loop
         self.words = words
@@ -146,7 +146,7 @@ final class TalkingPeer: ChannelHandler {
 
     func channel(_ channel: Channel, closed reason: ChannelClosure) {}
 
-    /// Runs a test against one.
+    /// Runs a test with such a peer.
     static func run(
         says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true,
         _ body: (LegacyApple, HostPort) async throws -> Void

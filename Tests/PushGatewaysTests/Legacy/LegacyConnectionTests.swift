@@ -6,7 +6,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// The connection against the simulated legacy gateway, over real TLS.
+/// Tests of the connection against the simulated legacy gateway, over real TLS.
 @Suite(.timeLimit(.minutes(10))) struct LegacyConnectionTests {
     private static let message = Message(
         id: MessageID("m")!, app: AppID("shop")!, expiresAt: 0, payload: Array(#"{"aps":{"alert":"Hello"}}"#.utf8))
@@ -29,7 +29,7 @@ import Testing
         ) throws {
             var settings = LegacyConnection.Settings(
                 tls: try LegacyApple.clientTLS(), serverName: "127.0.0.1", resolver: apple.resolver)
-            // A machine under load must not settle by itself what a test is about.
+            // The times are long, so that nothing settles by itself on a busy machine.
             settings.settleAfter = .seconds(600)
             settings.drainFor = .seconds(600)
             settings.connectTimeout = .seconds(300)
@@ -39,7 +39,7 @@ import Testing
                 outlet: ConnectionOutlet(on: apple.clientLoop) { [reports] in reports.record($0) })
         }
 
-        /// The deliveries are with the connection before anything can happen on it.
+        /// Creates a connection and passes the deliveries to it, before any event can occur on it.
         static func delivering(
             _ numbers: ClosedRange<UInt64>, _ apple: LegacyApple, to place: HostPort? = nil
         ) async throws -> Line {
@@ -50,7 +50,7 @@ import Testing
             }
         }
 
-        /// All of them are on their way, or it has ended.
+        /// Waits until all deliveries were sent or have ended.
         func untilSent() async {
             while await connection.status().waiting > 0 { await Task.yield() }
         }
@@ -64,7 +64,7 @@ import Testing
             for (index, report) in all.enumerated() {
                 if case .closed(let end)? = report.event { return (end, all[..<index].flatMap(\.ended)) }
             }
-            fatalError("waited for an end that is not there")
+            fatalError("no closed event found")
         }
 
         var ended: [UInt64: DeliveryEnding] {
@@ -105,7 +105,7 @@ import Testing
             #expect(line.ended.isEmpty)
             await apple.clientLoop.advance(by: .milliseconds(1999))
             #expect(line.ended.isEmpty)
-            // The acknowledgement of TCP may take a moment of real time.
+            // The TCP acknowledgement may take a moment of real time.
             while line.ended.isEmpty { await apple.clientLoop.advance(by: .milliseconds(500)) }
             #expect(line.ended.count == 10 && line.ended.values.allSatisfy { $0 == .accepted(uniqueID: nil) })
             #expect(await line.connection.status().inFlight == 0)
@@ -158,7 +158,7 @@ import Testing
             #expect(connections.events.count == bad.count + 4)
             let seen = await apple.seen()
             let accepted = seen.filter { $0.status == 200 }.map(\.token)
-            #expect(accepted.count == 5000 - bad.count && Set(accepted).count == accepted.count, "some were doubled")
+            #expect(accepted.count == 5000 - bad.count && Set(accepted).count == accepted.count, "some were duplicated")
             #expect(Set(accepted).isDisjoint(with: bad))
             #expect(Set(seen.filter { $0.status == 8 }.map(\.token)) == bad)
         }
@@ -189,10 +189,10 @@ import Testing
         try await withLegacyApple(script: "{ rules: [{ on: \"binary\", match: { request: 5 }, \(fault) }] }") { apple in
             let line = try await Line.delivering(1...10, apple)
             let (end, ended) = await line.untilClosed()
-            // Nothing was accepted before, and half a packet is a word.
+            // No delivery was accepted before. An incomplete packet does not point to the certificate.
             #expect(end.kind == (fault.hasPrefix("half") ? .lost : .credential))
             #expect(ended.count == 10 && ended.allSatisfy { $0.ending == .unknown(.connectionLost) })
-            #expect(end.message.contains("of an error packet came") == fault.hasPrefix("half"))
+            #expect(end.message.contains("incomplete error packet") == fault.hasPrefix("half"))
         }
     }
 

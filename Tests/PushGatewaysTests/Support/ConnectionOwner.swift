@@ -4,7 +4,7 @@ import PushModel
 import PushTransport
 import TestSupport
 
-/// What a gateway would be to one connection: it gives deliveries and writes down what becomes of them.
+/// Acts as the gateway of one connection: passes deliveries to it and records its reports.
 struct ConnectionOwner: Sendable {
     let reports = EventRecorder<ConnectionReport>()
     let connection: any PushConnection
@@ -32,7 +32,7 @@ struct ConnectionOwner: Sendable {
             collapseID: collapseID.flatMap { CollapseID($0) }, payload: Array(payload.utf8))
     }
 
-    /// One device for each number.
+    /// Returns one delivery for each number, each to its own device.
     static func deliveries(_ numbers: Range<Int>, of message: Message = message()) -> [Delivery] {
         numbers.map { number in
             let word = UInt64(number)
@@ -46,7 +46,7 @@ struct ConnectionOwner: Sendable {
         connection.deliver(Self.deliveries(numbers, of: message))
     }
 
-    /// The endings by number, once there are so many.
+    /// Waits for the given number of endings, and returns them with the delivery numbers.
     func endings(_ count: Int) async -> [(number: Int, ending: DeliveryEnding)] {
         let all = await reports.wait { reports in reports.reduce(0) { $0 + $1.ended.count } >= count }
         return all.flatMap(\.ended).map { (Int($0.delivery.ticket), $0.ending) }
@@ -56,14 +56,15 @@ struct ConnectionOwner: Sendable {
         await reports.wait { reports in reports.contains { $0.event.map(isMeant) ?? false } }
     }
 
-    /// Waits until it says that it has closed: its last event. What it is given after that only comes back.
+    /// Waits for the `closed` event, which must be the last one. Deliveries that are passed afterwards are only
+    /// returned.
     @discardableResult
     func closed() async -> ConnectionEnd {
         let all = await reports.wait { reports in
             reports.contains { if case .closed = $0.event { true } else { false } }
         }
         guard case .closed(let end)? = all.compactMap(\.event).last else {
-            preconditionFailure("something happened after the end")
+            preconditionFailure("an event followed the closed event")
         }
         return end
     }

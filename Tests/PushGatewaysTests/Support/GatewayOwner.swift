@@ -4,15 +4,15 @@ import PushLoop
 import PushModel
 import TestSupport
 
-/// Gives a gateway so many deliveries as its credit allows, sends again what is to be sent again, and keeps the book:
-/// what became of each, and which of them may have gone out twice. On the clients' loop.
+/// Submits deliveries to a gateway within its credit, submits those again that need it, and records the outcome of each
+/// delivery and how often it may have been sent. Used on the clients' loop.
 final class GatewayOwner {
     struct Book: Sendable {
-        /// One terminal outcome for each delivery, by number.
+        /// The final outcome of each delivery, by number.
         var terminal: [DeliveryOutcome?]
-        /// Said more than once, or after its end: never right.
+        /// The number of reports for deliveries that had already ended, which is an error.
         var surplus = 0
-        /// How often each was reported as unknown.
+        /// How often each delivery was reported as unknown.
         var unknown: [Int]
         var retries = 0
         var events: [GatewayEvent] = []
@@ -28,15 +28,15 @@ final class GatewayOwner {
     private let deliveries: [Delivery]
     private let resendsUnknown: Bool
     private let done: EventRecorder<Book>
-    /// Told how many have ended, each time that one has.
+    /// Called with the number of ended deliveries, each time that one has ended.
     private let progress: (Int, Gateway) -> Void
-    /// Connections that come up before anything is submitted.
+    /// The number of connections that must be up before deliveries are submitted.
     private var awaited: Int
     private var book: Book
     private var gateway: Gateway?
     private var ready: [Int]
     private var submitted: UInt64 = 0
-    /// How many may be submitted in all.
+    /// The total number of deliveries that may be submitted.
     private var credit: UInt64 = 0
 
     init(
@@ -63,7 +63,7 @@ final class GatewayOwner {
     func take(_ report: GatewayReport) {
         book.events += report.events
         awaited -= report.events.count { if case .up = $0 { true } else { false } }
-        // Nothing goes on from here by itself: the book is shown as it is.
+        // The gateway cannot continue by itself, so the current record is returned.
         if report.events.contains(where: { if case .credentialFailed = $0 { true } else { false } }) {
             gateway = nil
             done.record(book)
@@ -97,7 +97,7 @@ final class GatewayOwner {
             if resendsUnknown { again(number) } else { end(number, report.outcome) }
         case .retry(let delay, _):
             book.retries += 1
-            // What the provider asks for in seconds is told apart elsewhere; here it would only take time.
+            // The provider's delay in seconds is tested elsewhere, and would only cost time here.
             loop.schedule(after: min(delay, .milliseconds(20))) { [weak self] in self?.again(number) }
         case .returned:
             again(number)
@@ -105,7 +105,8 @@ final class GatewayOwner {
     }
 
     private func again(_ number: Int) {
-        // Without a report to follow nothing would fetch it: it goes at once, the gateway's queue has room.
+        // If no report follows, no other code would submit it. So it is submitted at once; the gateway's queue has
+        // room.
         submitted += 1
         gateway?.submit([deliveries[number]])
     }
@@ -115,13 +116,13 @@ final class GatewayOwner {
         book.left -= 1
         if let gateway { progress(deliveries.count - book.left, gateway) }
         if book.isComplete {
-            // Each would keep the other.
+            // Releasing the gateway breaks the reference cycle.
             gateway = nil
             done.record(book)
         }
     }
 
-    /// Sends all of them through a gateway of their own and waits until each has its outcome.
+    /// Sends the deliveries through a new gateway, and waits until each has its outcome.
     static func send(
         _ deliveries: [Delivery], to apple: SimulatedApple, connections: ClosedRange<Int>, seed: UInt64 = 1,
         resendsUnknown: Bool = true, whenUp awaited: Int = 0, loops: [EventLoop] = [],
@@ -138,8 +139,8 @@ final class GatewayOwner {
                     progress: progress), on: loop)
         }
         let connectionSettings = try apple.settings { settings in
-            // A peer that answers nothing is found out by PING, soon; one that is only slow, as under a sanitizer, is
-            // left the time it needs.
+            // A PING soon detects a peer that does not answer. A peer that is only slow, as under a sanitizer, gets
+            // enough time.
             settings.http2.pingAfter = .milliseconds(100)
             settings.http2.pingTimeout = .milliseconds(400)
             settings.machine.answerTimeout = .seconds(2)

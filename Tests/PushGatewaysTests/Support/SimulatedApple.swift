@@ -7,7 +7,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The simulated Apple over HTTP/2, with a key that it knows.
+/// The simulated Apple over HTTP/2, with a registered provider key.
 struct SimulatedApple: Sendable {
     static let keyID = "ABC123DEFG"
     static let teamID = "DEF123GHIJ"
@@ -20,7 +20,7 @@ struct SimulatedApple: Sendable {
     var clientLoop: EventLoop { scene.clientLoop }
     var resolver: NameResolver { scene.resolver }
 
-    /// What the control port answers, as JSON.
+    /// Returns the answer of the control port as JSON.
     func control(_ method: String, _ path: String, query: String = "", _ body: String = "") async -> String {
         await scene.with { service in
             let answer = service.machine.control(
@@ -29,15 +29,15 @@ struct SimulatedApple: Sendable {
         }
     }
 
-    /// One number of `GET /counts`.
+    /// Returns one of the numbers of `GET /counts`.
     func count(_ name: String) async throws -> Int {
         let text = await control("GET", "/counts")
         let object = try #require(try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any])
         return (object[name] as? Int) ?? 0
     }
 
-    /// The first three are old enough to follow each other: Apple wants twenty minutes between two. Those after them
-    /// are for simulators that do not mind.
+    /// Returns a token. The first three generations are more than twenty minutes apart, as Apple requires. Later ones
+    /// need a simulator without this check.
     func token(generation: UInt64 = 1) throws -> ProviderToken {
         let number = Int64(generation)
         let age = number <= 3 ? 1300 * (3 - number) : 600 - number
@@ -70,7 +70,7 @@ extension SimulatedApple {
     }
 }
 
-/// Runs a test against a simulated Apple of its own and takes it down afterwards.
+/// Runs a test against its own simulated Apple, and stops the simulator afterwards.
 func withSimulatedApple(
     script: String = "{}", host: String = "127.0.0.1", clientClock: LoopClock = .monotonic,
     settings change: (inout SimulatorSettings) -> Void = { _ in },
@@ -89,7 +89,7 @@ func withSimulatedApple(
     }
 }
 
-/// A server certificate of yesterday, made once.
+/// A server certificate that expired yesterday, created once.
 private enum ExpiredServer {
     static let identity: TLSIdentity? = {
         let now = WallTime.current().milliseconds

@@ -3,7 +3,7 @@ import PushSimulator
 import PushTransport
 import TestSupport
 
-/// The simulated Apple on real sockets and a loop of its own, and a loop and threads for its clients.
+/// The simulated Apple on real sockets and its own loop, with a loop and threads for its clients.
 struct SimulatorScene: Sendable {
     let loop: EventLoop
     let clientLoop: EventLoop
@@ -16,12 +16,12 @@ struct SimulatorScene: Sendable {
         await service.with(work)
     }
 
-    /// Waits, without sleeping, for what the simulator is about to notice.
+    /// Waits without sleeping until the condition holds.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
         while await !with(condition) { await Task.yield() }
     }
 
-    /// Runs a test against one and takes it down afterwards.
+    /// Runs a test with a simulator, and stops the simulator afterwards.
     static func run(
         script: String, clock: LoopClock = .monotonic, clientClock: LoopClock,
         options change: (inout SimulatorService.Options) -> Void, _ body: (SimulatorScene) async throws -> Void

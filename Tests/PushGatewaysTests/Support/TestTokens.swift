@@ -2,7 +2,7 @@ import PushGateways
 import PushLoop
 import PushModel
 
-/// Mints a provider token whenever one is refused, as fast as it is asked to.
+/// A token source that mints a token at once whenever one is refused.
 final class TestTokens: Sendable {
     private struct State {
         var current: ProviderToken

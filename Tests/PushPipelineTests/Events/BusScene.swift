@@ -6,7 +6,7 @@ import PushTransport
 import PushWire
 import TestSupport
 
-/// The log as the ledger keeps it, in memory. What was not synced is not in it.
+/// A log in memory, which contains only what the test has appended as synced.
 final class MemoryLog: EventLog {
     private struct State {
         var segments: [LogSegment] = []
@@ -23,12 +23,12 @@ final class MemoryLog: EventLog {
     func append(_ segment: LogSegment) { state.withLock { $0.segments.append(segment) } }
     func fail(_ fault: LedgerFault?) { state.withLock { $0.failure = fault } }
 
-    /// Forgets the oldest.
+    /// Removes the oldest segments.
     func drop(_ count: Int) { state.withLock { $0.segments.removeFirst(count) } }
 
     func replace(_ index: Int, _ segment: LogSegment) { state.withLock { $0.segments[index] = segment } }
 
-    /// Reads wait until they are let go.
+    /// Holds all reads until ``letGo()``.
     func hold() { state.withLock { $0.holds = true } }
 
     func letGo() {
@@ -65,14 +65,14 @@ final class MemoryLog: EventLog {
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
-/// A message that a subscriber or requester got.
+/// A message that a subscriber or requester received.
 struct Got: Sendable, Equatable {
     var frames: [[UInt8]]
     var topic: String { String(decoding: frames[0], as: UTF8.self) }
     var texts: [String] { frames.map { String(decoding: $0, as: UTF8.self) } }
 }
 
-/// A socket that records what it gets, on the peers' loop.
+/// A socket that records the messages it receives, on the peers' loop.
 final class BusPeer: Sendable {
     let got = EventRecorder<Got>()
     private let socket: LoopBound<ZMQSocket>
@@ -131,7 +131,7 @@ final class BusPeer: Sendable {
     func close() async { try? await with { $0.close() } }
 }
 
-/// A bus on a loop, its log, and the loop of its peers.
+/// A bus on a loop, with its log and the loop of its peers.
 final class BusScene: Sendable {
     let context: ZMQContext
     let loop: EventLoop
@@ -150,13 +150,13 @@ final class BusScene: Sendable {
         context = try ZMQContext()
         loop = EventLoop(name: "bus", clock: clock)
         var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
-        // The process is that of all tests.
+        // All tests share the process, so its growth is not limited.
         settings.door.growth = .max
-        // Peers on a busy machine are no slow readers.
+        // The limits are high, so that peers on a busy machine do not count as slow readers.
         settings.sendHighWater = 100_000
         settings.unacknowledgedTimeout = .seconds(3600)
         try change(&settings, context)
-        // Unless the test has made one: a context has one.
+        // A context has one handler; this fails if the test has created one.
         _ = try? ZAPHandler(in: context, users: [:])
         bus = EventBus(on: loop, in: context, log: log, settings: settings, last: last, heads: heads)
     }
@@ -211,10 +211,10 @@ final class BusScene: Sendable {
         return peer
     }
 
-    /// Until the bus knows of these prefixes, and of no others.
-    /// After this what was said to the bus before has been heard: a question from outside might overtake it.
+    /// Returns when the bus has processed all calls made before.
     func settle() async { _ = await bus.status }
 
+    /// Waits until the bus knows exactly these prefixes.
     func until(_ prefixes: [String]) async {
         while await bus.status.prefixes != prefixes.sorted() { await Task.yield() }
     }
@@ -223,7 +223,7 @@ final class BusScene: Sendable {
         while !isMet(await bus.status) { await Task.yield() }
     }
 
-    /// A segment into the log and onto the bus.
+    /// Appends a segment to the log and publishes it.
     func commit(_ writer: inout LogWriter, _ add: (inout LogWriter) -> Void) {
         writer.begin(time: 1000, reserving: 0)
         add(&writer)

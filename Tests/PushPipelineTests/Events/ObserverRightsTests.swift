@@ -7,7 +7,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// Rights to observe that change while subscribers are connected.
+/// Tests of rights to observe that change while subscribers are connected.
 @Suite(.timeLimit(.minutes(10))) struct ObserverRightsTests {
     private struct Keys {
         let server: CurveKeyPair
@@ -54,7 +54,7 @@ import Testing
             try zap.replaceUsers([grafana: grafana.z85])
             await scene.bus.replaceObservers(.withKeys([grafana.z85]))
             #expect(await scene.bus.status.rebinds == 1)
-            // The one that kept its right connects and subscribes again by itself.
+            // The subscriber that kept its right reconnects and subscribes again by itself.
             await scene.until(["delivery/kept"])
             commit()
             #expect(await keeps.got.wait(count: 2).count == 2)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// Of the two sockets one may ask for keys and the other be a file, or not be there.
+    /// The publishing socket requires keys; the replay socket is an `ipc://` endpoint without keys, or not bound.
     @Test(arguments: [false, true])
     func `a right that is taken ends a subscription, and no replay of a socket without keys`(
         hasReplay: Bool
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Something stands where the socket was, and nothing of it is free to be bound again.
+    /// A directory at the socket's path keeps it from being bound again.
     @Test func `while the socket cannot be bound again, the next change waits for nothing`() async throws {
         let keys = try Keys()
         let directory = try TemporaryDirectory()

@@ -7,13 +7,13 @@ import PushWire
 import TestSupport
 import Testing
 
-/// What subscribers see of what the ledger commits.
+/// Tests of what subscribers receive of the ledger's events.
 @Suite struct PublishTests {
-    @Test func onlyWhatIsAskedForIsRendered() async throws {
+    @Test("Only topics with subscribers are rendered") func onlyWhatIsAskedForIsRendered() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             scene.commit(&writer) { note(.deliverySent, "shop", into: &$0) }
-            // It is past before somebody asks for it.
+            // The event is processed before anybody subscribes.
             await scene.bus.loop.run {}
             let shop = try await scene.subscriber("delivery/shop/")
             await scene.until(["delivery/shop/"])
@@ -38,8 +38,8 @@ import Testing
         }
     }
 
-    /// Overlapping prefixes, the end of one of two, a subscriber that dies, and one that comes late.
-    @Test func subscriptionsComeAndGo() async throws {
+    /// Covers overlapping prefixes, the end of one of two, a subscriber that disconnects, and one that connects late.
+    @Test("Subscriptions are counted when they begin and end") func subscriptionsComeAndGo() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             let wide = try await scene.subscriber("delivery/", "delivery/shop/", "heart")
@@ -54,14 +54,14 @@ import Testing
                 note(.deliverySent, "other", into: &$0)
             }
             #expect(await narrow.got.wait(count: 1).map(\.topic) == ["delivery/shop/sent"])
-            // What was cancelled is rendered, and nobody gets it.
+            // A cancelled prefix is still rendered, and libzmq sends it to nobody.
             #expect(await scene.bus.status.published == 2)
             await narrow.close()
             await scene.until([])
             scene.commit(&writer) { note(.messageAccepted, "shop", into: &$0) }
-            // It is past before somebody asks for it.
+            // The event is processed before anybody subscribes.
             await scene.bus.loop.run {}
-            // Not for everything: a second may pass here, and bring a heartbeat.
+            // The subscription does not include heartbeats, because a second may pass here.
             let late = try await scene.subscriber("message/", "device/")
             await scene.until(["device/", "message/"])
             scene.commit(&writer) { note(.deviceBrake, nil, into: &$0) }
@@ -71,8 +71,9 @@ import Testing
         }
     }
 
-    /// libzmq 4.3 tells that nobody wants it any more, and keeps it for who does.
-    @Test func whoCancelsWhatItNeverAskedForTakesNothingFromOthers() async throws {
+    /// libzmq 4.3 reports that the last subscriber has gone, and still sends to the other subscribers.
+    @Test("A peer that cancels a prefix it never subscribed to takes nothing from others")
+    func whoCancelsWhatItNeverAskedForTakesNothingFromOthers() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             let honest = try await scene.subscriber("delivery/")
@@ -90,9 +91,9 @@ import Testing
         }
     }
 
-    /// Thousands of events in random segments: every subscriber to any prefix sees each topic's numbers ascend and each
-    /// event name the one before it.
-    @Test func chainsAreWhole() async throws {
+    /// Publishes thousands of events in random segments. Each subscriber must see each topic's numbers ascend, and each
+    /// event refer to the one before it.
+    @Test("Subscribers to any prefix receive unbroken chains of events") func chainsAreWhole() async throws {
         try await BusScene.run { scene in
             let prefixes = ["", "delivery/", "delivery/app1/", "message/app2/completed"]
             var subscribers: [BusPeer] = []
@@ -125,7 +126,7 @@ import Testing
             for (prefix, subscriber) in zip(prefixes, subscribers) {
                 let wanted = expected.filter { $0.key.hasPrefix(prefix) }
                 let lines = wanted.values.reduce(0) { $0 + $1.count }
-                // Heartbeats come to who asks for everything.
+                // A subscriber to all topics also receives heartbeats.
                 let count = Locked((messages: 0, lines: 0))
                 let messages = await subscriber.got.wait { got in
                     count.withLock { count in
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func aMessageHasAnEnd() async throws {
+    @Test("A message ends at the limits for lines and bytes") func aMessageHasAnEnd() async throws {
         try await BusScene.run { settings, _ in
             settings.messageLines = 100
             settings.messageBytes = 20_000
@@ -171,8 +172,8 @@ import Testing
         }
     }
 
-    /// A burst from another thread goes out packed, in order, and costs few messages.
-    @Test func aBurstIsPacked() async throws {
+    /// A burst from another thread must arrive in order, in few messages.
+    @Test("The events of a burst are packed into few messages") func aBurstIsPacked() async throws {
         try await BusScene.run { scene in
             let all = try await scene.subscriber("delivery/")
             await scene.until(["delivery/"])
@@ -187,8 +188,8 @@ import Testing
         }
     }
 
-    /// The loop is held up: what does not fit waits in the log, and the next event of the topic shows the gap.
-    @Test func theInboxIsBounded() async throws {
+    /// The loop is blocked. Events above the limit stay in the log only, and the next event of the topic shows the gap.
+    @Test("The inbox is bounded, and a gap is visible") func theInboxIsBounded() async throws {
         try await BusScene.run { settings, _ in
             settings.inboxBytes = 100_000
         } _: { scene in
@@ -224,7 +225,7 @@ import Testing
         return try JSONDecoder().decode(Beat.self, from: Data(got.frames[1]))
     }
 
-    @Test func theHeartTellsOfTheLastMinute() async throws {
+    @Test("The heartbeat lists the topics of the last minute") func theHeartTellsOfTheLastMinute() async throws {
         let heads = [
             LogWriter.Head(app: AppID("shop"), kind: .deliverySent, seq: 40),
             LogWriter.Head(app: nil, kind: .deviceBrake, seq: 41),
@@ -237,7 +238,7 @@ import Testing
             #expect(first == Beat(seq: 41, topics: ["delivery/shop/sent": 40, "device/-/brake": 41]))
             var writer = LogWriter(next: 42, heads: heads)
             await scene.loop.advance(by: .milliseconds(29_500))
-            // Nobody subscribes to these.
+            // These topics have no subscribers.
             scene.commit(&writer) {
                 note(.deliverySent, "shop", into: &$0)
                 note(.messageAccepted, "shop", into: &$0)
@@ -259,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func noHeartbeatForNobody() async throws {
+    @Test("No heartbeat is sent without a subscriber") func noHeartbeatForNobody() async throws {
         try await BusScene.run(clock: .manual()) { scene in
             let other = try await scene.subscriber("delivery/")
             await scene.until(["delivery/"])
@@ -269,9 +270,9 @@ import Testing
         }
     }
 
-    // MARK: Life
+    // MARK: Opening and stopping
 
-    @Test func stopsAndStaysQuiet() async throws {
+    @Test("A stopped bus publishes nothing, and may be stopped again") func stopsAndStaysQuiet() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             await scene.bus.stop()
@@ -281,7 +282,7 @@ import Testing
         }
     }
 
-    @Test func aPortThatIsTakenIsSaid() async throws {
+    @Test("A port in use is an error") func aPortThatIsTakenIsSaid() async throws {
         try await BusScene.run { scene in
             for (publish, replay) in [
                 (scene.endpoints.publish, "tcp://127.0.0.1:*"), ("tcp://127.0.0.1:*", scene.endpoints.replay),

@@ -7,7 +7,7 @@ import PushWire
 import TestSupport
 import Testing
 
-/// What somebody gets who missed some of it.
+/// Tests of replays for requesters that missed events.
 @Suite struct ReplayTests {
     private struct End: Decodable, Equatable {
         let next: UInt64
@@ -21,7 +21,7 @@ import Testing
         var next: UInt64?
     }
 
-    /// An answer to its end: the lines in order, as topic and number, and how it ended.
+    /// A complete answer: the lines in order, by topic, and how the answer ended.
     private struct Answer {
         var messages: [(topic: String, lines: [ReadLine])] = []
         var end: End?
@@ -31,7 +31,7 @@ import Testing
 
     private func isLast(_ got: Got) -> Bool { got.frames.contains { $0.starts(with: "replay-e".utf8) } }
 
-    /// The answer to a request, after those that `peer` has had before.
+    /// Waits for the answer to a request, after the given number of earlier answers.
     private func answer(_ peer: BusPeer, after earlier: Int = 0, delimiter: Bool = false) async throws -> Answer {
         let got = await peer.got.wait { got in
             got.count { $0.frames.contains { $0.starts(with: "replay-e".utf8) } } > earlier
@@ -61,7 +61,7 @@ import Testing
         try await peer.ask("replay/1", #"{"since":\#(since),"prefix":"\#(prefix)","limit":\#(limit)}"#)
     }
 
-    /// `count` events in segments of ten, of two apps and two kinds.
+    /// Appends `count` events in segments of ten, of two apps and two kinds.
     private func fill(_ scene: BusScene, _ count: Int, from writer: inout LogWriter) {
         let end = writer.next + UInt64(count)
         while writer.next < end {
@@ -78,7 +78,7 @@ import Testing
         "delivery/\(number % 3 == 0 ? "b" : "a")/\(number % 5 == 0 ? "rejected" : "sent")"
     }
 
-    @Test(arguments: [false, true])
+    @Test("A replay returns all events in order, with and without a delimiter", arguments: [false, true])
     func allOfItInOrder(_ delimiter: Bool) async throws {
         try await BusScene.run { settings, _ in
             settings.replays.page = 35
@@ -98,16 +98,19 @@ import Testing
             for (name, lines) in all.messages {
                 #expect(lines.allSatisfy { $0.topic == name && $0.topic == topic($0.seq) })
             }
-            // Runs of one topic stand together.
+            // Consecutive events of one topic are in one message.
             #expect(all.messages.contains { $0.lines.count > 1 })
             #expect(all.messages.count < 1000)
         }
     }
 
-    /// Request after request with what the one before said: everything once, whatever the prefix and the limit.
-    @Test(arguments: [
-        ("", 7), ("delivery/b/", 10), ("delivery/b/rejected", 3), ("device/", 5), ("delivery/a/sent", 100_000),
-    ])
+    /// Each request continues where the last one ended. Every event must arrive once, whatever the prefix and the
+    /// limit.
+    @Test(
+        "A replay continues with `next` until everything was read",
+        arguments: [
+            ("", 7), ("delivery/b/", 10), ("delivery/b/rejected", 3), ("device/", 5), ("delivery/a/sent", 100_000),
+        ])
     func pageByPage(_ prefix: String, _ limit: Int) async throws {
         try await BusScene.run { settings, _ in
             settings.replays.page = 20
@@ -135,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGoneIsSaid() async throws {
+    @Test("A replay reports the oldest event that is still there") func whatIsGoneIsSaid() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             fill(scene, 100, from: &writer)
@@ -146,7 +149,7 @@ import Testing
             #expect(part.seqs == Array(31...100) && part.end == End(next: 100, oldest: 31))
             try await ask(peer, since: 30)
             #expect(try await answer(peer, after: 1).end == End(next: 100, oldest: 31))
-            // From the end, and from beyond it.
+            // The request starts at the last event, and then beyond it.
             try await ask(peer, since: 100)
             let last = try await answer(peer, after: 2)
             #expect(last.seqs.isEmpty && last.end == End(next: 100, oldest: 31))
@@ -155,8 +158,8 @@ import Testing
         }
     }
 
-    /// Numbered and handed to the bus, but not in the log: no replay shows it.
-    @Test func onlyWhatIsOnDisk() async throws {
+    /// An event that was published but is not in the log must not appear in a replay.
+    @Test("A replay contains only events on disk") func onlyWhatIsOnDisk() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
@@ -170,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func anEmptyLog() async throws {
+    @Test("An empty log yields an empty replay") func anEmptyLog() async throws {
         try await BusScene.run { scene in
             let peer = try await scene.requester()
             try await ask(peer, since: 0)
@@ -178,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func malformedRequests() async throws {
+    @Test("Malformed requests are rejected") func malformedRequests() async throws {
         try await BusScene.run { scene in
             let good = #"{"since":0}"#
             let requests: [([String], String)] = [
@@ -195,7 +198,7 @@ import Testing
             let peer = try await scene.requester()
             for (number, (frames, code)) in requests.enumerated() {
                 try await peer.with { socket in
-                    // The socket's own limit of frames is below what the protocol allows.
+                    // The socket allows fewer frames than the protocol.
                     if frames.count > 15 {
                         _ = socket.send { outbox in for frame in frames.prefix(15) { outbox.add(Array(frame.utf8)) } }
                     } else {
@@ -211,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func tooManyAtOnce() async throws {
+    @Test("Replays above the limit are answered busy") func tooManyAtOnce() async throws {
         try await BusScene.run { settings, _ in
             settings.replays.concurrent = 2
         } _: { scene in
@@ -221,7 +224,7 @@ import Testing
             let peers = [try await scene.requester(), try await scene.requester(), try await scene.requester()]
             try await ask(peers[0], since: 0)
             await scene.until { $0.replaysRunning == 1 }
-            // One at a time for each.
+            // A requester may have one replay at a time.
             try await ask(peers[0], since: 0)
             #expect(try await answer(peers[0]).refusal == Refusal(error: "busy", retry_after_ms: 250))
             try await ask(peers[1], since: 0)
@@ -236,15 +239,15 @@ import Testing
         }
     }
 
-    @Test func aLogThatFailsAndOneThatIsDamaged() async throws {
+    @Test("A failing log and a damaged segment are reported") func aLogThatFailsAndOneThatIsDamaged() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             fill(scene, 40, from: &writer)
             let peer = try await scene.requester()
-            scene.log.fail(LedgerFault("the disk is full of holes"))
+            scene.log.fail(LedgerFault("input/output error"))
             try await ask(peer, since: 0)
             let failed = try #require(try await answer(peer).refusal)
-            #expect(failed.error == "unavailable" && failed.detail == "the disk is full of holes")
+            #expect(failed.error == "unavailable" && failed.detail == "input/output error")
             scene.log.fail(nil)
             scene.log.replace(2, LogSegment(first: 21, count: 10, time: 1000, bytes: [1, 2, 3]))
             try await ask(peer, since: 0)
@@ -256,7 +259,7 @@ import Testing
         }
     }
 
-    /// With two clients, and with those of them as observers that are named.
+    /// Runs a test with two clients, of which those in `observers` may observe.
     private func withKeys(
         observers: Set<String>, _ body: (BusScene, _ grafana: ZMQSecurity, _ orders: ZMQSecurity) async throws -> Void
     ) async throws {
@@ -273,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func onlyWhoMayObserve() async throws {
+    @Test("Only observers receive replays") func onlyWhoMayObserve() async throws {
         try await withKeys(observers: ["grafana"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
@@ -294,8 +297,8 @@ import Testing
         }
     }
 
-    /// The answer under way ends with the right to it; others go on.
-    @Test func aRightThatIsTakenEndsAReplay() async throws {
+    /// The revoked replay ends, and the other one continues.
+    @Test("A revoked right ends a replay") func aRightThatIsTakenEndsAReplay() async throws {
         try await withKeys(observers: ["grafana", "orders"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
@@ -309,14 +312,15 @@ import Testing
             scene.log.letGo()
             let refused = try await answer(loses)
             #expect(refused.refusal == Refusal(error: "forbidden") && refused.messages.isEmpty)
-            // Not within the macro: with the address sanitizer the compiler (Swift 6.3.1) makes the frame too small.
+            // The value is not computed inside the macro: with the address sanitizer, Swift 6.3.1 allocates too small a
+            // frame for it.
             let seqs = try await answer(keeps).seqs
             #expect(seqs == Array(1...10))
         }
     }
 
-    /// One observer leaves places for others, over however many connections it asks.
-    @Test func oneKeyDoesNotHoldAllPlaces() async throws {
+    /// One observer must leave room for others, however many connections it uses.
+    @Test("One key cannot use all replays") func oneKeyDoesNotHoldAllPlaces() async throws {
         try await withKeys(observers: ["grafana", "orders"]) { scene, grafana, orders in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)
@@ -340,8 +344,8 @@ import Testing
         }
     }
 
-    /// A requester that does not read: its answer waits, then is given up; others are served meanwhile.
-    @Test func whoDoesNotRead() async throws {
+    /// The replay of a requester that does not read waits and is then dropped. Others are served meanwhile.
+    @Test("A replay for a requester that does not read is abandoned") func whoDoesNotRead() async throws {
         try await BusScene.run { settings, _ in
             settings.replays.sendHighWater = 2
             settings.replays.patience = .milliseconds(300)
@@ -362,8 +366,8 @@ import Testing
         }
     }
 
-    /// And one that reads slowly gets all of it.
-    @Test func whoReadsLate() async throws {
+    /// A requester that reads slowly must receive all events.
+    @Test("A requester that reads late receives everything") func whoReadsLate() async throws {
         try await BusScene.run { settings, _ in
             settings.replays.sendHighWater = 2
             settings.replays.patience = .seconds(600)
@@ -386,8 +390,8 @@ import Testing
         }
     }
 
-    /// The bus stops while a read is under way: it waits for it, and nothing comes after its loop's end.
-    @Test func stopsInTheMidst() async throws {
+    /// The bus stops during a read. It waits for the read, and nothing runs on its loop afterwards.
+    @Test("A stop waits for the replays in progress") func stopsInTheMidst() async throws {
         try await BusScene.run { scene in
             var writer = LogWriter(next: 1)
             fill(scene, 10, from: &writer)

@@ -7,11 +7,11 @@ import PushWire
 import TestSupport
 import Testing
 
-/// Subscribers that do not read, that ask for too much, and one that is no Swift.
+/// Tests of subscribers that do not read, that subscribe to too much, and that are written in Python.
 @Suite(.serialized) struct SlowSubscriberTests {
-    /// Much more than libzmq may hold for a subscriber that has stopped reading: it loses some, the others nothing, and
-    /// it finds out when it goes on, by `prev`, and gets the rest by replay.
-    @Test func whoStopsReadingHoldsNobodyUp() async throws {
+    /// Publishes much more than libzmq queues for a subscriber that has stopped reading. It loses events and the others
+    /// do not. When it reads again, it sees the gap by `prev` and gets the rest by replay.
+    @Test("A subscriber that stops reading does not delay others") func whoStopsReadingHoldsNobodyUp() async throws {
         try await BusScene.run { settings, _ in
             settings.sendHighWater = 40
         } _: { scene in
@@ -19,26 +19,26 @@ import Testing
             let quick = try await scene.subscriber("delivery/a/") { $0.receiveHighWaterMark = 100_000 }
             await scene.until(["delivery/", "delivery/a/"])
             var writer = LogWriter(next: 1)
-            // 50 MB of lines in messages of 64 KiB.
+            // The lines are 50 MB in messages of 64 KiB.
             let total: UInt64 = 5000
             while writer.next <= total {
                 let from = writer.next
                 writer.begin(time: 1000, reserving: 0)
                 for _ in 0..<100 { note(.deliverySent, "a", into: &writer, padding: 10_000) }
                 let segment = writer.finish()
-                // Of the log only the end is asked for; all of it would be the larger part of the memory.
+                // The test reads only the end of the log; the whole log would use most of the memory.
                 if from > total - 1000 { scene.log.append(segment) }
                 scene.bus.publish([segment])
-                // The quick one keeps up: it has a queue of the same length.
-                // Seven lines fill a message.
+                // The quick subscriber has a queue of the same length, so the test waits until it keeps up. Seven lines
+                // fill a message.
                 await quick.got.wait(count: Int(from / 100 + 1) * 15)
             }
             await scene.until { $0.published + $0.dropped == total }
             #expect(await scene.bus.status.dropped == 0)
 
-            // It goes on.
+            // The slow subscriber reads again.
             try await deaf.readFromNow()
-            // Its queue is full until it has been read from, and what comes meanwhile is lost for it.
+            // Events are lost for it until it has read from its full queue.
             while !deaf.got.events.contains(where: { $0.topic == "delivery/z/rejected" }) {
                 scene.commit(&writer) { note(.deliveryRejected, "z", into: &$0) }
                 await scene.until { $0.published + $0.dropped == writer.next - 1 }
@@ -52,7 +52,7 @@ import Testing
                     seen[line.topic] = line.seq
                 }
             }
-            // The end is what it missed: of that, the heartbeat tells. A gap before it shows in `prev`.
+            // If it missed the last events, only the heartbeat shows it. A gap before them shows in `prev`.
             #expect(gaps.contains { $0.to > $0.from } || (seen["delivery/a/sent"] ?? 0) < total)
             #expect(got.reduce(0) { $0 + $1.frames[1].count } < 30 << 20)
             let requester = try await scene.requester()
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    /// A hundred thousand prefixes of one subscriber, twice what is remembered and more: everything is rendered then,
-    /// and everybody gets what they asked for.
-    @Test func aFloodOfSubscriptions() async throws {
+    /// One subscriber has a hundred thousand prefixes, several times the limit. Then every topic is rendered, and all
+    /// subscribers receive their events.
+    @Test("Too many prefixes make the bus render everything until they end") func aFloodOfSubscriptions() async throws {
         try await BusScene.run { scene in
             let flood = try await scene.subscriber() { $0.sendHighWaterMark = 0 }
             let honest = try await scene.subscriber("delivery/a/")
@@ -84,14 +84,14 @@ import Testing
             }
             let got = await honest.got.wait { $0.reduce(0) { $0 + $1.frames[1].split(separator: 10).count } == 50 }
             #expect(got.allSatisfy { $0.topic == "delivery/a/sent" })
-            // When it goes, only what is asked for is rendered again.
+            // When the subscriber has gone, only subscribed topics are rendered again.
             await flood.close()
             await scene.until { !$0.rendersAll && $0.prefixCount == 1 }
             let before = await scene.bus.status.messages
             scene.commit(&writer) { note(.deliverySent, "app-99999", into: &$0) }
             await scene.settle()
             #expect(await scene.bus.status.messages == before)
-            // Who came late is heard as well.
+            // A late subscriber receives its events as well.
             let late = try await scene.subscriber("delivery/late/")
             while late.got.events.isEmpty {
                 scene.commit(&writer) { note(.deliverySent, "late", into: &$0) }
@@ -100,8 +100,9 @@ import Testing
         }
     }
 
-    /// What is subscribed to and cancelled counts until its subscriber has gone: the table is not full for good.
-    @Test func whatWasCancelledIsForgottenWhenNobodyIsLeft() async throws {
+    /// Cancelled prefixes count until their subscriber has disconnected, so the table does not stay full.
+    @Test("Cancelled prefixes are forgotten when nobody is connected")
+    func whatWasCancelledIsForgottenWhenNobodyIsLeft() async throws {
         try await BusScene.run(clock: .manual()) { settings, _ in
             settings.prefixLimit = 4
         } _: { scene in
@@ -115,12 +116,12 @@ import Testing
             }
             await scene.until { $0.prefixCount == 0 }
             await scene.loop.advance(by: .seconds(5))
-            #expect(await scene.bus.status.rendersAll, "it may still be others who want it")
+            #expect(await scene.bus.status.rendersAll, "others may still be subscribed")
             await fickle.close()
             await scene.until { $0.connections == 0 }
             await scene.loop.advance(by: .seconds(5))
             #expect(await !scene.bus.status.rendersAll)
-            // And there is room for what somebody asks for.
+            // There is room for new prefixes.
             let late = try await scene.subscriber("delivery/late/")
             await scene.until(["delivery/late/"])
             var writer = LogWriter(next: 1)
@@ -133,8 +134,10 @@ import Testing
         }
     }
 
-    /// The language that monitoring scripts are written in, where it is there.
-    @Test(.enabled(if: FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/zmq")))
+    /// Runs where Python has the module `zmq`, because monitoring scripts are often written in Python.
+    @Test(
+        "A subscriber in Python receives events and a replay",
+        .enabled(if: FileManager.default.fileExists(atPath: "/usr/lib/python3/dist-packages/zmq")))
     func aPythonSubscriber() async throws {
         try await BusScene.run { scene in
             let script = """

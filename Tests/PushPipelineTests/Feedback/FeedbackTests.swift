@@ -12,10 +12,10 @@ import Testing
     private static let shop = AppID("shop")!
     private static let news = AppID("news")!
     private static let identities = Identities(secret: Array(1...32))!
-    /// What the registry takes for now, in milliseconds.
+    /// The time of the registry's clock at the start, in milliseconds.
     private static let start: Int64 = 1_000_000_000
 
-    /// Feedback on a real loop, a real registry on disk, and the events between them.
+    /// Feedback on a real loop, with a real registry on disk and the events between them.
     private struct Scene: Sendable {
         let loop: EventLoop
         let registry: Registry
@@ -58,7 +58,7 @@ import Testing
             }
         }
 
-        /// Everything that was taken has met its fate.
+        /// Waits until each taken candidate has been counted in a result.
         func settled(taken: Int) async -> Feedback.Status {
             await settled { status in
                 status.taken == taken
@@ -67,7 +67,7 @@ import Testing
             }
         }
 
-        /// As the follower would.
+        /// Applies the events to the registry, as its follower does.
         func applied() async throws { try await registry.catchUp(from: ledger) }
     }
 
@@ -93,7 +93,7 @@ import Testing
             #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
             #expect(event?.apnsID == APNSID(high: 7, low: 1))
             #expect(event?.details == [EventDraft.Detail("time", .number(Self.start + 100))])
-            // From the event on, although the registry has not acted on it yet.
+            // The hold is in force from the event on, before the registry has applied it.
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
             try await scene.applied()
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
@@ -115,7 +115,7 @@ import Testing
             scene.feedback.take([Self.candidate(1), Self.candidate(1, at: Self.start + 200), Self.candidate(1)])
             let status = await scene.settled(taken: 3)
             #expect(status.known == 2 && status.deactivated == 1)
-            // The registry has not heard of it yet.
+            // The registry has not applied the event yet.
             scene.feedback.take([Self.candidate(1)])
             let again = await scene.settled(taken: 4)
             #expect(again.known == 3)
@@ -127,12 +127,12 @@ import Testing
         }
     }
 
-    /// Such as after a clock was set back: the registry did not believe it, and another answer says it again.
+    /// This occurs after a clock was set back: the registry ignores the event, and another answer repeats it.
     @Test func `What the registry did not act on is told again after a minute`() async throws {
         try await Scene.run { scene in
             scene.feedback.take([Self.candidate(1)])
             _ = await scene.settled(taken: 1)
-            // As the registry does with an event that it does not believe.
+            // The registry releases the hold of an event that it ignores.
             await scene.registry.release([Self.id(1)])
             await scene.loop.advance(by: .seconds(59))
             scene.feedback.take([Self.candidate(1)])
@@ -155,7 +155,7 @@ import Testing
             scene.feedback.take([Self.candidate(1, at: Self.start + 100), Self.candidate(1, at: Self.start + 2000)])
             _ = await scene.settled(taken: 3)
             #expect(scene.ledger.deactivated == [Self.id(1), Self.id(1)])
-            // The earlier evidence alone would have told nothing.
+            // The earlier evidence alone would have no effect.
             #expect(scene.ledger.evidence == [Self.start + 100, Self.start + 2000])
         }
     }
@@ -181,7 +181,7 @@ import Testing
             #expect(scene.ledger.events.filter { $0.kind == .deviceBrake }.count == 1)
             try await scene.applied()
             #expect(!scene.registry.inactive.contains(Self.id(1)))
-            // Ten minutes of good answers.
+            // Good answers for more than ten minutes.
             for _ in 0..<70 {
                 await scene.loop.advance(by: .seconds(10))
                 scene.feedback.answers(Self.shop, 20)
@@ -234,7 +234,7 @@ import Testing
             try await scene.feedback.take(list, of: Self.shop)
             #expect(scene.ledger.deactivated.count == 2000)
             #expect(scene.ledger.events.last?.reason == "feedback")
-            // At once, when only feedback itself knows; and after the registry has heard it.
+            // The list is repeated before the registry has applied the events, and afterwards.
             try await scene.feedback.take(list, of: Self.shop)
             try await scene.applied()
             try await scene.feedback.take(list, of: Self.shop)
@@ -247,7 +247,7 @@ import Testing
         try await Scene.run { scene in
             let list = Self.tuples(0..<100, at: 1_000_001)
             try await scene.feedback.take(list, of: Self.shop)
-            // Another process: it has the log, and a registry that catches up before anything else.
+            // A new process has the log, and its registry catches up before anything else.
             try await scene.applied()
             let other = Feedback(
                 on: scene.loop, registry: scene.registry, ledger: scene.ledger, identities: Self.identities,
@@ -276,7 +276,7 @@ import Testing
     @Test func `A moment in the future hides nothing of what comes after the next registration`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<1)
-            // A provider whose clock is an hour ahead.
+            // The clock of this provider is an hour ahead.
             scene.feedback.take([Self.candidate(0, at: Self.start + 3_600_000)])
             _ = await scene.settled(taken: 1)
             try await scene.applied()
@@ -297,7 +297,7 @@ import Testing
         try await Scene.run { scene in
             try await scene.register(0..<3)
             let seen = EventRecorder<Bool>()
-            // The registry has the ledger.
+            // The registry has a reference to the ledger, so this one is weak.
             scene.ledger.onNote { [weak registry = scene.registry] events in
                 guard let registry else { return }
                 for event in events { seen.record(event.device.map { registry.inactive.contains($0) } ?? false) }
@@ -306,10 +306,10 @@ import Testing
             _ = await scene.settled(taken: 1)
             #expect(seen.events == [true])
             #expect(scene.registry.inactive.contains(Self.id(0)))
-            // By hand too: the registry notes those events itself.
+            // The registry records manual deactivations itself, in the same order.
             _ = try await scene.registry.deactivate([Self.id(1)], reason: "manual")
             #expect(seen.events == [true, true])
-            // What was not written is taken back.
+            // If the event is not written, the hold is released.
             scene.ledger.refuse(true)
             scene.feedback.take([Self.candidate(2)])
             _ = await scene.settled(taken: 2)
@@ -329,7 +329,7 @@ import Testing
             #expect(scene.registry.inactive.contains(Self.id(0)))
             scene.clock.withLock { $0 += 1000 }
             try await scene.register(0..<1)
-            // As if it had been about to be said once more.
+            // A hold as if another event were about to be recorded.
             scene.registry.hold([Self.id(0)])
             try await scene.applied()
             #expect(!scene.registry.inactive.contains(Self.id(0)))
@@ -349,7 +349,7 @@ import Testing
     }
 }
 
-/// Of the ledger only what notes events, in memory, numbered by the real writer and read again as the real log.
+/// A ledger in memory that only records events. They are numbered by the real writer, and read as from the real log.
 private final class NotingLedger: Ledger, EventLog {
     private struct State: Sendable {
         var writer = LogWriter(next: 1)
@@ -397,7 +397,7 @@ private final class NotingLedger: Ledger, EventLog {
 
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 
-    // Not what feedback uses.
+    // Feedback does not use the following functions.
     func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) { fatalError() }
     func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) { fatalError() }
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) { fatalError() }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Which app has room for one more message.
+/// Tests of the decision whether an app has room for one more message.
 @Suite(.timeLimit(.minutes(10))) struct AppQuotasTests {
     private static let shop = AppID("shop")!
     private static let news = AppID("news")!
@@ -24,7 +24,7 @@ import Testing
         for (run, room) in [(UInt64(1), true), (2, true), (3, false)] {
             let quota = quotas.admit(message(), at: 0, run: run, share: nil) { _ in AppLoad() }
             #expect(quota == (room ? nil : .remembered))
-            // First its id and three deliveries, then the id of one for one device.
+            // The first message adds its id and three deliveries, the second one only its id.
             let some = run == 1 ? tokens : Array(tokens.prefix(1))
             quotas.answered([PushRequest(message(), to: .tokens(some))], [.accepted(seq: run)], at: 0)
         }
@@ -40,7 +40,7 @@ import Testing
         quotas.answered(
             messages.map { PushRequest($0, to: .everyone) },
             [.accepted(seq: 1), .duplicate(seq: 1), .accepted(seq: 2), .accepted(seq: 3)], at: 0)
-        // Of three, two are new.
+        // Two of the three messages of the app are new.
         let three = limits { $0.remembered = 3 }
         quotas.replaceLimits([Self.shop: three[Self.shop]!, Self.news: three[Self.shop]!])
         func room(_ app: AppID) -> Int {
@@ -60,13 +60,13 @@ import Testing
         #expect(admit(1) == nil && admit(1) == nil)
         #expect(admit(1) == .waiting && admit(2) == .waiting)
         #expect(admit(2, Self.news) == nil)
-        // One was accepted and waits, one was a duplicate.
+        // One message was accepted and waits; the other was a duplicate.
         quotas.answered(message(), isNew: true, at: 0)
         quotas.answered(message(), isNew: false, at: 0)
         load.waiting = 2
         #expect(admit(3) == nil)
         #expect(admit(3) == .waiting)
-        // What is held back counts again without being judged.
+        // A held message counts again without another check.
         quotas.answered(message(), isNew: false, at: 0)
         quotas.hold(message())
         #expect(admit(4) == .waiting)
@@ -97,7 +97,7 @@ import Testing
         }
         #expect(admit(11) == nil)
         #expect(admit(11) == .scheduled)
-        // Its time has come by the time it is read.
+        // A `not_before` that has passed does not make the message scheduled.
         #expect(admit(20, at: 20) == .waiting)
         quotas.answered(message(notBefore: 11), isNew: true, at: 10)
         #expect(admit(20, at: 21) == nil)
@@ -124,7 +124,7 @@ import Testing
         }
         #expect(admit(at: 60) == .remembered)
         #expect(admit(at: 65) == .remembered)
-        // The first piece, from 0 to 1, is forgotten 64 seconds after its end.
+        // The first piece covers the seconds 0 and 1. It is forgotten 64 seconds after its end.
         #expect(admit(at: 66) == nil)
         quotas.answered(message(), isNew: true, at: 66)
         #expect(admit(at: 67) == .remembered)
@@ -143,7 +143,7 @@ import Testing
 }
 
 extension AppQuotas {
-    /// The answer to one message.
+    /// Records the answer to one message.
     fileprivate mutating func answered(_ message: Message, isNew: Bool, at now: Int64) {
         answered([PushRequest(message, to: .everyone)], [isNew ? .accepted(seq: 1) : .duplicate(seq: 1)], at: now)
     }

@@ -1,7 +1,7 @@
 import PushLoop
 import PushModel
 
-/// A ledger in memory that a test tells when to reply, and what. It remembers ids as the real one does.
+/// A ledger in memory whose replies a test controls. It remembers ids as the real one does.
 final class IntakeLedger: Ledger {
     private struct State {
         var holds = false
@@ -19,7 +19,7 @@ final class IntakeLedger: Ledger {
     }
 
     struct Facts: Sendable {
-        /// Their sizes.
+        /// The sizes of the groups.
         let groups: [Int]
         let ids: [String]
         let notes: Int
@@ -31,7 +31,7 @@ final class IntakeLedger: Ledger {
     var requests: [PushRequest] { state.withLock { $0.groups.flatMap { $0 } } }
     var notes: [EventDraft] { state.withLock { $0.notes } }
 
-    /// Keeps its replies back until `release`.
+    /// Holds all replies until ``release()``.
     func hold() { state.withLock { $0.holds = true } }
 
     func fail(_ text: String?) { state.withLock { $0.failsWith = text } }
@@ -56,7 +56,8 @@ final class IntakeLedger: Ledger {
         }
     }
 
-    /// Whether it is held is part of the change: who asked again afterwards would reply to what `release` has replied to.
+    /// Changes the state and resumes the waiters whose condition is met. `accept` decides within the change whether its
+    /// reply is held; a later check could reply to a group to which `release` has already replied.
     private func changed<Value: Sendable>(_ change: (inout State) -> Value) -> Value {
         let (value, met) = state.withLock { state in
             let value = change(&state)
@@ -102,14 +103,14 @@ final class IntakeLedger: Ledger {
         done?(1)
     }
 
-    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) { preconditionFailure("not intake's") }
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) { preconditionFailure("not for intake") }
     func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
-        preconditionFailure("not intake's")
+        preconditionFailure("not for intake")
     }
     func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
-        preconditionFailure("not intake's")
+        preconditionFailure("not for intake")
     }
     func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {
-        preconditionFailure("not intake's")
+        preconditionFailure("not for intake")
     }
 }

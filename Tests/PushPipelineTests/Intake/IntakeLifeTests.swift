@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// How intake begins and ends, and producers in another language.
+/// Tests of starting and stopping intake, and of a producer in another language.
 @Suite(.timeLimit(.minutes(10))) struct IntakeLifeTests {
     private typealias Scene = IntakeScene
 
@@ -17,11 +17,12 @@ import Testing
             await producer.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a"] }
             async let stopped: Void = scene.intake.stop(within: .seconds(600))
-            // The stop has begun when it says that there is no room.
+            // The stop has begun when a request is answered `busy`.
             var early = 0
             while true {
                 await producer.send("push/1", Scene.envelope("late-\(early)"))
-                // Until it has come in: to the ledger, which keeps its answer back, or not.
+                // Wait until intake has read the request. The ledger has it and holds its reply, or it was answered
+                // `busy`.
                 while scene.ledger.facts.ids.count == early + 1, await scene.intake.counts.busy == 0 {
                     await Task.yield()
                 }
@@ -49,7 +50,7 @@ import Testing
             await scene.ledger.wait { $0.ids == ["a"] }
             await scene.intake.stop(within: .milliseconds(1))
             scene.ledger.release()
-            // A second time it has nothing to do.
+            // A second stop has no effect.
             await scene.intake.stop(within: .seconds(600))
             #expect(await scene.intake.counts.droppedAcks == 1)
         }
@@ -87,12 +88,12 @@ import Testing
             let lines = ended.output.split(separator: "\n")
             #expect(ended.status == 0 && lines.count == 2, "\(ended.errors)")
             #expect(lines.first == #"ack/1 {"id":"from Python","status":"accepted","seq":1}"#)
-            #expect(lines.last?.contains(#""reason":"bad_frame","detail":"push/1 in 41 frames; expected are "#) == true)
+            #expect(lines.last?.contains(#""reason":"bad_frame","detail":"push/1 with 41 frames; expected "#) == true)
         }
     }
 }
 
-/// The first Python that can talk ZeroMQ.
+/// The path of the first Python with the module `zmq`.
 enum Python {
     static var path: String? {
         get async {

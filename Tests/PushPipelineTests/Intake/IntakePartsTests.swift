@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// The decisions without a socket.
+/// Tests of the decisions without a socket.
 @Suite struct IntakePartsTests {
     @Test(arguments: [
         (#"{"id":"a"}"#, "a"), (#" { "id" : "a b" , "app":1}"#, "a b"), (#"{"app":"x","id":"b"}"#, "b"),
@@ -63,7 +63,7 @@ import Testing
             (0..<150).count { _ in budgets.take(client: client, app: app, now: now).isAllowed }
         }
         #expect(allowed("orders", IntakeScene.shop) == 100)
-        // However many apps a client names, it is one.
+        // All requests of a client share one budget, whatever apps they name.
         #expect(allowed("orders", IntakeScene.news) == 0 && allowed("orders", nil) == 0)
         #expect(allowed("tenant", nil) == 100)
         #expect(allowed(nil, IntakeScene.shop) == 100 && allowed(nil, IntakeScene.news) == 100)
@@ -93,7 +93,7 @@ import Testing
         }
         #expect(outcome == (5, 2))
         #expect(order.sorted() == [1, 2, 2, 3, 3] && waiting.count == 1 && waiting.bytes == 1)
-        // One that stays silent is given up in the end.
+        // Acks of a producer that does not read are finally dropped.
         let late = now + .seconds(31)
         let patient = waiting.retry(now: now + .seconds(30)) { _, _ in .wouldBlock }
         #expect(patient == (0, 0))

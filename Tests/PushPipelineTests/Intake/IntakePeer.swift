@@ -2,7 +2,7 @@ import PushLoop
 import PushTransport
 import PushWire
 
-/// A producer's socket: what it sends, and the answers that came.
+/// The socket of a producer: sends requests, and collects the acks.
 actor IntakePeer {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -37,7 +37,7 @@ actor IntakePeer {
     }
 
     func close() { socket?.close() }
-    /// Leaves what comes in to the queues.
+    /// Stops reading, so that messages stay in the queues.
     func stopReading() { socket?.pauseReceiving() }
     func goOnReading() { socket?.resumeReceiving() }
 
@@ -51,14 +51,14 @@ actor IntakePeer {
         }
     }
 
-    /// Where nobody may ever take it: once, whatever becomes of it.
+    /// Tries to send once, and ignores the result. For a message that may never be accepted.
     func offer(_ texts: String...) {
         _ = socket?.send { outbox in for text in texts { outbox.add(Array(text.utf8)) } }
     }
 
     func send(_ texts: String...) async { await send(texts.map { Array($0.utf8) }) }
 
-    /// All of them before anything else happens on the loop, as far as the socket takes them.
+    /// Sends all messages before other work runs on the loop, as far as the socket accepts them.
     func sendAll(_ messages: [[String]]) async {
         for message in messages { await send(message.map { Array($0.utf8) }) }
     }
@@ -73,7 +73,7 @@ actor IntakePeer {
         return frames.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The status in the next answer.
+    /// Returns the status in the next ack.
     func status() async throws -> IntakeStatus { try await statuses()[0] }
 
     func statuses() async throws -> [IntakeStatus] {
@@ -81,7 +81,7 @@ actor IntakePeer {
     }
 }
 
-/// What an ack says.
+/// The parsed status of an ack.
 struct IntakeStatus: Equatable, Sendable {
     struct NotAnAck: Error {
         let frames: [String]

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Where there is no room: who is told to come again, and who is held back.
+/// Tests of a full intake: which requests are answered `busy`, and which are held back.
 @Suite(.timeLimit(.minutes(10))) struct IntakePressureTests {
     private typealias Scene = IntakeScene
 
@@ -27,7 +27,7 @@ import Testing
             scene.ledger.hold()
             let producer = try await scene.peer()
             let taken = mark == .fault ? [] : ["a", "b"]
-            // Twice the mark: over the mark itself only those are busy that have their share.
+            // The limit is twice the mark. Above the mark itself, only apps that hold their share are busy.
             if mark == .backlog { scene.backlog.withLock { $0 = 18 } }
             if mark == .fault {
                 scene.intake.setBlocked(LedgerFault("no space left on device"))
@@ -38,7 +38,7 @@ import Testing
             let wait: Int64 = mark == .fault ? 1000 : 250
             await producer.send("push/1", Scene.envelope("c"))
             #expect(try await producer.status() == IntakeStatus(id: "c", status: "busy", retry: wait))
-            // Wherever in the envelope it is, and though the rest is not looked at.
+            // The id is found wherever it is in the envelope, although the rest is not parsed.
             await producer.send("push/1", #"{ "to" : {"tokens":["\"id\":"]}, "id" : "d\u002d4" , oops"#)
             #expect(try await producer.status() == IntakeStatus(id: "d-4", status: "busy", retry: wait))
             await producer.send("push/1", "no envelope")
@@ -50,7 +50,7 @@ import Testing
             #expect(try await producer.status().reason == "bad_frame")
             await producer.send("push-batch/1", String(repeating: "\n", count: 10_001))
             #expect(try await producer.statuses().map(\.reason) == ["too_many"])
-            // It is refused for what it is, not for want of room.
+            // An invalid kind is rejected as such, although intake is full.
             await producer.send("push/2", Scene.envelope("g"))
             #expect(try await producer.status().reason == "bad_frame")
             #expect(await scene.intake.counts.busy == 6)
@@ -96,20 +96,20 @@ import Testing
         try await Scene.run(waiting: waiting) { scene in
             let deaf = try await scene.peer { $0.receiveHighWaterMark = 1 }
             await deaf.stopReading()
-            // Whatever the queues between take, in the end the answers stay here.
+            // The queues between the sockets take some acks. When they are full, acks wait in intake.
             let detail = String(repeating: "x", count: 20)
             var sent = 0
             while await scene.intake.counts.droppedAcks == 0 {
                 await deaf.sendAll((0..<1000).map { _ in ["push/1", "[\"\(detail)\"]"] })
                 sent += 1000
-                try #require(sent < 3_000_000, "all of it went somewhere")
+                try #require(sent < 3_000_000, "no ack was dropped")
             }
             let counts = await scene.intake.counts
-            #expect(counts.waitingAcks <= 100, "a quarter of the whole is its share")
+            #expect(counts.waitingAcks <= 100, "one producer may hold a quarter of the whole")
             let other = try await scene.peer()
             await other.send("push/1", Scene.envelope("a"))
             #expect(try await other.status().status == "accepted")
-            // What waits comes when it reads, in its order; what was dropped it asks for again.
+            // The waiting acks arrive in order when the producer reads. It sends requests with dropped acks again.
             await deaf.goOnReading()
             _ = await scene.until { $0.waitingAcks == 0 }
             await deaf.send("push/1", Scene.envelope("b"))
@@ -124,14 +124,14 @@ import Testing
             await producer.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a"] }
             await producer.close()
-            // Its end is known to intake when another's message comes after it, or a little later: both are right.
+            // Intake may notice the disconnection before or after the other producer's message; both are correct.
             let other = try await scene.peer()
             await other.send("push/1", Scene.envelope("b"))
             await scene.ledger.wait { $0.ids == ["a", "b"] }
             scene.ledger.release()
             #expect(try await other.status().id == "b")
             #expect(await scene.until { $0.unanswered == 0 }.accepted == 2)
-            // It asks again, as the protocol has it.
+            // The producer sends its request again, as the protocol requires.
             let again = try await scene.peer()
             await again.send("push/1", Scene.envelope("a"))
             #expect(try await again.status() == IntakeStatus(id: "a", status: "duplicate", seq: 1))
@@ -143,12 +143,12 @@ import Testing
             scene.ledger.hold()
             let first = try await scene.peer {
                 $0.routingID = Array("orders-1".utf8)
-                // Put out, it would come back and put the second out in its turn.
+                // Without this, the first producer would reconnect and take over the second one's id.
                 $0.reconnectInterval = .seconds(3600)
             }
             await first.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a"] }
-            // It does not say good-bye: the old connection stands while the new one comes.
+            // The first producer does not disconnect, so the old connection is still open when the new one arrives.
             let second = try await scene.peer { $0.routingID = Array("orders-1".utf8) }
             await second.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a", "a"] }

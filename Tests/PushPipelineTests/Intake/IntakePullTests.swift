@@ -7,7 +7,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Requests that nobody waits for.
+/// Tests of requests without an ack.
 @Suite(.timeLimit(.minutes(10))) struct IntakePullTests {
     private typealias Scene = IntakeScene
 
@@ -60,13 +60,13 @@ import Testing
             let answer = try await asking.status()
             #expect(answer.status == "rejected" && answer.reason == "expired" && answer.id == "late")
             let said = try #require(answer.detail?.split(separator: " ").compactMap { Int64($0) }.first)
-            #expect(answer.detail == "expires_at is \(said) s past")
+            #expect(answer.detail == "expires_at is \(said) s in the past")
             #expect((begin - 1000...WallTime.current().seconds - 1000).contains(said))
             await asking.send("push-batch/1", "\(Scene.envelope("a"))\n\(envelope)")
             #expect(try await asking.statuses().map(\.reason) == [nil, "expired"])
             let silent = try await scene.peer(.push)
             await silent.send("push/1", envelope)
-            // The two requests with an answer are events as well.
+            // The two requests with an ack are recorded as events as well.
             await scene.ledger.wait { $0.notes == 3 }
             for note in scene.ledger.notes {
                 #expect(note.kind == .messageRejected && note.reason == "expired" && note.messageID?.text == "late")
@@ -103,7 +103,7 @@ import Testing
             async let sending: Void = producer.sendAll(ids.map { ["push/1", Scene.envelope($0)] })
             let counts = await scene.until { $0.isPullPaused }
             #expect(counts.unanswered == 100 && counts.messages == 100)
-            // A ROUTER has an answer for the same.
+            // On ROUTER the same load is answered `busy`.
             let other = try await scene.peer()
             await other.send("push/1", Scene.envelope("x"))
             #expect(try await other.status().status == "busy")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Nobody would send again what is refused here, so it is held back as a whole, and by the second mark alone.
+    /// A request rejected here would be lost, so PULL ignores an app's share; only twice the mark pauses the socket.
     @Test func `an app with more than its share of a full pipeline loses nothing`() async throws {
         try await Scene.run(load: AppLoad(waiting: 100)) { settings in
             settings.limits.backlog = 10
@@ -143,7 +143,7 @@ import Testing
             let producer = try await scene.peer(.push)
             scene.backlog.withLock { $0 = 20 }
             await producer.send("push/1", Scene.envelope("a"))
-            // The one that shows that there is no room is taken, and no more.
+            // The request that shows that there is no room is accepted, and no further one.
             await scene.ledger.wait { $0.ids == ["a"] }
             #expect(await scene.until { $0.isPullPaused }.messages == 1)
             await producer.send("push/1", Scene.envelope("b"))
@@ -173,7 +173,7 @@ import Testing
             #expect(await scene.intake.counts.isPullPaused)
             #expect(scene.ledger.facts.ids == ["a", "a"])
             await scene.loop.advance(by: .seconds(1))
-            // Only then the next one is read.
+            // The next request is read only now.
             await scene.ledger.wait { $0.ids == ["a", "a", "a", "b"] }
             _ = await scene.until { $0.accepted == 2 && $0.unanswered == 0 && !$0.isPullPaused }
         }
@@ -194,7 +194,7 @@ import Testing
             _ = await scene.until { $0.failed == 1 }
         }
         let log = String(decoding: try BoundedFile.read(path, limit: 1 << 20), as: UTF8.self)
-        #expect(log.contains("the ledger takes no new messages: ids are used up") && !log.contains("busy"))
+        #expect(log.contains("ledger rejects new messages: ids are used up") && !log.contains("busy"))
     }
 
     @Test func `a flood for one app hides nothing of another, and of what has no app`() async throws {
@@ -209,7 +209,7 @@ import Testing
             let others = scene.ledger.notes.suffix(2)
             #expect(others.map(\.app) == [Scene.news, nil])
             #expect(others.allSatisfy { $0.details.map(\.name) == ["detail"] })
-            // With another configuration what was counted for the old one is forgotten.
+            // A new configuration resets the budgets.
             scene.intake.update(apps: Scene.apps, rights: Rights())
             await scene.settle()
             await producer.send("push/1", bad("shop"))
@@ -233,7 +233,7 @@ import Testing
             await scene.ledger.wait { $0.notes == 101 }
             let last = try #require(scene.ledger.notes.last)
             #expect(last.details.last == .init("skipped", .number(Int64(flood - 100))))
-            // And it is as willing as before.
+            // Valid requests are still accepted.
             await producer.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a"] }
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Findings in acks, and the events of rejected requests.
+/// Tests of findings in acks, and of the events of rejected requests.
 @Suite(.timeLimit(.minutes(10))) struct IntakeRejectionTests {
     private typealias Scene = IntakeScene
 
@@ -40,7 +40,7 @@ import Testing
                     {"id":"c","status":"accepted","seq":3}
                     {"id":"a","status":"duplicate","seq":1,\(Self.findings)}
                     {"id":"d","status":"rejected","reason":"bad_payload","detail":\
-                    "aps: it is a number, not an object; write an object, if only an empty one"}
+                    "aps: it is a number, not an object; write an object, even an empty one"}
                     """,
                 ])
             let request = try await scene.peer(.req)
@@ -54,7 +54,8 @@ import Testing
             let producer = try await scene.peer()
             await producer.send("push/1", Scene.envelope("a"))
             #expect(try await producer.status().status == "accepted")
-            // Of each kind: not read, read and refused, refused by the ledger, and frames that are none.
+            // One request of each kind: not parsed, parsed and rejected, rejected by the ledger, and with invalid
+            // frames.
             await producer.send("push/1", "oops")
             await producer.send("push/1", Scene.envelope("b", app: "nowhere"))
             await producer.send("push/1", Scene.envelope("a", alert: "Other"))
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test func `a flood of them is named in part`() async throws {
-        // The clock stands still: the budget is that of one moment.
+        // The clock does not advance, so the budget is not refilled.
         try await Scene.run(clock: .manual()) { scene in
             let producer = try await scene.peer()
             let lines = (0..<500).map { Scene.envelope("m\($0)", app: "nowhere") }
@@ -89,7 +90,7 @@ import Testing
         }
     }
 
-    /// Whether this machine has `::1`.
+    /// Whether this machine has the address `::1`.
     private static let hasIPv6: Bool = {
         let addresses = (try? BoundedFile.read("/proc/net/if_inet6", limit: 1 << 20)) ?? []
         return String(decoding: addresses, as: UTF8.self).contains(String(repeating: "0", count: 31) + "1 ")

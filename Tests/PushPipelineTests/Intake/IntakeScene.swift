@@ -5,7 +5,7 @@ import PushWire
 
 @testable import PushPipeline
 
-/// An intake with a ledger in memory, and producers on a loop of their own.
+/// An intake with a ledger in memory, and producers on another loop.
 struct IntakeScene: Sendable {
     let context: ZMQContext
     let loop: EventLoop
@@ -24,7 +24,7 @@ struct IntakeScene: Sendable {
         AppFacts(id: news, topic: "com.example.news", usesToken: true),
     ])
 
-    /// An envelope that is taken.
+    /// Returns a valid envelope.
     static func envelope(_ id: String, app: String = "shop", alert: String = "Hello") -> String {
         #"{"id":"\#(id)","app":"\#(app)","to":{"tokens":["\#(token)"]},"alert":"\#(alert)"}"#
     }
@@ -36,7 +36,7 @@ struct IntakeScene: Sendable {
         _ body: (IntakeScene) async throws -> Void
     ) async throws {
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", pull: "tcp://127.0.0.1:*", apps: apps)
-        // The process is that of all tests.
+        // All tests share the process, so its growth is not limited.
         settings.door.growth = .max
         change(&settings)
         let context = try ZMQContext()
@@ -69,7 +69,7 @@ struct IntakeScene: Sendable {
         try outcome.get()
     }
 
-    /// Connected to the ROUTER, a PUSH to the PULL.
+    /// Connects a producer: a PUSH socket to PULL, any other kind to ROUTER.
     func peer(
         _ kind: ZMQSocket.Kind = .dealer, on loop: EventLoop? = nil,
         _ change: (inout ZMQSocketOptions) -> Void = { _ in }
@@ -77,7 +77,7 @@ struct IntakeScene: Sendable {
         var options = ZMQSocketOptions()
         options.linger = .zero
         options.reconnectInterval = .milliseconds(20)
-        // A busy machine is no broken peer.
+        // The timeout is long, so that a busy machine does not look like a broken peer.
         options.handshakeTimeout = .seconds(300)
         options.maxFrameSize = nil
         change(&options)
@@ -88,10 +88,10 @@ struct IntakeScene: Sendable {
         return peer
     }
 
-    /// After this what was said to intake before has been heard: a message that is sent then comes later.
+    /// Returns when intake has processed all calls made before. A message that is sent afterwards arrives later.
     func settle() async { _ = await intake.counts }
 
-    /// Looks again and again, as the loop turns, until intake is as it should be.
+    /// Yields until the condition holds, and returns the counts.
     func until(_ isMet: @Sendable (IntakeCounts) -> Bool) async -> IntakeCounts {
         while true {
             let counts = await intake.counts

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Who may push where.
+/// Tests of the rights to push.
 @Suite(.timeLimit(.minutes(10))) struct IntakeSecurityTests {
     private typealias Scene = IntakeScene
 
@@ -51,10 +51,10 @@ import Testing
                 try await orders.status()
                     == IntakeStatus(
                         id: "b", status: "rejected", reason: "forbidden",
-                        detail: "client orders may not push to news: its \"push\" does not name that app"))
+                        detail: "client orders may not push to news: its \"push\" does not list that app"))
             await orders.send("push-batch/1", "\(Scene.envelope("c"))\n\(Scene.envelope("d", app: "news"))")
             #expect(try await orders.statuses().map(\.reason) == [nil, "forbidden"])
-            // Over PULL too. Each is an event, which names the client, the app and the message.
+            // PULL follows the same rules. Each rejection is an event with the client, the app and the message.
             let push = try await scene.peer(.push) { $0.security = keys.client(keys.orders) }
             await push.send("push/1", Scene.envelope("f", app: "news"))
             await scene.ledger.wait { $0.notes == 3 }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The ack of a request goes over the connection of the key that sent it, whatever another key calls itself.
+    /// An ack goes to the connection of the key that sent the request, whatever routing id another key uses.
     @Test func `another key cannot take over a routing id and read its acks`() async throws {
         let keys = try Keys()
         var clients = keys.directory.clients
@@ -147,14 +147,14 @@ import Testing
             await scene.settle()
             await orders.send("push/1", Scene.envelope("a", app: "news"))
             #expect(try await orders.status().status == "accepted")
-            // The same client with another key: the connection of the old one stands, and has lost its rights.
+            // The same client with another key: the connection with the old key stays open, and has lost its rights.
             let rotated = ClientDirectory([keys.stranger.publicKey: .init(name: "orders", push: [Scene.news])])
             scene.intake.update(apps: Scene.apps, rights: rotated.rights)
             await scene.settle()
             await orders.send("push/1", Scene.envelope("b", app: "news"))
             let refused = try await orders.status()
             #expect(refused.reason == "forbidden")
-            #expect(refused.detail?.contains("the key \(keys.orders.publicKey) is not in security.clients") == true)
+            #expect(refused.detail?.contains("the key \(keys.orders.publicKey) is no longer in security.clients") == true)
         }
     }
 

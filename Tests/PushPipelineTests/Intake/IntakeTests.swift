@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushPipeline
 
-/// Requests in, answers out, over real sockets.
+/// Tests of requests and acks over real sockets.
 @Suite(.timeLimit(.minutes(10))) struct IntakeTests {
     private typealias Scene = IntakeScene
 
@@ -17,7 +17,7 @@ import Testing
             await producer.send("push/1", Scene.envelope("one"))
             await scene.ledger.wait { $0.ids == ["one"] }
             #expect(await scene.intake.counts.unanswered == 1)
-            // What needs no ledger is answered at once, so it comes first.
+            // A request that does not reach the ledger is answered at once, so its ack comes first.
             await producer.send("push/1", "oops")
             #expect(try await producer.status().reason == "bad_json")
             scene.ledger.release()
@@ -31,7 +31,7 @@ import Testing
     @Test func `what a tick brings is one group, and answers keep the order`() async throws {
         try await Scene.run { scene in
             let ids = (0..<500).map { "message-\($0)" }
-            // On intake's own loop: all of them are out before it looks.
+            // The producer runs on intake's loop, so all requests are sent before intake reads them.
             let producer = try await scene.peer(on: scene.loop)
             await producer.sendAll(ids.map { ["push/1", Scene.envelope($0)] })
             for (number, id) in ids.enumerated() {
@@ -70,16 +70,16 @@ import Testing
     }
 
     private static let badFrames: [(frames: [String], id: String?, words: String)] = [
-        (["push/2", Self.known], "known", "push/2 is not known here; known are push/1 and push-batch/1"),
-        (["push"], nil, "names no kind of request; expected are [\"push/1\", envelope, payload?]"),
-        ([Self.known], nil, "names no kind of request"),
-        (["push/1"], nil, "push/1 in 1 frames"),
-        (["push/1", Self.known, "{}", "x"], "known", "push/1 in 4 frames"),
-        (["push-batch/1"], nil, "push-batch/1 in 1 frames"),
-        (["push-batch/1", Self.known, "{}"], nil, "push-batch/1 in 3 frames"),
-        ([""], nil, "there is no frame"),
-        (["", "push/1"], nil, "push/1 in 1 frames"),
-        (["", "", "push/1", Self.known], nil, "names no kind of request"),
+        (["push/2", Self.known], "known", "unknown request kind push/2; use push/1 or push-batch/1"),
+        (["push"], nil, "is not a request kind; expected [\"push/1\", envelope, payload?]"),
+        ([Self.known], nil, "is not a request kind"),
+        (["push/1"], nil, "push/1 with 1 frames"),
+        (["push/1", Self.known, "{}", "x"], "known", "push/1 with 4 frames"),
+        (["push-batch/1"], nil, "push-batch/1 with 1 frames"),
+        (["push-batch/1", Self.known, "{}"], nil, "push-batch/1 with 3 frames"),
+        ([""], nil, "the message has no frame"),
+        (["", "push/1"], nil, "push/1 with 1 frames"),
+        (["", "", "push/1", Self.known], nil, "is not a request kind"),
     ]
     private static let known = Scene.envelope("known")
 
@@ -125,7 +125,7 @@ import Testing
             #expect(statuses.map(\.seq) == [2, nil, 1, nil, nil, 3])
             #expect(statuses[3].detail?.contains("message 1 has this id") == true)
             #expect(scene.ledger.facts.groups == [1, 4])
-            // One in which the ledger has no part.
+            // The ledger takes no part in this batch.
             await producer.send("push-batch/1", "oops\nagain")
             #expect(try await producer.statuses().map(\.reason) == ["bad_json", "bad_json"])
             #expect(await scene.intake.counts.unansweredBytes == 0)
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    /// As many as a frame has room for: with a longer one the connection ends.
+    /// As many tokens as fit into a frame; with a longer one the connection would end.
     @Test func `half a million tokens in one envelope are too many`() async throws {
         try await Scene.run { scene in
             let producer = try await scene.peer()

@@ -4,7 +4,7 @@ import PushPipeline
 import TestSupport
 import Testing
 
-/// What waits in great numbers: on disk, but for eight bytes each.
+/// Tests of many waiting messages: they are on disk, and each takes eight bytes of memory.
 @Suite struct RouterSpillTests {
     @Test func `A hundred thousand messages wait in little memory, and all of them go out`() async {
         let world = RouterWorld()
@@ -27,7 +27,7 @@ import Testing
         #expect(world.router.unfinished == Int(count))
         let status = await world.router.status()
         #expect(status.loaded <= 20_000)
-        // Counted, not measured: other tests use the same memory. The benchmark measures.
+        // The bytes are counted and not measured, because other tests share the memory. The benchmark measures them.
         #expect(status.spilledBytes < 9 * (Int(count) - status.loaded))
 
         while world.ledger.state.withLock({ $0.completedCount }) < Int(count) {

@@ -5,7 +5,7 @@ import PushPipeline
 import TestSupport
 import Testing
 
-/// The router on a real loop, with neighbours that answer.
+/// Tests of the router on a real loop, with a ledger, a registry and gates that reply.
 @Suite struct RouterTests {
     private let refusal = Refusal(status: 503, reason: nil)
 
@@ -27,7 +27,7 @@ import Testing
         await world.loop.shutDown()
     }
 
-    /// What counts is how many go before it, not how long they take.
+    /// The test counts the deliveries before it, and measures no time.
     @Test(arguments: [0, 10_000]) func `A message to one device overtakes a broadcast of its own priority`(
         _ singlesBehind: Int
     ) async {
@@ -48,8 +48,8 @@ import Testing
         let order = world.gate.state.withLock { $0.order }
         let id = MessageID("m2")!
         let place = order.firstIndex(of: id) ?? .max
-        #expect(place == before, "\(place - before) went before it")
-        // The broadcast goes on meanwhile, with its quarter of what goes out.
+        #expect(place == before, "\(place - before) deliveries were sent before it")
+        // The broadcast continues with its share of a quarter.
         for _ in 0..<10 {
             world.router.report(world.gate.report(credit: 200))
             await world.settle()
@@ -164,7 +164,7 @@ import Testing
         #expect(world.gate.waiting.count == 41)
         await world.finish()
         #expect(world.ledger.state.withLock { $0.completed.map(\.counts.sent).sorted() } == [1, 100])
-        // 7 was done, only the list of what waits did not know.
+        // Message 7 was complete, although the backlog still listed it.
         #expect(world.router.unfinished == 0)
         await world.loop.shutDown()
     }
@@ -177,7 +177,8 @@ import Testing
             $0.failingClaims = 2
             $0.failingLoads = 2
             $0.messages[2] = world.single(2)
-            // It comes after 2, of which only the number is there: so only its own is kept.
+            // Message 3 follows message 2, of which only the number is in memory. So of message 3 only the number is
+            // kept too.
             $0.messages[3] = world.message(3, to: .tokens([RouterWorld.token(1), RouterWorld.token(2)]))
         }
         world.router.backlog(LedgerBacklog(lanes: [(Lane(app: world.shop, priority: .ten, isBroad: false), [2])]))

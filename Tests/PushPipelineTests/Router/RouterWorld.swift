@@ -4,11 +4,11 @@ import PushModel
 import PushPipeline
 import TestSupport
 
-/// The neighbours of a router under test: on one loop with it, and as quick or as stubborn as the test says.
+/// The ledger of a router under test. It is on the router's loop, and fails as the test requires.
 final class FakeLedger: Ledger {
     struct State {
         var messages: [UInt64: AcceptedMessage] = [:]
-        /// Makes what is read back, where keeping a million would be what is measured.
+        /// Creates the loaded messages, for tests in which storing a million of them would distort the result.
         var make: (@Sendable (UInt64) -> AcceptedMessage)?
         var scheduled: [AcceptedMessage] = []
         var records: [DeliveryRecord] = []
@@ -59,7 +59,7 @@ final class FakeLedger: Ledger {
             state.loads += 1
             if state.failingLoads > 0 {
                 state.failingLoads -= 1
-                return .failure(LedgerFault("the disk is away"))
+                return .failure(LedgerFault("disk not available"))
             }
             let (make, messages) = (state.make, state.messages)
             return .success(seqs.compactMap { make?($0) ?? messages[$0] })
@@ -78,7 +78,7 @@ final class FakeLedger: Ledger {
     }
 }
 
-/// A registry with so many devices in every dynamic audience.
+/// A registry in which every dynamic audience has the given number of devices.
 final class FakeRegistry: DeviceRegistry {
     final class Gone: InactiveDevices {
         let devices = Locked<Set<DeviceID>>([])
@@ -114,7 +114,7 @@ final class FakeRegistry: DeviceRegistry {
     func lastSeen(_ devices: [DeviceID]) async throws -> [Int64?] { devices.map { _ in nil } }
 }
 
-/// Keeps what it is given, in order, until the test has it answered.
+/// Keeps deliveries in order until the test reports their results.
 final class FakeGate: DeliveryGate {
     struct State {
         var waiting: [Delivery] = []
@@ -139,7 +139,7 @@ final class FakeGate: DeliveryGate {
 
     var waiting: [Delivery] { state.withLock { $0.waiting } }
 
-    /// The first of them end so, and it wants that many more.
+    /// Reports the given outcome for the first deliveries, and new credit.
     func report(_ count: Int = .max, _ outcome: DeliveryOutcome = .accepted(uniqueID: nil), credit: Int)
         -> GatewayReport
     {
@@ -184,13 +184,13 @@ final class RouterWorld: Sendable {
         await settle()
     }
 
-    /// Until nothing happens any more: answers come in ticks after the questions.
+    /// Waits until nothing happens any more. Answers arrive in ticks after the questions.
     func settle() async {
         var isQuiet = false
         while !isQuiet {
             isQuiet = await router.pagesAwaited == 0
             for _ in 0..<30 { await loop.run {} }
-            // What an answer at the end of a round brings takes another one.
+            // An answer at the end of a round may need another round.
             if await router.pagesAwaited > 0 { isQuiet = false }
         }
     }
@@ -201,7 +201,7 @@ final class RouterWorld: Sendable {
         await settle()
     }
 
-    /// Answers all that is out, and what follows, until nothing is out any more.
+    /// Reports all deliveries, and those that follow, until no delivery is left.
     func finish(credit: Int = 2000) async {
         await settle()
         repeat {
