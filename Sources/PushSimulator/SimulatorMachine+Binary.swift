@@ -1,26 +1,26 @@
 package import PushLoop
 
-/// What the simulator remembers of one connection to the legacy gateway.
+/// The state of one connection to the legacy gateway.
 package struct BinaryConnection: ~Copyable {
-    /// Counted from 1 over all connections of the simulator.
+    /// The number of the connection, counted from 1 over all connections of the simulator.
     package let number: UInt32
     let environment: APNsEnvironment
     let certificate: CertificateIdentity?
     var parser = BinaryParser()
     package internal(set) var frames: UInt64 = 0
-    /// An error packet ended it, or a fault did: all that follows is discarded.
+    /// Whether an error packet or a fault ended the connection. Later bytes are discarded.
     package internal(set) var isFinished = false
-    /// It takes everything, and neither accepts nor answers.
+    /// Whether the connection reads everything, but neither accepts nor answers notifications.
     package internal(set) var isSilent = false
 }
 
-/// What the transport is to do after bytes from the legacy gateway's client. Nothing, as a rule: what is accepted has no
-/// acknowledgement.
+/// What the transport must do after it received bytes on the legacy gateway. Usually nothing, because accepted
+/// notifications are not acknowledged.
 package struct BinaryReaction: Equatable, Sendable {
-    /// To write, after `delay`, and then close. An error packet, or a part of one.
+    /// The bytes to write after `delay`, before closing: an error packet or a part of one.
     package var packet: [UInt8] = []
     package var closes = false
-    /// Nanoseconds.
+    /// The delay in nanoseconds.
     package var delay: Int64 = 0
 }
 
@@ -32,7 +32,7 @@ extension SimulatorMachine {
             number: arrival.number, environment: environment, certificate: certificate, isSilent: arrival.isSilent)
     }
 
-    /// Takes bytes as they come, cut anywhere.
+    /// Processes received bytes, which may be split at any position.
     package mutating func receiveBinary(
         _ bytes: ByteView, on connection: inout BinaryConnection, now: WallTime
     ) -> BinaryReaction {
@@ -52,7 +52,7 @@ extension SimulatorMachine {
         return reaction
     }
 
-    /// What the feedback service sends to a client that connected: the whole list, which is empty after that.
+    /// Returns what the feedback service sends to a new client, and clears the list.
     package mutating func takeFeedback(_ arrival: Arrival) -> [UInt8] {
         if arrival.isSilent || arrival.closes { return [] }
         let bytes = feedback.take()
@@ -81,7 +81,7 @@ extension SimulatorMachine {
         let identifier = frame.identifier ?? 0
         switch decision.effect {
         case .packet(let code):
-            // Shutdown names the last notification that was accepted, which is this one.
+            // A shutdown packet names the last accepted notification, which is this one.
             if code != BinaryStatus.shutdown.rawValue { status = BinaryStatus(rawValue: code) ?? .unknown }
             finish(code, identifier, &connection, &reaction)
         case .halfFrame:
@@ -102,7 +102,7 @@ extension SimulatorMachine {
         record(frame, token, status, flags, connection, now)
     }
 
-    /// A token that is gone is taken without a word and reported by the feedback service.
+    /// Judges a token. An unregistered token is accepted silently and reported by the feedback service.
     private mutating func judge(
         _ token: TokenBytes, _ connection: borrowing BinaryConnection, _ now: WallTime
     ) -> BinaryStatus {
@@ -157,7 +157,7 @@ extension SimulatorMachine {
         record.connection = connection.number
         record.stream = frame.identifier ?? 0
         record.priority = frame.priority
-        // A record tells acceptance by a 200; the statuses of error packets stand as they are.
+        // A record marks an accepted notification with 200. The statuses of error packets are kept as they are.
         record.status = status == .noError ? 200 : UInt16(status.rawValue)
         record.flags = flags
         if let expiration = frame.expiration {

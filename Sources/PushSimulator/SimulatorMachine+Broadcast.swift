@@ -9,7 +9,7 @@ extension SimulatorMachine {
         case create, read, delete, list, send
     }
 
-    /// A request to anything but a device: broadcasts and their channels, or a path that Apple does not have.
+    /// Handles a request that is not for a device: broadcasts, their channels, and unknown paths.
     mutating func receiveElsewhere(
         _ fields: RequestFields, _ body: ByteView, _ stream: Int32, _ connection: inout ProviderConnection,
         _ now: WallTime
@@ -64,7 +64,7 @@ extension SimulatorMachine {
         return rest.prefix(rest.firstIndex(of: UInt8(ascii: "/")) ?? rest.count)
     }
 
-    /// The operation that a path and method name, or why they name none.
+    /// Returns the operation for a path and method, or why there is none.
     private static func operation(
         _ path: ByteView, _ bundle: ByteView, _ method: ByteView?, _ services: ProviderConnection.Services
     ) -> Result<Operation, OperationError> {
@@ -174,7 +174,7 @@ extension SimulatorMachine {
         guard PushType(named: type) == .liveactivity else { return .invalidPushType }
         if let text = fields.priority, DeviceRequest.priority(text) == 0 { return .badPriority }
         guard let expiration = fields.expiration?.decimal() else { return .badExpirationDate }
-        // A channel that stores nothing has no use for a time.
+        // A channel that stores no messages needs no expiration.
         if channel.policy == 0, expiration != 0 { return .badExpirationDate }
         if expiration > 0, expiration < now.seconds { warnings.insert(.expirationPassed) }
         if body.isEmpty { return .payloadEmpty }

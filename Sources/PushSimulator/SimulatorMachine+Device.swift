@@ -1,8 +1,8 @@
 import PushLoop
 
 extension SimulatorMachine {
-    /// POST /3/device/TOKEN. The order: what the request line and `apns-id` say, who sends it, the other headers, the
-    /// topic, the payload's size, the device, the payload itself.
+    /// Handles POST /3/device/TOKEN. The checks are in this order: request line and `apns-id`, authorization, other
+    /// headers, topic, payload size, device, payload.
     @inline(__always)
     mutating func receiveDevice(
         _ fields: RequestFields, _ digits: ByteView, topic: ByteView?, _ body: ByteView, _ stream: Int32,
@@ -60,7 +60,7 @@ extension SimulatorMachine {
             connection.permittedTopic = found.number
         }
         if connection.certificate != nil, request.pushType == .location || request.pushType == .liveactivity {
-            // These two are for provider tokens only.
+            // These two push types need a provider token.
             return .topicDisallowed
         }
 
@@ -75,7 +75,7 @@ extension SimulatorMachine {
             if refusal.reason.status == 410 { reaction.timestamp = refusal.since.milliseconds }
             return refusal.reason
         }
-        // Apple does not say what it answers to a payload that is no JSON object; this is what comes nearest.
+        // Apple does not document its answer to a payload that is not a JSON object; this reason is the closest one.
         guard let facts = JSONScanner.scan(body), facts.isObject else { return .payloadEmpty }
         warnings.formUnion(PayloadRules.warnings(for: request.pushType, facts))
         return .none

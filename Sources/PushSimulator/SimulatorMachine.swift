@@ -1,8 +1,9 @@
 package import PushLoop
 
-/// The simulated Apple: every decision it takes, without sockets and without a clock.
+/// The decisions of the simulated Apple push service, without sockets and without a clock.
 ///
-/// The transport hands in what arrived and does what comes back. Not Sendable: it belongs to one loop.
+/// The transport passes in what it receives and executes the returned reactions. The machine is not Sendable; it
+/// belongs to one event loop.
 package struct SimulatorMachine: ~Copyable {
     package let settings: SimulatorSettings
     let keys: ProviderKeys
@@ -10,7 +11,7 @@ package struct SimulatorMachine: ~Copyable {
     package var devices = DeviceBook()
     package internal(set) var channels = ChannelBook()
     var faults: Faults
-    /// The rules in force as they were given, for the control port.
+    /// The active fault rules as JSON, as the control port received them.
     var faultSources: [[UInt8]] = []
     package internal(set) var log: ReceivedLog
     package internal(set) var feedback = FeedbackList()
@@ -19,7 +20,7 @@ package struct SimulatorMachine: ~Copyable {
     var refusedConnections: UInt64 = 0
     let startedAt: WallTime
 
-    /// - Parameter signatures: verifies the provider tokens. Nil: signatures are not looked at.
+    /// - Parameter signatures: Verifies the signatures of provider tokens. Nil: signatures are not checked.
     package init(
         _ settings: SimulatorSettings = SimulatorSettings(), script: FaultScript = FaultScript(),
         signatures: SignatureCheck? = nil, now: WallTime
@@ -38,25 +39,25 @@ package struct SimulatorMachine: ~Copyable {
         case provider, binary, feedback
     }
 
-    /// A connection that was just accepted, and what shall become of it.
+    /// A connection that was just accepted, and how the transport treats it.
     package struct Arrival: Sendable {
         package enum TLS: Sendable {
             case normal, refused, expiredCertificate
         }
-        /// Counted from 1 over all ports.
+        /// The number of the connection, counted from 1 over all ports.
         package let number: UInt32
-        /// Nanoseconds to wait before anything else.
+        /// The delay in nanoseconds before anything else happens.
         package var delay: Int64 = 0
-        /// Reset at once, before TLS.
+        /// Whether the connection is reset at once, before the TLS handshake.
         package var isRefused = false
         package var tls = TLS.normal
-        /// Close in good order after the handshake.
+        /// Whether the connection is closed gracefully after the handshake.
         package var closes = false
-        /// Take everything and say nothing, from the end of the handshake.
+        /// Whether the connection reads everything and sends nothing after the handshake.
         package var isSilent = false
-        /// Feedback only: end within a tuple.
+        /// Whether the feedback list ends in the middle of an entry. Feedback port only.
         package var isCutShort = false
-        /// GOAWAY right after SETTINGS.
+        /// The GOAWAY frame to send right after SETTINGS.
         package var goAway: Reaction.GoAway?
         package var streamLimit: UInt32?
     }
@@ -90,12 +91,13 @@ package struct SimulatorMachine: ~Copyable {
         return arrival
     }
 
-    /// The state of an HTTP/2 connection whose handshake is done. `streamLimit` of it goes into the first SETTINGS.
+    /// Creates the state of an HTTP/2 connection after its handshake. The first SETTINGS frame announces its
+    /// `streamLimit`.
     package func open(
         _ arrival: Arrival, environment: APNsEnvironment, services: ProviderConnection.Services = .all,
         certificate: CertificateIdentity? = nil
     ) -> ProviderConnection {
-        // Where no token is asked for, none would ever lift the limit.
+        // Without authentication no token arrives that would raise the limit.
         let isLimited = settings.beginsWithOneStream && settings.requiresAuthentication && certificate == nil
         var connection = ProviderConnection(
             number: arrival.number, environment: environment, services: services, certificate: certificate,
@@ -110,7 +112,7 @@ package struct SimulatorMachine: ~Copyable {
         let last: Int32 =
             switch fault.last {
             case .stream(let stream): stream
-            // A client's streams have odd numbers; 0 says that none was processed.
+            // The streams of a client have odd numbers; 0 means that no stream was processed.
             case .back(let requests): Int32(max(Int64(stream) - 2 * Int64(requests), 0))
             }
         var text = JSONText()
@@ -120,7 +122,7 @@ package struct SimulatorMachine: ~Copyable {
 
     // MARK: Requests
 
-    /// Judges one complete request, keeps a record of it, and says what to do.
+    /// Judges one complete request, records it, and returns what the transport must do.
     package mutating func receive(
         _ fields: RequestFields, body: ByteView, stream: Int32, on connection: inout ProviderConnection,
         now: WallTime
@@ -131,7 +133,7 @@ package struct SimulatorMachine: ~Copyable {
         }
         let token = path.dropFirst(DeviceRequest.path.utf8CodeUnitCount)
         if fields.topic == nil, let certificate = connection.certificate, certificate.topics.count == 1 {
-            // A certificate for one topic stands for it.
+            // A certificate with a single topic implies that topic.
             return ByteView.lending(certificate.topics[0]) {
                 receiveDevice(fields, token, topic: $0, body, stream, &connection, now)
             }
@@ -139,16 +141,16 @@ package struct SimulatorMachine: ~Copyable {
         return receiveDevice(fields, token, topic: fields.topic, body, stream, &connection, now)
     }
 
-    /// What the transport could not do about an answer it was given, by the number of its record.
+    /// Called when the transport could not deliver an answer; `record` is the number of the request's record.
     package mutating func answerLost(_ record: UInt64) { log.markUnanswered(record) }
     package mutating func requestUnprocessed(_ record: UInt64) { log.markUnprocessed(record) }
 
-    /// Writes an answer's headers and body.
+    /// Writes the headers and the body of an answer.
     package func render(_ reaction: Reaction, into text: inout AnswerText) {
         text.render(reaction, customReasons: faults.script.customReasons)
     }
 
-    /// Why the sender may not send at all, or `none`.
+    /// Returns why the sender is not authorized, or `none`.
     @inline(__always)
     mutating func authorize(
         _ fields: RequestFields, _ connection: inout ProviderConnection, _ reaction: inout Reaction,
@@ -169,7 +171,7 @@ package struct SimulatorMachine: ~Copyable {
         return refusal
     }
 
-    /// Lets the faults have their way with a judged request, and keeps the record.
+    /// Applies the faults to a judged request and records it.
     @inline(__always)
     mutating func finish(
         _ reaction: inout Reaction, _ record: inout Record, _ token: TokenBytes, topic: ByteView?, label: ByteView?,
@@ -219,7 +221,8 @@ package struct SimulatorMachine: ~Copyable {
             reaction.status = answer.status
             reaction.reason = answer.reason
             reaction.customReason = answer.customReason
-            // The token is dead as of now, or nobody who registered it since the start would ever hear of it.
+            // Without a timestamp in the rule, the token is dead from now on. An older time would not affect a device
+            // that registered after the start of the simulator.
             reaction.timestamp = answer.timestamp ?? (answer.status == 410 ? now.milliseconds : 0)
             reaction.retryAfter = answer.retryAfter
             reaction.body = []
@@ -235,7 +238,7 @@ package struct SimulatorMachine: ~Copyable {
         case .reset(let code):
             reaction.action = .reset
             reaction.resetCode = code
-            // REFUSED_STREAM promises that nothing was done.
+            // REFUSED_STREAM guarantees that the request was not processed.
             withhold(&record, isProcessed: decision.isProcessed ?? (code != 7))
         case .silence:
             reaction.action = .silence

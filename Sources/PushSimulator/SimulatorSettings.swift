@@ -1,23 +1,25 @@
-/// How the simulated Apple behaves before any script or command changes it.
+/// The behavior of the simulated Apple push service before a script or command changes it.
 package struct SimulatorSettings: Equatable, Sendable {
-    /// Keys that provider tokens may be signed with. None: any well-formed token of a fitting age is taken.
+    /// The keys that may sign provider tokens. If empty, any well-formed token of an acceptable age is accepted.
     package var keys: [ProviderKey] = []
     package var tokens = ProviderTokenPolicy()
-    /// Whether a request needs a provider token or its connection a certificate. Off for load tests that send neither.
+    /// Whether a request needs a provider token, or its connection a client certificate. Load tests that send neither
+    /// turn this off.
     package var requiresAuthentication = true
-    /// Token connections begin with one stream and get the full limit with the first valid token, as Apple does it.
+    /// Whether a token connection starts with one stream and gets the full limit with the first valid token, as at
+    /// Apple.
     package var beginsWithOneStream = true
-    /// SETTINGS_MAX_CONCURRENT_STREAMS. Apple's has been 500 to 1500.
+    /// The value of SETTINGS_MAX_CONCURRENT_STREAMS. Apple's value was between 500 and 1500.
     package var streamLimit: UInt32 = 1000
-    /// Bundle ids with the broadcast capability; nil: all have it.
+    /// The bundle ids with the broadcast capability. Nil: all apps have it.
     package var broadcastApps: [String]?
-    /// Channels per app and environment. Apple allows 10,000.
+    /// The maximum number of channels per app and environment. Apple allows 10,000.
     package var channelLimit = 10_000
-    /// How many records to keep. Each takes 96 bytes, and 48 more for its id.
+    /// The maximum number of records to keep. Each takes 96 bytes, and 48 more for its id.
     package var records = 1_000_000
-    /// How many bytes of payloads to keep for them.
+    /// The maximum number of payload bytes to keep for the records.
     package var retainedBytes = 64 << 20
-    /// For ids that the simulator makes up.
+    /// The seed for the ids that the simulator generates.
     package var seed: UInt64 = 1
 
     package init() {}

@@ -2,14 +2,15 @@ import FoundationEssentials
 import Glibc
 import PushLoop
 
-/// A program that a test starts, talks to and waits for. Killed when it is dropped while it runs.
+/// A program that a test starts, communicates with and waits for. It is killed if the object is released while it runs.
 ///
-/// By `posix_spawn`, since Foundation's `Process` leaks a little with each start, which leak checks then report.
+/// It uses `posix_spawn`, because Foundation's `Process` leaks memory at each start, which leak checks report.
 package final class ChildProcess: @unchecked Sendable {
-    // Unchecked: a test uses it from one task at a time; reading blocks on threads of its own.
+    // The conformance is unchecked: a test uses the process from one task at a time, and reading blocks on separate
+    // threads.
 
     package struct Ended: Sendable {
-        /// The exit code, or 128 and the signal.
+        /// The exit code, or 128 plus the signal number.
         package let status: Int32
         package let output: String
         package let errors: String
@@ -31,7 +32,7 @@ package final class ChildProcess: @unchecked Sendable {
     private var pending: [UInt8] = []
     private var hasEnded = false
 
-    /// The program that this package built, next to the running tests.
+    /// The path of the `carillon` program that this package built, next to the running tests.
     package static var carillon: String {
         var path = [CChar](repeating: 0, count: 4096)
         let count = readlink("/proc/self/exe", &path, path.count - 1)
@@ -39,13 +40,14 @@ package final class ChildProcess: @unchecked Sendable {
         return executable[..<(executable.lastIndex(of: "/") ?? executable.startIndex)] + "/carillon"
     }
 
-    /// Where a program is found along `PATH`; nil when it is not installed.
+    /// Returns the path of a program in `PATH`; nil if it is not installed.
     package static func path(of program: String) -> String? {
         guard let list = getenv("PATH") else { return nil }
         return String(cString: list).split(separator: ":").map { "\($0)/\(program)" }.first { access($0, X_OK) == 0 }
     }
 
-    /// No child starts between the making of a pipe and its marking.
+    /// A lock that prevents the start of a child between the creation of a pipe and the setting of its close-on-exec
+    /// flag.
     private static let starting = Locked(())
 
     private static func makePipe(_ ends: inout [CInt]) -> Bool {
@@ -54,16 +56,16 @@ package final class ChildProcess: @unchecked Sendable {
         }
     }
 
-    /// Starts a program with its standard input empty.
+    /// Starts a program with empty standard input.
     package init(_ program: String, _ arguments: [String], directory: String? = nil) throws {
         guard let path = program.contains("/") ? program : Self.path(of: program) else {
             throw NotStarted(description: "\(program) is not installed; Tools/setup installs what the tests need")
         }
         var outputEnds: [CInt] = [0, 0]
         var errorEnds: [CInt] = [0, 0]
-        // Or a child of another test would keep these ends open.
+        // The pipes are marked close-on-exec; otherwise a child of another test would keep these ends open.
         guard Self.makePipe(&outputEnds), Self.makePipe(&errorEnds) else {
-            throw NotStarted(description: "no pipe: \(SystemError.current)")
+            throw NotStarted(description: "cannot create a pipe: \(SystemError.current)")
         }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -71,14 +73,14 @@ package final class ChildProcess: @unchecked Sendable {
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, outputEnds[1], 1)
         posix_spawn_file_actions_adddup2(&actions, errorEnds[1], 2)
-        // Threads of a task pool have signals blocked, which a child would inherit: it must hear its SIGTERM.
+        // Threads of a task pool block signals, and a child would inherit that. It must receive its SIGTERM.
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        // Ignored from the first server on that any test makes, and a child would inherit that.
+        // Starting any server makes the test process ignore SIGPIPE, and a child would inherit that.
         var pipes = none
         sigaddset(&pipes, SIGPIPE)
         posix_spawnattr_setsigdefault(&attributes, &pipes)
@@ -95,7 +97,7 @@ package final class ChildProcess: @unchecked Sendable {
         guard result == 0 else {
             close(outputEnds[0])
             close(errorEnds[0])
-            throw NotStarted(description: "\(path) did not start: \(SystemError(number: result))")
+            throw NotStarted(description: "cannot start \(path): \(SystemError(number: result))")
         }
         self.process = process
         output = outputEnds[0]
@@ -115,7 +117,7 @@ package final class ChildProcess: @unchecked Sendable {
         kill(process, signal)
     }
 
-    /// The next line of its output, without the line's end; nil at the end.
+    /// Returns the next line of the output without the line break; nil at the end.
     package func line() async throws -> String? {
         try await Self.pool.run {
             while true {
@@ -131,7 +133,7 @@ package final class ChildProcess: @unchecked Sendable {
         }
     }
 
-    /// Waits for its end; what it wrote until then comes with it.
+    /// Waits for the program to end, and returns its status with the output that was not read yet.
     package func end() async throws -> Ended {
         async let errorText = Self.pool.run { Self.readAll(self.errors) }
         let outputText = try await Self.pool.run { Self.readAll(self.output) }
@@ -171,14 +173,14 @@ package final class ChildProcess: @unchecked Sendable {
     }
 }
 
-/// A directory of a test's own that goes with it.
+/// A temporary directory of one test, deleted when the object is released.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
     package init() throws {
         var template = Array("/tmp/carillon-test-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw ChildProcess.NotStarted(description: "no temporary directory: \(SystemError.current)")
+            throw ChildProcess.NotStarted(description: "cannot create a temporary directory: \(SystemError.current)")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
@@ -192,7 +194,7 @@ package final class TemporaryDirectory: Sendable {
         guard let stream = fopen(file, "we") else {
             throw ChildProcess.NotStarted(description: "cannot write \(file): \(SystemError.current)")
         }
-        // Keys and passwords are written with it, and files of those that others may read are warned of.
+        // Tests write keys and passwords with this function, and the program warns if others can read such files.
         fchmod(fileno(stream), 0o600)
         fputs(text, stream)
         fclose(stream)

@@ -1,7 +1,7 @@
 import PushLoop
 
-/// Collects what happens on any thread and lets a test wait for it without sleeping. Who waits for what never comes is
-/// ended by the test's time limit: he gets what there is.
+/// A recorder that collects events from any thread and lets a test wait for them without sleeping. If the condition is
+/// never met, the test's time limit cancels the wait, which then returns the events recorded so far.
 package final class EventRecorder<Event: Sendable>: Sendable {
     private struct Waiter {
         let number: Int
@@ -26,7 +26,7 @@ package final class EventRecorder<Event: Sendable>: Sendable {
             state.events.append(event)
             let events = state.events
             guard !state.waiters.isEmpty else { return ([Waiter](), events) }
-            // Each is asked once for each event: it may count as it goes.
+            // The condition is evaluated exactly once per event, because it may count.
             var met: [Waiter] = []
             state.waiters.removeAll { waiter in
                 guard waiter.isMet(events) else { return false }
@@ -38,7 +38,7 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         for waiter in met { waiter.continuation.resume(returning: events) }
     }
 
-    /// Everything recorded so far, as soon as it meets the condition.
+    /// Waits until the recorded events meet the condition, and returns all of them.
     @discardableResult
     package func wait(until isMet: @escaping @Sendable ([Event]) -> Bool) async -> [Event] {
         let number = state.withLock { state in
@@ -48,7 +48,8 @@ package final class EventRecorder<Event: Sendable>: Sendable {
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let events: [Event]? = state.withLock { state in
-                    // Who was cancelled before has had the handler called, which found nobody.
+                    // A task that was canceled earlier has already run the cancellation handler, which did not find
+                    // this waiter.
                     if Task.isCancelled || isMet(state.events) { return state.events }
                     state.waiters.append(Waiter(number: number, isMet: isMet, continuation: continuation))
                     return nil

@@ -1,7 +1,6 @@
 import Glibc
 
-/// A client that sends exactly the bytes it is told to. Blocking; gives up after a while, so that a test that fails
-/// does not hang.
+/// A client that sends arbitrary bytes. Its calls block, with a timeout so that a failing test does not hang.
 package final class RawClient {
     package struct Answer: Equatable, Sendable {
         package var status = 0
@@ -50,7 +49,7 @@ package final class RawClient {
         try connect(&address, MemoryLayout<sockaddr_un>.size)
     }
 
-    /// Nil where connecting would have to wait, because too many are waiting already.
+    /// Connects without waiting; nil if the accept queue of the socket is full.
     package init?(unixSocketAtOnce path: String) {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = Self.address(of: path)
@@ -82,7 +81,7 @@ package final class RawClient {
         var patience = timeval(tv_sec: 300, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        // What is sent is on its way when the call returns.
+        // Send data immediately, without Nagle's algorithm.
         var on: CInt = 1
         setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
         if var receiveBuffer {
@@ -99,7 +98,8 @@ package final class RawClient {
         guard result == 0 else { throw Failure(what: "connect: errno \(errno)") }
     }
 
-    /// With a time limit on the socket a call ends early when the process was stopped and goes on; Linux takes it again.
+    /// Repeats a call that was interrupted. On a socket with a timeout, Linux ends a call with EINTR when the process
+    /// is stopped and continued.
     private static func uninterrupted(_ call: () -> Int) -> Int {
         while true {
             let result = call()
@@ -113,12 +113,12 @@ package final class RawClient {
         Glibc.close(descriptor)
     }
 
-    /// Says that nothing more follows, and can still read.
+    /// Closes the sending direction; the client can still receive.
     package func endSending() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
-    /// Closes with a reset instead of an orderly end.
+    /// Closes the connection with a reset instead of a graceful close.
     package func reset() {
         var option = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
@@ -140,12 +140,12 @@ package final class RawClient {
         }
     }
 
-    /// Sends as much as the server takes before it closes.
+    /// Sends bytes until the server closes the connection; errors are ignored.
     package func sendWhatGoes(_ bytes: [UInt8]) {
         try? send(bytes)
     }
 
-    /// False at the connection's end.
+    /// Receives bytes; returns false at the end of the connection.
     private func receive() throws -> Bool {
         var buffer = [UInt8](repeating: 0, count: 65536)
         let count = Self.uninterrupted { recv(descriptor, &buffer, buffer.count, 0) }
@@ -159,7 +159,7 @@ package final class RawClient {
         return received.count
     }
 
-    /// Whatever comes next.
+    /// Returns the bytes that arrive next.
     package func some() throws -> [UInt8] {
         if received.isEmpty, try !receive() { throw Failure(what: "the connection ended") }
         defer { received = [] }
@@ -185,7 +185,7 @@ package final class RawClient {
         return Array(received[..<count])
     }
 
-    /// Reads one answer, by its own framing.
+    /// Reads one answer according to its own framing.
     package func answer(toHead: Bool = false) throws -> Answer {
         var answer = Answer()
         while true {
@@ -212,14 +212,14 @@ package final class RawClient {
         return answer
     }
 
-    /// Everything up to the connection's end.
+    /// Returns all bytes up to the end of the connection.
     package func rest() throws -> [UInt8] {
         while try receive() {}
         defer { received = [] }
         return received
     }
 
-    /// True if nothing more comes and the server closes in an orderly way.
+    /// Returns true if nothing more arrives and the server closes gracefully.
     package func isAtEnd() throws -> Bool {
         try rest().isEmpty
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A TCP connection that sends what it likes to a ZeroMQ port. Blocking, with deadlines.
+/// A TCP connection that sends arbitrary bytes to a ZeroMQ port. Its calls block, with timeouts.
 package final class RawPeer {
     package struct Failure: Error {
         package let action: String
@@ -9,12 +9,12 @@ package final class RawPeer {
 
     private let descriptor: CInt
 
-    /// - Parameter endpoint: as in "tcp://127.0.0.1:5555".
+    /// - Parameter endpoint: The address of the port, such as "tcp://127.0.0.1:5555".
     package convenience init(to endpoint: String) throws {
         try self.init(endpoint, kind: SOCK_STREAM.rawValue)
     }
 
-    /// One that may have to wait: `isConnected` tells.
+    /// Starts connecting without waiting; ``isConnected`` reports whether the connection is established.
     package convenience init(towards endpoint: String) throws {
         try self.init(endpoint, kind: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
     }
@@ -55,7 +55,7 @@ package final class RawPeer {
         Glibc.close(descriptor)
     }
 
-    /// False if the other end has closed the connection.
+    /// Writes bytes; returns false if the peer has closed the connection.
     @discardableResult
     package func write(_ bytes: [UInt8]) -> Bool {
         var sent = 0
@@ -70,7 +70,7 @@ package final class RawPeer {
         return true
     }
 
-    /// Exactly `count` bytes, or nil if the connection ends before.
+    /// Reads exactly `count` bytes; nil if the connection ends before.
     package func read(_ count: Int) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var have = 0
@@ -83,7 +83,7 @@ package final class RawPeer {
         return bytes
     }
 
-    /// Reads until the other end closes. False if it does not.
+    /// Reads until the peer closes the connection; returns false if it does not.
     package func readToEnd() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -94,7 +94,7 @@ package final class RawPeer {
         }
     }
 
-    // MARK: As much of ZMTP 3.0 as it takes to send frames without a library (RFC 23, NULL mechanism)
+    // MARK: The part of ZMTP 3.0 that is needed to send frames without a library (ZeroMQ RFC 23, NULL mechanism)
 
     package static var greeting: [UInt8] {
         [0xff] + [UInt8](repeating: 0, count: 8) + [0x7f, 3, 0] + Array("NULL".utf8)

@@ -1,4 +1,4 @@
-/// splitmix64: the same seed gives the same run on every machine.
+/// A splitmix64 generator: the same seed produces the same run on every machine.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -27,7 +27,8 @@ package struct SeededRandom: RandomNumberGenerator, Sendable {
         return bytes
     }
 
-    /// With the given chance the bytes come back changed in one of the ways that a hostile or broken peer has.
+    /// Returns the bytes, changed with the given probability in one of the ways in which a hostile or broken peer may
+    /// change them.
     package mutating func mutate(_ bytes: [UInt8], chance: Double) -> [UInt8] {
         guard !bytes.isEmpty, Double.random(in: 0..<1, using: &self) < chance else { return bytes }
         var result = bytes

@@ -1,13 +1,14 @@
 package import PushTransport
 
-/// A certificate authority and what it issued, made once in a process: keys and signatures take time.
+/// A certificate authority and the certificates that it issued, created once per process because keys and signatures
+/// take time.
 package struct TestCertificates: Sendable {
     package static let shared = TestCertificates()
 
     package let authority: CertificateAuthority
-    /// For `localhost`, `127.0.0.1` and `::1`.
+    /// The server certificate for `localhost`, `127.0.0.1` and `::1`.
     package let server: IssuedCertificate
-    /// With the UID `com.example.app`, as a push certificate has it.
+    /// The client certificate with the UID `com.example.app`, as in a push certificate.
     package let client: IssuedCertificate
 
     private init() {
@@ -27,17 +28,17 @@ package struct TestCertificates: Sendable {
     package var serverIdentity: TLSIdentity { server.identity }
     package var clientIdentity: TLSIdentity { client.identity }
 
-    /// Trusts this authority and no other.
+    /// A trust that contains only this authority.
     package var trust: TLSTrust { .only([.text(authority.certificatePEM)]) }
 }
 
 extension TestCertificates {
-    /// A server that shows the server certificate.
+    /// Returns the context of a server that presents the server certificate.
     package func serverContext(alpn: [String] = []) throws(TLSError) -> TLSContext {
         try .server(TLSServerConfiguration(identity: serverIdentity, alpn: alpn))
     }
 
-    /// A client that trusts this authority only.
+    /// Returns the context of a client that trusts only this authority.
     package func clientContext(alpn: [String] = []) throws(TLSError) -> TLSContext {
         try .client(TLSClientConfiguration(trust: trust, alpn: alpn))
     }

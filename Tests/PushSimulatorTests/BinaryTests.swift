@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushSimulator
 
-/// Frames of the legacy interface, written down as its documentation shows them.
+/// Frames of the legacy interface, as its documentation shows them.
 enum Frames {
     static func number(_ value: UInt32) -> [UInt8] { [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) } }
     static func length(_ count: Int) -> [UInt8] { [UInt8(count >> 8 & 255), UInt8(count & 255)] }
@@ -51,7 +51,7 @@ final class BinaryClient {
 
     func reconnect() { connection = machine.openBinary(machine.arrive(at: .binary), environment: .production) }
 
-    /// Identifiers of what was accepted.
+    /// The identifiers of the accepted notifications.
     var accepted: [UInt32] {
         (machine.log.ring.oldest..<machine.log.ring.newest + 1).map { machine.log.ring[$0] }
             .filter { $0.isAccepted }.map(\.stream)
@@ -61,7 +61,8 @@ final class BinaryClient {
 @Suite struct BinaryTests {
     static let quiet = BinaryReaction()
 
-    @Test func acceptsWithoutAWord() throws {
+    @Test("Accepted notifications are not answered")
+    func acceptsWithoutAWord() throws {
         let client = try BinaryClient()
         for frame in [Frames.simple(), Frames.enhanced(7), Frames.full(8), Frames.full(9, priority: 5)] {
             #expect(client.send(frame) == Self.quiet)
@@ -73,7 +74,8 @@ final class BinaryClient {
         #expect(record.service == .binary)
     }
 
-    @Test func takesTheItemsInAnyOrderAndMostOfThemMayLack() throws {
+    @Test("Items may be in any order, and optional items may be missing")
+    func takesTheItemsInAnyOrderAndMostOfThemMayLack() throws {
         let client = try BinaryClient()
         #expect(
             client.send(
@@ -108,18 +110,19 @@ final class BinaryClient {
         (Frames.items([1, 0, 32, 1]), 128, 0), (Frames.items([1, 0]), 128, 0), (Frames.items(), 2, 0),
     ]
 
-    @Test(arguments: faulty) func answersTheFirstFaultAndCloses(_ frame: [UInt8], _ status: UInt8, _ id: UInt32) throws
-    {
+    @Test("The first invalid frame is answered with its status, and the connection is closed", arguments: faulty)
+    func answersTheFirstFaultAndCloses(_ frame: [UInt8], _ status: UInt8, _ id: UInt32) throws {
         let client = try BinaryClient()
         let reaction = client.send(Frames.enhanced(1) + frame + Frames.enhanced(2))
         #expect(reaction == BinaryReaction(packet: Frames.error(status, id), closes: true))
-        #expect(client.accepted == [1], "what came before was accepted, what came after was not looked at")
+        #expect(client.accepted == [1], "frames before the fault are accepted, frames after it are ignored")
         #expect(client.send(Frames.enhanced(3)) == Self.quiet)
         #expect(client.accepted == [1])
         #expect(client.connection.isFinished == true)
     }
 
-    @Test func everyTwoWaySplit() throws {
+    @Test("Frames are parsed alike wherever the bytes are split in two")
+    func everyTwoWaySplit() throws {
         let bytes = Frames.simple() + Frames.enhanced(1) + Frames.full(2) + Frames.enhanced(3)
         for split in 0...bytes.count {
             let client = try BinaryClient()
@@ -130,7 +133,8 @@ final class BinaryClient {
         }
     }
 
-    @Test func byteByByteWithAFault() throws {
+    @Test("Frames that arrive byte by byte are parsed, and the first fault ends the connection")
+    func byteByByteWithAFault() throws {
         let client = try BinaryClient()
         var reactions: [BinaryReaction] = []
         for byte in Frames.full(1) + Frames.full(2, []) + Frames.full(3) {
@@ -141,7 +145,8 @@ final class BinaryClient {
         #expect(client.accepted == [1])
     }
 
-    @Test func holdsNoMoreThanOneFrame() throws {
+    @Test("The parser holds at most one frame")
+    func holdsNoMoreThanOneFrame() throws {
         let client = try BinaryClient()
         _ = client.send([2] + Frames.number(16_384))
         for _ in 0..<100 {
@@ -151,8 +156,9 @@ final class BinaryClient {
         #expect(client.connection.isFinished == true)
     }
 
-    /// However mutated frames are cut, what comes of them is the same as in one piece.
-    @Test(.timeLimit(.minutes(10))) func splitsDoNotMatterForMutations() throws {
+    /// Splits mutated frames at random and compares the result with that of the unsplit bytes.
+    @Test("Mutated frames have the same result however they are split", .timeLimit(.minutes(10)))
+    func splitsDoNotMatterForMutations() throws {
         var random = SplitMix(seed: 21)
         for _ in 0..<1500 {
             var bytes: [UInt8] = []
@@ -179,19 +185,21 @@ final class BinaryClient {
         }
     }
 
-    @Test func knowsDevices() throws {
+    @Test("Bad tokens are rejected, and unregistered tokens are accepted and reported by the feedback service")
+    func knowsDevices() throws {
         let client = try BinaryClient()
         let gone = Array(repeating: UInt8(0xcc), count: 32)
         _ = client.machine.devices.set(.init(state: .bad), for: DeviceBook.Pattern("abab*")!)
         _ = client.machine.devices.set(.init(state: .unregistered, since: after(-60)), for: DeviceBook.Pattern("cc*")!)
         #expect(client.send(Frames.enhanced(1, gone)) == Self.quiet)
-        #expect(client.send(Frames.enhanced(2, gone)) == Self.quiet, "a device that is gone is taken without a word")
+        #expect(client.send(Frames.enhanced(2, gone)) == Self.quiet, "an unregistered device is accepted silently")
         #expect(client.machine.feedback.entries == [FeedbackList.Entry(time: UInt32(after(-60).seconds), token: gone)])
         #expect(client.send(Frames.enhanced(3)) == BinaryReaction(packet: Frames.error(8, 3), closes: true))
         #expect(client.accepted == [1, 2])
     }
 
-    @Test func feedbackIsReadOnce() throws {
+    @Test("The feedback list is empty after it was read")
+    func feedbackIsReadOnce() throws {
         var list = FeedbackList()
         list.add([1, 2, 3], at: after(0))
         list.add([0x0a], at: after(1))
@@ -204,7 +212,8 @@ final class BinaryClient {
         #expect(list.take() == [])
     }
 
-    @Test func warnsOfPayloadsThatAppleDropped() throws {
+    @Test("Payloads that Apple dropped cause a warning")
+    func warnsOfPayloadsThatAppleDropped() throws {
         let client = try BinaryClient()
         #expect(client.send(Frames.enhanced(1, Frames.token, [0x78])) == Self.quiet)
         #expect(client.machine.log.ring[1].warnings == Warnings.payloadNotAnObject.rawValue)
@@ -214,7 +223,8 @@ final class BinaryClient {
 
     // MARK: Faults
 
-    @Test func errorPacketsByScript() throws {
+    @Test("A script can answer with an error packet")
+    func errorPacketsByScript() throws {
         let client = try BinaryClient(script: "{rules: [{on: 'binary', match: {request: 2}, packet: 7}]}")
         #expect(client.send(Frames.enhanced(1)) == Self.quiet)
         #expect(
@@ -223,7 +233,8 @@ final class BinaryClient {
         #expect(client.accepted == [1])
     }
 
-    @Test func shutdownNamesTheLastAccepted() throws {
+    @Test("A shutdown packet names the last accepted notification")
+    func shutdownNamesTheLastAccepted() throws {
         let client = try BinaryClient(script: "{rules: [{on: 'binary', match: {request: 2}, packet: 10}]}")
         #expect(
             client.send(Frames.enhanced(1) + Frames.enhanced(2) + Frames.enhanced(3))
@@ -231,7 +242,8 @@ final class BinaryClient {
         #expect(client.accepted == [1, 2])
     }
 
-    @Test func otherWaysToEnd() throws {
+    @Test("A script can close the connection, cut the error packet or silence the gateway")
+    func otherWaysToEnd() throws {
         let close = try BinaryClient(script: "{rules: [{on: 'binary', close: true}]}")
         #expect(close.send(Frames.enhanced(1)) == BinaryReaction(packet: [], closes: true))
         #expect(close.accepted == [1])
@@ -246,7 +258,8 @@ final class BinaryClient {
         #expect(silent.connection.isSilent == true)
     }
 
-    @Test func feedbackByScript() throws {
+    @Test("A script can cut the feedback list")
+    func feedbackByScript() throws {
         let client = try BinaryClient(script: "{rules: [{on: 'feedback', half_frame: true, times: 1}]}")
         client.machine.feedback.add(Frames.token, at: noon)
         let arrival = client.machine.arrive(at: .feedback)

@@ -30,7 +30,8 @@ import Testing
         return headers("POST", "/4/broadcasts/apps/com.example.shop", usual.merging(changes) { $1 })
     }
 
-    @Test func channelsLiveAndDie() throws {
+    @Test("Channels can be created, read, listed and deleted")
+    func channelsLiveAndDie() throws {
         let provider = try Provider()
         let channel = try Self.newChannel(provider)
         let other = try Self.newChannel(provider, policy: 0)
@@ -55,7 +56,8 @@ import Testing
         #expect(provider.send(Self.broadcast(other), Self.update).status == 200)
     }
 
-    @Test func channelsBelongToAnAppAndAnEnvironment() throws {
+    @Test("A channel belongs to one app and one environment")
+    func channelsBelongToAnAppAndAnEnvironment() throws {
         let provider = try Provider()
         let channel = try Self.newChannel(provider)
         let foreign = Self.headers("GET", "/1/apps/com.example.other/channels", ["apns-channel-id": channel])
@@ -79,7 +81,8 @@ import Testing
         ),
     ]
 
-    @Test(arguments: creations) func judgesCreation(_ body: String, _ reason: Reason) throws {
+    @Test("The body that creates a channel is validated", arguments: creations)
+    func judgesCreation(_ body: String, _ reason: Reason) throws {
         let provider = try Provider()
         let reaction = provider.send(Self.headers("POST", "/1/apps/com.example.shop/channels"), body)
         #expect(reaction.reason == reason)
@@ -101,7 +104,8 @@ import Testing
         ("POST", "/4/broadcasts/apps/com.example.shop", .missingChannelID),
     ]
 
-    @Test(arguments: paths) func judgesPaths(_ method: String, _ path: String, _ reason: Reason) throws {
+    @Test("Unknown paths and methods are rejected", arguments: paths)
+    func judgesPaths(_ method: String, _ path: String, _ reason: Reason) throws {
         #expect(try Provider().send(Self.headers(method, path), "").reason == reason)
     }
 
@@ -136,7 +140,8 @@ import Testing
         Case(changes: [:], body: "{\"x\":\"" + String(repeating: "x", count: 5113) + "\"}", reason: .payloadTooLarge),
     ]
 
-    @Test(arguments: broadcasts) func judgesBroadcasts(_ example: Case) throws {
+    @Test("The headers and the body of a broadcast are validated", arguments: broadcasts)
+    func judgesBroadcasts(_ example: Case) throws {
         let provider = try Provider()
         let channel = try Self.newChannel(provider, policy: example.policy)
         let reaction = provider.send(Self.broadcast(channel, example.changes), example.body)
@@ -150,7 +155,8 @@ import Testing
         #expect(headers["apns-id"] == nil)
     }
 
-    @Test func warnsOfAStart() throws {
+    @Test("A broadcast that starts an activity causes a warning")
+    func warnsOfAStart() throws {
         let provider = try Provider()
         let channel = try Self.newChannel(provider)
         let start =
@@ -160,7 +166,8 @@ import Testing
         #expect(provider.machine.log.label(of: provider.lastRecord) == Array(channel.utf8))
     }
 
-    @Test func boundsChannels() throws {
+    @Test("The number of channels per app is limited")
+    func boundsChannels() throws {
         let provider = try Provider(Provider.settings { $0.channelLimit = 2 })
         _ = try Self.newChannel(provider)
         _ = try Self.newChannel(provider)
@@ -168,7 +175,8 @@ import Testing
         #expect(third.reason == .cannotCreateChannelConfig)
     }
 
-    @Test func needsTheCapability() throws {
+    @Test("An app needs the broadcast capability")
+    func needsTheCapability() throws {
         let provider = try Provider(Provider.settings { $0.broadcastApps = ["com.example.other"] })
         let refused = provider.send(Self.headers("POST", "/1/apps/com.example.shop/channels"), Self.create)
         #expect(refused.reason == .featureNotEnabled)
@@ -176,7 +184,8 @@ import Testing
         #expect(taken.status == 201)
     }
 
-    @Test func knowsWhoMay() throws {
+    @Test("A certificate or key allows channels of its own topics only")
+    func knowsWhoMay() throws {
         let certified = try Provider(certificate: CertificateIdentity(userID: "com.example.other"))
         let path = "/1/apps/com.example.shop/channels"
         #expect(certified.send(Self.headers("POST", path), Self.create).reason == .topicMismatch)
@@ -187,7 +196,8 @@ import Testing
         #expect(scoped.send(Self.headers("POST", path, ["authorization": "bearer \(jwt)"]), Self.create).status == 201)
     }
 
-    @Test func keepsToItsPorts() throws {
+    @Test("Sending and management ports serve their own paths only")
+    func keepsToItsPorts() throws {
         let sending = try Provider(services: .sending)
         #expect(sending.send(Self.headers("POST", "/1/apps/com.example.shop/channels"), Self.create).reason == .badPath)
         let management = try Provider(services: .management)

@@ -3,7 +3,8 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct BytesTests {
-    @Test func hexBySteps() {
+    @Test("Hexadecimal digits are converted in steps of eight, and other characters are rejected")
+    func hexBySteps() {
         var random = SplitMix(seed: 1)
         for _ in 0..<2000 {
             let value = UInt32(truncatingIfNeeded: random.next())
@@ -27,8 +28,8 @@ import Testing
         ("foobar", "Zm9vYmFy"),
     ]
 
-    /// The examples of RFC 4648 §10.
-    @Test(arguments: encoded) func base64(_ plain: String, _ text: String) {
+    @Test("The examples of RFC 4648 encode and decode", arguments: encoded)
+    func base64(_ plain: String, _ text: String) {
         let bytes = Array(plain.utf8)
         #expect(Base64.encode(bytes) == Array(text.utf8))
         #expect(ByteView.lending(Array(text.utf8)) { Base64.decode($0) } == bytes)
@@ -37,15 +38,18 @@ import Testing
         #expect(ByteView.lending(bare) { Base64.decodeURL($0) } == bytes)
     }
 
-    @Test(arguments: ["a", "Zg=", "Zh==", "Z===", "====", "Zm9v!", "Zm9-"]) func refusesBase64(_ text: String) {
+    @Test("Malformed Base64 is rejected", arguments: ["a", "Zg=", "Zh==", "Z===", "====", "Zm9v!", "Zm9-"])
+    func refusesBase64(_ text: String) {
         #expect(ByteView.lending(Array(text.utf8)) { Base64.decode($0) } == nil)
     }
 
-    @Test(arguments: ["a", "Zg==", "Zh", "Zm+v", "Zm/v", "Zm9 "]) func refusesBase64URL(_ text: String) {
+    @Test("Malformed Base64 with the URL alphabet is rejected", arguments: ["a", "Zg==", "Zh", "Zm+v", "Zm/v", "Zm9 "])
+    func refusesBase64URL(_ text: String) {
         #expect(ByteView.lending(Array(text.utf8)) { Base64.decodeURL($0) } == nil)
     }
 
-    @Test func decimals() {
+    @Test("Decimal numbers have digits only, and fit 63 bits")
+    func decimals() {
         for (text, value) in [("0", 0), ("007", 7), ("1767225600", 1_767_225_600)] as [(String, Int64)] {
             #expect(ByteView.lending(Array(text.utf8)) { $0.decimal() } == value)
         }
@@ -54,7 +58,8 @@ import Testing
         }
     }
 
-    @Test func tableAgainstDictionary() {
+    @Test("The table has the contents of a dictionary after random changes")
+    func tableAgainstDictionary() {
         var table = ByteTable<Int>()
         var model: [[UInt8]: Int] = [:]
         var random = SplitMix(seed: 3)
@@ -75,7 +80,8 @@ import Testing
         #expect(listed == model)
     }
 
-    @Test func randomRepeats() {
+    @Test("The same seed produces the same random numbers")
+    func randomRepeats() {
         var first = SplitMix(seed: 42)
         var second = SplitMix(seed: 42)
         var other = SplitMix(seed: 43)

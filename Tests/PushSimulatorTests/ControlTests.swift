@@ -13,13 +13,13 @@ import Testing
         try text.split(separator: "\n").map { try tree($0) }
     }
 
-    @Test func explainsItself() throws {
+    @Test("The help lists every path, and its example works")
+    func explainsItself() throws {
         let help = try Provider().control("GET", "/")
         #expect(help.status == 200)
         for path in ["/state", "/counts", "/received", "/duplicates", "/faults", "/devices", "/feedback"] {
             #expect(help.text.contains(path))
         }
-        // The example in it works as it stands.
         let example = try #require(help.text.firstMatch(of: /--data '(.*)' ADDRESS/)).1
         #expect(try Provider().control("PUT", "/faults", "", String(example)).status == 200)
     }
@@ -35,23 +35,23 @@ import Testing
         ("GET", "/received", "since=-1", "", 400, "whole number"), ("GET", "/received", "id=7", "", 400, "8-4-4-4-12"),
         ("GET", "/received", "payload=maybe", "", 400, "payload=true"),
         ("GET", "/received", "topic=%2", "", 400, "%25"),
-        ("GET", "/state", "x=1", "", 400, "leave the query out"), ("PUT", "/faults", "", "{", 400, "JSON5"),
+        ("GET", "/state", "x=1", "", 400, "remove the query"), ("PUT", "/faults", "", "{", 400, "JSON5"),
         ("PUT", "/faults", "", "{rules:[{clos: true}]}", 400, "did you mean \\\"close\\\""),
         ("PUT", "/faults", "", "[]", 400, "must be an object"), ("PUT", "/devices/xyz", "", "{}", 400, "hexadecimal"),
-        ("PUT", "/devices/ab", "", "{state: 'dead'}", 400, "none of active"),
+        ("PUT", "/devices/ab", "", "{state: 'dead'}", 400, "not one of active"),
         ("PUT", "/devices/ab", "", "{stat: 'bad'}", 400, "did you mean \\\"state\\\""),
         ("PUT", "/devices/ab", "", "{topics: 'a'}", 400, "array of bundle ids"),
         ("PUT", "/devices/ab", "", "", 400, "JSON5"),
         ("GET", "/devices/ab", "", "", 404, "GET /devices"), ("DELETE", "/devices/ab", "", "", 404, "GET /devices"),
         ("PUT", "/devices", "", "{devices: [{state: 'bad'}]}", 400, "\\\"token\\\" is missing"),
         ("PUT", "/devices", "", "{unknown: 'maybe'}", 400, "\\\"accept\\\" or \\\"reject\\\""),
-        ("POST", "/feedback", "", "{token: 'a*'}", 400, "is no token"),
-        ("POST", "/feedback", "", "{}", 400, "is no token"),
+        ("POST", "/feedback", "", "{token: 'a*'}", 400, "is not a token"),
+        ("POST", "/feedback", "", "{}", 400, "is not a token"),
         ("POST", "/feedback", "", "{token: 'ab', time: 'x'}", 400, "whole number"),
         ("PATCH", "/devices/ab", "", "", 405, "use GET, PUT, DELETE"),
     ]
 
-    @Test(arguments: wrong)
+    @Test("An invalid request is answered with the problem and advice", arguments: wrong)
     func saysHowToDoItRight(
         _ method: String, _ path: String, _ query: String, _ body: String, _ status: UInt16, _ part: String
     ) throws {
@@ -64,7 +64,8 @@ import Testing
         #expect(error["advice"]?.string?.isEmpty == false)
     }
 
-    @Test func showsRecords() throws {
+    @Test("The records contain the details of each request")
+    func showsRecords() throws {
         let provider = try Provider()
         provider.send(["apns-collapse-id": "c\"é"])
         provider.send(
@@ -94,7 +95,8 @@ import Testing
         #expect(try lines(provider.control("GET", "/received").text)[0]["payload"] == nil)
     }
 
-    @Test func filtersRecords() throws {
+    @Test("Records can be filtered")
+    func filtersRecords() throws {
         let provider = try Provider()
         for number in 0..<20 {
             provider.send([
@@ -122,7 +124,8 @@ import Testing
         #expect(try numbers("token=\(Provider.token)") == [21])
     }
 
-    @Test func countsAndForgets() throws {
+    @Test("Counts and records can be read and deleted")
+    func countsAndForgets() throws {
         let provider = try Provider()
         for _ in 0..<3 { provider.send() }
         provider.send(["apns-priority": "9"])
@@ -131,7 +134,7 @@ import Testing
         #expect(counts["accepted"]?.integer == 3)
         #expect(counts["duplicates"]?.integer == 3)
         #expect(counts["accepted_again"]?.integer == 2)
-        guard let answers = counts["answers"]?.elements else { Issue.record("no answers"); return }
+        guard let answers = counts["answers"]?.elements else { Issue.record("the response has no answers"); return }
         #expect(answers.map { $0["count"]?.integer } == [3, 1])
         #expect(answers[1]["reason"]?.string == "BadPriority")
         let duplicates = try lines(provider.control("GET", "/duplicates", "accepted=true").text)
@@ -143,11 +146,13 @@ import Testing
         #expect(provider.control("GET", "/received").text == "")
         #expect(provider.control("GET", "/duplicates").text == "")
         provider.send()
-        #expect(try lines(provider.control("GET", "/received").text)[0]["number"]?.integer == 5, "numbers go on")
+        #expect(
+            try lines(provider.control("GET", "/received").text)[0]["number"]?.integer == 5, "the numbering continues")
         #expect(provider.machine.log.duplicateTotal == 0)
     }
 
-    @Test func changesFaults() throws {
+    @Test("Fault rules can be replaced, extended and removed")
+    func changesFaults() throws {
         let provider = try Provider()
         #expect(
             provider.control(
@@ -159,24 +164,25 @@ import Testing
         #expect(provider.text(of: provider.send()).body == #"{"reason":"Two"}"#)
         let faults = try tree(provider.control("GET", "/faults").text)
         #expect(faults["seed"]?.integer == 3)
-        guard let rules = faults["rules"]?.elements else { Issue.record("no rules"); return }
+        guard let rules = faults["rules"]?.elements else { Issue.record("the response has no rules"); return }
         #expect(rules.map { $0["applied"]?.integer } == [1, 1])
         #expect(rules[0]["left"]?.integer == 0)
         #expect(rules[0]["rule"]?["answer"]?["reason"]?.string == "One")
         #expect(rules[1]["rule"]?["answer"]?["status"]?.integer == 501)
         #expect(provider.control("PUT", "/faults", "", "{rules: 1}").status == 400)
-        #expect(provider.send().status == 501, "a script that is wrong changes nothing")
+        #expect(provider.send().status == 501, "an invalid script changes nothing")
         #expect(provider.control("DELETE", "/faults").status == 200)
         #expect(provider.send().status == 200)
     }
 
-    @Test func changesDevices() throws {
+    @Test("The state of devices can be set and removed")
+    func changesDevices() throws {
         let provider = try Provider()
         let path = "/devices/\(Provider.token)"
         #expect(provider.control("PUT", path, "", "{state: 'unregistered'}").status == 200)
         let gone = provider.send(at: after(9))
         #expect(gone.reason == .unregistered)
-        #expect(gone.timestamp == noon.milliseconds, "gone since it was said")
+        #expect(gone.timestamp == noon.milliseconds, "the time of the request is the default")
         #expect(provider.control("PUT", path, "", "{state: 'expired', since: 5}").status == 200)
         #expect(provider.send().timestamp == 5)
         #expect(try tree(provider.control("GET", path).text)["state"]?.string == "expired")
@@ -196,10 +202,11 @@ import Testing
         #expect(provider.send([":path": "/3/device/cdef"]).reason == .badDeviceToken)
         let half = "{devices: [{token: 'ee', state: 'bad'}, {token: 'zz'}]}"
         #expect(provider.control("PUT", "/devices", "", half).status == 400)
-        #expect(provider.control("GET", "/devices/ee").status == 404, "all or nothing")
+        #expect(provider.control("GET", "/devices/ee").status == 404, "an invalid entry rejects the whole request")
     }
 
-    @Test func changesFeedback() throws {
+    @Test("Feedback entries can be added, read and removed")
+    func changesFeedback() throws {
         let provider = try Provider()
         #expect(provider.control("POST", "/feedback", "", "{token: 'ABCD', time: 7}").status == 200)
         #expect(provider.control("POST", "/feedback", "", "{\"token\": \"ef\"}").status == 200)
@@ -218,7 +225,8 @@ import Testing
         #expect(provider.machine.feedback.count == 0)
     }
 
-    @Test func showsItsState() throws {
+    @Test("The state shows requests, records and checks")
+    func showsItsState() throws {
         let provider = try Provider()
         provider.send()
         let state = try tree(provider.control("GET", "/state", at: after(1)).text)
@@ -230,7 +238,8 @@ import Testing
         #expect(state["now"]?.integer == after(1).milliseconds)
     }
 
-    @Test(.timeLimit(.minutes(10))) func survivesNonsense() throws {
+    @Test("Random requests never crash the control port", .timeLimit(.minutes(10)))
+    func survivesNonsense() throws {
         let provider = try Provider()
         provider.send()
         var random = SplitMix(seed: 8)

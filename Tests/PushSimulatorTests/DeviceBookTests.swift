@@ -6,7 +6,8 @@ import Testing
 @Suite struct DeviceBookTests {
     private let token = Provider.token
 
-    @Test func answersForEachState() throws {
+    @Test("Each state of a device has its answer")
+    func answersForEachState() throws {
         let provider = try Provider()
         let since = WallTime(milliseconds: 1_700_000_000_123)
         func say(_ device: DeviceBook.Device) -> (Reason, String) {
@@ -29,12 +30,13 @@ import Testing
         #expect(say(.init(topics: ["com.example.other", "com.example.shop"])).0 == .none)
         #expect(say(.init(environment: .sandbox)).0 == .badDeviceToken)
         #expect(say(.init(environment: .production)).0 == .none)
-        // A token that is gone and of another topic is first of all of another topic.
+        // Another topic takes precedence over an unregistered token.
         #expect(say(.init(state: .unregistered, topics: ["com.example.other"])).0 == .deviceTokenNotForTopic)
-        #expect(provider.send([":path": "/3/device/abcd"]).status == 200, "others are not concerned")
+        #expect(provider.send([":path": "/3/device/abcd"]).status == 200, "other tokens are not affected")
     }
 
-    @Test func theLongestPrefixWinsAndATokenItselfFirst() {
+    @Test("An exact entry takes precedence over prefixes, and a longer prefix over a shorter one")
+    func theLongestPrefixWinsAndATokenItselfFirst() {
         var book = DeviceBook()
         func state(_ text: String) -> DeviceBook.State? {
             ByteView.lending(Array(text.utf8)) { TokenBytes(hex: $0) }.flatMap { book.find($0) }?.state
@@ -51,7 +53,7 @@ import Testing
         #expect(state("abdd") == .unregistered)
         #expect(state("aa") == .bad)
         #expect(state("bb") == nil)
-        #expect(state("abcdef00") == .expired, "longer than the exact one")
+        #expect(state("abcdef00") == .expired, "longer than the exact entry")
         let done2 = book.remove(DeviceBook.Pattern("abc*")!)
         #expect(done2)
         let done3 = book.remove(DeviceBook.Pattern("abc*")!)
@@ -62,13 +64,15 @@ import Testing
         #expect(state("abcdef") == nil)
     }
 
-    @Test func everythingMatchesAStar() throws {
+    @Test("The prefix of a single star matches every token")
+    func everythingMatchesAStar() throws {
         let provider = try Provider()
         _ = provider.machine.devices.set(.init(state: .bad), for: DeviceBook.Pattern("*")!)
         #expect(provider.send().reason == .badDeviceToken)
     }
 
-    @Test func unknownTokensAreTakenUnlessToldOtherwise() throws {
+    @Test("Unknown tokens are accepted unless the table rejects them")
+    func unknownTokensAreTakenUnlessToldOtherwise() throws {
         let provider = try Provider()
         #expect(provider.send().status == 200)
         provider.machine.devices.acceptsUnknown = false
@@ -77,16 +81,22 @@ import Testing
         #expect(provider.send().status == 200)
     }
 
-    @Test(arguments: ["", "a", "abc", "xy", "ab*cd", "**", String(repeating: "ab", count: 101)])
+    @Test(
+        "Malformed patterns are rejected",
+        arguments: ["", "a", "abc", "xy", "ab*cd", "**", String(repeating: "ab", count: 101)])
     func refusesPatterns(_ text: String) {
         #expect(DeviceBook.Pattern(text) == nil)
     }
 
-    @Test(arguments: ["ab", "AB", "a*", "*", "abc*"]) func printsPatterns(_ text: String) {
+    @Test("Patterns are printed in lowercase", arguments: ["ab", "AB", "a*", "*", "abc*"])
+    func printsPatterns(
+        _ text: String
+    ) {
         #expect(DeviceBook.Pattern(text)?.description == text.lowercased())
     }
 
-    @Test func isBounded() {
+    @Test("The number of prefixes is limited")
+    func isBounded() {
         var book = DeviceBook()
         for number in 0..<DeviceBook.mostPrefixes {
             let digits = String(number, radix: 16)
@@ -96,6 +106,6 @@ import Testing
         let done5 = book.set(.init(), for: DeviceBook.Pattern("0123456789*")!)
         #expect(!done5)
         let done6 = book.set(.init(state: .bad), for: DeviceBook.Pattern("0f*")!)
-        #expect(done6, "one that is there can be changed")
+        #expect(done6, "an existing entry can be changed")
     }
 }

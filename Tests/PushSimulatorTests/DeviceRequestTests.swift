@@ -4,7 +4,8 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct DeviceRequestTests {
-    @Test func takesAGoodRequest() throws {
+    @Test("A valid request is accepted")
+    func takesAGoodRequest() throws {
         let provider = try Provider()
         let reaction = provider.send()
         #expect(reaction.status == 200)
@@ -15,7 +16,7 @@ import Testing
         #expect(provider.warnings == [])
     }
 
-    /// One change to a good request, and what it is answered with.
+    /// A valid request with one change, and the expected answer.
     struct Case: CustomTestStringConvertible, Sendable {
         var changes: [String: String?]
         var reason: Reason
@@ -28,12 +29,12 @@ import Testing
 
     static let token = Provider.token
     static let cases: [Case] = [
-        // Request line.
+        // The request line.
         Case([":method": "GET"], .methodNotAllowed), Case([":method": "post"], .methodNotAllowed),
         Case([":method": nil], .methodNotAllowed), Case([":path": nil], .badPath), Case([":path": "/"], .badPath),
         Case([":path": "/3/devices/\(token)"], .badPath), Case([":path": "/2/device/\(token)"], .badPath),
         Case([":path": "/3/device"], .missingDeviceToken), Case([":path": "/3/device/"], .missingDeviceToken),
-        // Tokens: any even number of digits up to 200.
+        // Tokens may have any even number of digits up to 200.
         Case([":path": "/3/device/ab"], .none), Case([":path": "/3/device/\(token.uppercased())"], .none),
         Case([":path": "/3/device/" + String(repeating: "0a", count: 100)], .none),
         Case([":path": "/3/device/" + String(repeating: "0a", count: 37)], .none),
@@ -41,7 +42,7 @@ import Testing
         Case([":path": "/3/device/abc"], .badDeviceToken), Case([":path": "/3/device/\(token)/"], .badDeviceToken),
         Case([":path": "/3/device/\(token.dropLast())g"], .badDeviceToken),
         Case([":path": "/3/device/zz"], .badDeviceToken), Case([":path": "/3/device/\(token)?a=b"], .badDeviceToken),
-        // apns-id.
+        // The `apns-id` header.
         Case(["apns-id": nil], .none), Case(["apns-id": Provider.id.uppercased()], .none),
         Case(["apns-id": ""], .badMessageID), Case(["apns-id": "1"], .badMessageID),
         Case(["apns-id": Provider.id + "0"], .badMessageID),
@@ -49,24 +50,24 @@ import Testing
         Case(["apns-id": "eabeae54-14a8-11e5-b60b-1697f925ec7g"], .badMessageID),
         Case(["apns-id": "eabeae54-14a8-11e5-b60b+1697f925ec7b"], .badMessageID),
         Case(["apns-id": "eabeae5-414a8-11e5-b60b-1697f925ec7b"], .badMessageID),
-        // apns-expiration.
+        // The `apns-expiration` header.
         Case(["apns-expiration": nil], .none), Case(["apns-expiration": "0"], .none),
         Case(["apns-expiration": ""], .badExpirationDate), Case(["apns-expiration": "-1"], .badExpirationDate),
         Case(["apns-expiration": "1.5"], .badExpirationDate), Case(["apns-expiration": "tomorrow"], .badExpirationDate),
         Case(["apns-expiration": "99999999999999999999"], .badExpirationDate),
-        // apns-priority.
+        // The `apns-priority` header.
         Case(["apns-priority": nil], .none), Case(["apns-priority": "5"], .none), Case(["apns-priority": "1"], .none),
         Case(["apns-priority": "0"], .badPriority), Case(["apns-priority": "11"], .badPriority),
         Case(["apns-priority": ""], .badPriority), Case(["apns-priority": "05"], .badPriority),
-        // apns-collapse-id.
+        // The `apns-collapse-id` header.
         Case(["apns-collapse-id": String(repeating: "c", count: 64)], .none),
         Case(["apns-collapse-id": String(repeating: "c", count: 65)], .badCollapseID),
         Case(["apns-collapse-id": String(repeating: "é", count: 33)], .badCollapseID),
-        // apns-topic.
+        // The `apns-topic` header.
         Case(["apns-topic": nil], .missingTopic), Case(["apns-topic": ""], .missingTopic),
         Case(["apns-topic": "com.exa mple"], .badTopic), Case(["apns-topic": "com.exämple"], .badTopic),
         Case(["apns-topic": String(repeating: "t", count: 256)], .badTopic),
-        // apns-push-type and the topic it asks for.
+        // The `apns-push-type` header and the topic that it requires.
         Case(["apns-push-type": nil], .none), Case(["apns-push-type": "Alert"], .invalidPushType),
         Case(["apns-push-type": ""], .invalidPushType), Case(["apns-push-type": "push"], .invalidPushType),
         Case(["apns-push-type": "background", "apns-priority": "5"], .none),
@@ -89,7 +90,7 @@ import Testing
         Case(["apns-push-type": "widgets", "apns-topic": "com.example.shop.push-type.widgets"], .none),
         Case(["apns-push-type": "controls", "apns-topic": "com.example.shop.push-type.controls"], .none),
         Case(["apns-push-type": "controls", "apns-topic": "com.example.shop.push-type.widgets"], .badTopic),
-        // Authentication.
+        // The authorization.
         Case(["authorization": nil], .missingProviderToken), Case(["authorization": "bearer "], .missingProviderToken),
         Case(["authorization": "Basic abcdef"], .missingProviderToken),
         Case(["authorization": ""], .missingProviderToken),
@@ -97,7 +98,8 @@ import Testing
         Case(["authorization": "bearer x"], .invalidProviderToken),
     ]
 
-    @Test(arguments: cases) func judges(_ example: Case) throws {
+    @Test("Each header is validated", arguments: cases)
+    func judges(_ example: Case) throws {
         let provider = try Provider()
         let reaction = provider.send(example.changes)
         #expect(reaction.reason == example.reason)
@@ -107,10 +109,12 @@ import Testing
         #expect(body == (example.reason == .none ? "" : "{\"reason\":\"\(example.reason.name)\"}"))
     }
 
-    @Test(arguments: [
-        "apns-id", "apns-topic", "authorization", "apns-priority", "apns-expiration", "apns-push-type", ":path",
-        ":method", "apns-collapse-id",
-    ])
+    @Test(
+        "A repeated header is rejected",
+        arguments: [
+            "apns-id", "apns-topic", "authorization", "apns-priority", "apns-expiration", "apns-push-type", ":path",
+            ":method", "apns-collapse-id",
+        ])
     func refusesRepeatedHeaders(_ name: String) throws {
         let provider = try Provider()
         let headers = Provider.headers(["apns-collapse-id": "c"])
@@ -118,14 +122,15 @@ import Testing
         #expect(provider.send(headers + [(name, value)], Array(Provider.payload.utf8)).reason == .duplicateHeaders)
     }
 
-    @Test func letsOtherHeadersRepeat() throws {
+    @Test("Headers that the service does not use may repeat")
+    func letsOtherHeadersRepeat() throws {
         let provider = try Provider()
         let headers = Provider.headers() + [("cookie", "a"), ("cookie", "b"), ("x", "")]
         #expect(provider.send(headers, Array(Provider.payload.utf8)).status == 200)
     }
 
-    /// Of several faults, the first in this order is answered.
-    @Test func looksAtOneThingAfterAnother() throws {
+    @Test("If a request has several errors, the first one in the order of the checks is answered")
+    func looksAtOneThingAfterAnother() throws {
         let order: [([String: String?], Reason)] = [
             ([":method": "GET"], .methodNotAllowed), ([":path": "/3/device/"], .missingDeviceToken),
             (["apns-id": "x"], .badMessageID), (["authorization": nil], .missingProviderToken),
@@ -149,6 +154,7 @@ import Testing
     }
 
     @Test(
+        "The size of the payload is limited by its push type",
         arguments: [
             ("alert", "com.example.shop", 4096), ("voip", "com.example.shop.voip", 5120),
             (nil, "com.example.shop.voip", 5120),
@@ -162,13 +168,15 @@ import Testing
         #expect(provider.send(changes, "").reason == .payloadEmpty)
     }
 
-    @Test(arguments: ["x", "[]", "\"aps\"", "{\"aps\":{}", "{\"aps\":{}}}", "null", "{\"aps\":{\"alert\":\"\u{1}\"}}"])
+    @Test(
+        "A payload must be a JSON object",
+        arguments: ["x", "[]", "\"aps\"", "{\"aps\":{}", "{\"aps\":{}}}", "null", "{\"aps\":{\"alert\":\"\u{1}\"}}"])
     func wantsAnObject(_ payload: String) throws {
         #expect(try Provider().send([:], payload).reason == .payloadEmpty)
     }
 
-    /// What Apple takes and ignores is noted with the record.
     @Test(
+        "Payload problems that Apple ignores cause warnings",
         arguments: [
             ("alert", "", "{}", .apsMissing), ("alert", "", #"{"aps":[]}"#, .apsNotAnObject),
             ("alert", "", #"{"aps":{"alert":"a","alret":1}}"#, .apsKeyUnknown),
@@ -227,6 +235,7 @@ import Testing
     }
 
     @Test(
+        "Header problems that Apple ignores cause warnings",
         arguments: [
             (["apns-push-type": nil], .pushTypeMissing), (["apns-expiration": "1767225599"], .expirationPassed),
             (["apns-expiration": "\(1_767_225_600 + 31 * 86_400)"], .expirationTooFar),
@@ -250,7 +259,8 @@ import Testing
 
     // MARK: Answer
 
-    @Test func echoesTheIDOrMakesOne() throws {
+    @Test("The id of the request is returned, or a new one is generated")
+    func echoesTheIDOrMakesOne() throws {
         let provider = try Provider()
         #expect(
             provider.text(of: provider.send(["apns-id": Provider.id.uppercased()])).headers["apns-id"]
@@ -259,25 +269,27 @@ import Testing
         let second = try #require(provider.text(of: provider.send(["apns-id": nil])).headers["apns-id"])
         #expect(first != second)
         #expect(first.wholeMatch(of: /[0-9A-F]{8}-[0-9A-F]{4}-4[0-9A-F]{3}-[89AB][0-9A-F]{3}-[0-9A-F]{12}/) != nil)
-        // An id that is refused is not echoed.
+        // An invalid id is not returned.
         #expect(provider.text(of: provider.send(["apns-id": "x"])).headers["apns-id"]?.count == 36)
     }
 
-    @Test func namesTheLogEntryInTheSandboxOnly() throws {
+    @Test("Only the sandbox returns `apns-unique-id`")
+    func namesTheLogEntryInTheSandboxOnly() throws {
         let sandbox = try Provider(environment: .sandbox)
         #expect(sandbox.text(of: sandbox.send()).headers["apns-unique-id"]?.count == 36)
         let production = try Provider()
         #expect(production.text(of: production.send()).headers["apns-unique-id"] == nil)
     }
 
-    @Test func servesOnlyItsOwnPaths() throws {
+    @Test("A management port rejects notifications")
+    func servesOnlyItsOwnPaths() throws {
         let management = try Provider(services: .management)
         #expect(management.send().reason == .badPath)
         #expect(management.send([":path": "/3/device"]).reason == .badPath)
     }
 
-    /// Every reason's name and status as Apple's table has them.
-    @Test func reasonsHaveDistinctNames() {
+    @Test("Every reason has a distinct name and an error status")
+    func reasonsHaveDistinctNames() {
         let names = Reason.allCases.map { $0.name.description }
         #expect(Set(names).count == names.count)
         for reason in Reason.allCases where reason != .none && reason != .custom {
@@ -285,6 +297,6 @@ import Testing
             #expect((400...599).contains(reason.status))
         }
         #expect(Reason(named: "Nonsense") == nil)
-        #expect(Reason.allCases.count <= 64, "the counts have 64 places")
+        #expect(Reason.allCases.count <= 64, "the table of counts has 64 entries")
     }
 }

@@ -6,7 +6,8 @@ import Testing
 @Suite struct FaultScriptTests {
     private func script(_ text: String) throws(ScriptError) -> FaultScript { try FaultScript(Array(text.utf8)) }
 
-    @Test func readsEverything() throws {
+    @Test("A script with every key is parsed")
+    func readsEverything() throws {
         let script = try script(
             """
             { seed: 42, rules: [
@@ -40,45 +41,47 @@ import Testing
     }
 
     static let faulty: [(String, String)] = [
-        ("{", "no JSON5"), ("[]", "must be an object"), ("{rule: []}", "did you mean \"rules\""),
+        ("{", "not valid JSON5"), ("[]", "must be an object"), ("{rule: []}", "did you mean \"rules\""),
         ("{rules: {}}", "array of rules"),
-        ("{xyzzy: 1}", "known are seed, rules"), ("{seed: -1}", "whole number"), ("{rules: [1]}", "rules[0]"),
+        ("{xyzzy: 1}", "known keys: seed, rules"), ("{seed: -1}", "whole number"), ("{rules: [1]}", "rules[0]"),
         ("{rules: [{}]}", "does nothing"), ("{rules: [{latencey: '1s'}]}", "did you mean \"latency\""),
-        ("{rules: [{latency: '1'}]}", "no duration"), ("{rules: [{latency: 5}]}", "must be a string"),
-        ("{rules: [{latency: '-1s'}]}", "no duration"),
+        ("{rules: [{latency: '1'}]}", "not a duration"), ("{rules: [{latency: 5}]}", "must be a string"),
+        ("{rules: [{latency: '-1s'}]}", "not a duration"),
         ("{rules: [{latency: {fixd: '1s'}}]}", "did you mean \"fixed\""),
-        ("{rules: [{close: true, wedge: true}]}", "one effect"), ("{rules: [{close: false}]}", "can only be true"),
+        ("{rules: [{close: true, wedge: true}]}", "one effect"), ("{rules: [{close: false}]}", "must be true;"),
         ("{rules: [{close: 1}]}", "true or false"), ("{rules: [{answer: {}}]}", "needs a status"),
         ("{rules: [{answer: {reason: 'Teapot'}}]}", "needs a status"),
         ("{rules: [{answer: {status: 99}}]}", "from 200 to 599"),
         ("{rules: [{answer: {status: 503, retryafter: 1}}]}", "did you mean \"retry_after\""),
         ("{rules: [{goaway: {last: 1, back: 1}}]}", "not both"),
-        ("{rules: [{goaway: {code: 'NOERROR'}}]}", "none of NO_ERROR"),
+        ("{rules: [{goaway: {code: 'NOERROR'}}]}", "not one of NO_ERROR"),
         ("{rules: [{goaway: 1}]}", "must be an object"), ("{rules: [{reset: true}]}", "whole number"),
-        ("{rules: [{on: 'conect', refuse: true}]}", "none of connect"),
-        ("{rules: [{refuse: true}]}", "cannot happen on \"request\""),
-        ("{rules: [{on: 'connect', answer: {status: 500}}]}", "but on \"request\""),
-        ("{rules: [{packet: 8}]}", "but on \"binary\""),
+        ("{rules: [{on: 'conect', refuse: true}]}", "not one of connect"),
+        ("{rules: [{refuse: true}]}", "not possible on \"request\""),
+        ("{rules: [{on: 'connect', answer: {status: 500}}]}", "use it on \"request\""),
+        ("{rules: [{packet: 8}]}", "use it on \"binary\""),
         ("{rules: [{on: 'connect', tls: 'expired'}]}", "expired_certificate"),
         ("{rules: [{on: 'binary', streams: 1}]}", "HTTP/2"),
         ("{rules: [{on: 'connect', match: {token: 'ab'}, refuse: true}]}", "no token"),
-        ("{rules: [{on: 'binary', match: {status: 200}, close: true}]}", "only known on"),
-        ("{rules: [{match: {token: 'xyz'}, close: true}]}", "no token"),
+        ("{rules: [{on: 'binary', match: {status: 200}, close: true}]}", "available only on"),
+        ("{rules: [{match: {token: 'xyz'}, close: true}]}", "not a token"),
         ("{rules: [{match: {share: 2}, close: true}]}", "0 to 1"),
         ("{rules: [{match: {every: 0}, close: true}]}", "whole number"),
-        ("{rules: [{match: {reason: 'BadToken'}, close: true}]}", "Apple has no reason"),
-        ("{rules: [{match: {push_type: 'alerts'}, close: true}]}", "none of alert"),
+        ("{rules: [{match: {reason: 'BadToken'}, close: true}]}", "not one of Apple's reasons"),
+        ("{rules: [{match: {push_type: 'alerts'}, close: true}]}", "not one of alert"),
         ("{rules: [{close: true, close: true}]}", "twice"),
         ("{rules: [{times: 0, close: true}]}", "whole number"), ("{rules: [{on: 'binary', packet: 256}]}", "0 to 255"),
         ("{rules: [{match: {tokn: 'ab'}, close: true}]}", "did you mean \"token\""),
     ]
 
-    @Test(arguments: faulty) func saysWhatIsWrong(_ text: String, _ part: String) throws {
+    @Test("An invalid script is rejected with the problem", arguments: faulty)
+    func saysWhatIsWrong(_ text: String, _ part: String) throws {
         let error = try #require(throws: ScriptError.self) { try script(text) }
         #expect(error.description.contains(part), "\(error)")
     }
 
-    @Test func namesTheLine() throws {
+    @Test("The error names the line and the rule")
+    func namesTheLine() throws {
         let error = try #require(throws: ScriptError.self) {
             try script("{\n rules: [\n  { close: true },\n  { clos: true } ] }")
         }
@@ -86,7 +89,8 @@ import Testing
         #expect(error.path == "rules[1]")
     }
 
-    @Test func boundsRules() {
+    @Test("The number of rules is limited")
+    func boundsRules() {
         let rules = String(repeating: "{close: true},", count: 1001)
         #expect(throws: ScriptError.self) { try script("{rules: [\(rules)]}") }
     }
@@ -97,7 +101,8 @@ import Testing
         try Provider(script: "{seed: 5, rules: [\(rules)]}")
     }
 
-    @Test func answersByTokenAndShare() throws {
+    @Test("A rule can answer a share of the requests to a token prefix")
+    func answersByTokenAndShare() throws {
         let provider = try Self.provider(
             "{match: {token: '00fc*', share: 0.1}, answer: {reason: 'ServiceUnavailable', retry_after: 7}}")
         var refused = 0
@@ -114,7 +119,8 @@ import Testing
         #expect((50...150).contains(refused), "\(refused)")
     }
 
-    @Test func repeatsWithItsSeed() throws {
+    @Test("The same seed produces the same faults")
+    func repeatsWithItsSeed() throws {
         func run(_ seed: Int) throws -> [UInt16] {
             let provider = try Provider(
                 script:
@@ -126,7 +132,8 @@ import Testing
         #expect(try run(1) != run(2))
     }
 
-    @Test func counts() throws {
+    @Test("Rules can match by count and apply a limited number of times")
+    func counts() throws {
         let provider = try Self.provider(
             "{match: {every: 3}, times: 2, answer: {status: 500}}, {match: {request: 2}, answer: {status: 429}}, {match: {after: 9}, answer: {status: 503}}"
         )
@@ -136,7 +143,8 @@ import Testing
         #expect((1...3).map { _ in provider.send().status } == [200, 429, 200])
     }
 
-    @Test func addsLatency() throws {
+    @Test("Latencies of several rules add up")
+    func addsLatency() throws {
         let provider = try Self.provider(
             "{latency: '10ms'}, {latency: {fixed: '1ms', spread: '2ms'}}, {match: {request: 2}, answer: {status: 500}}")
         let first = provider.send()
@@ -148,7 +156,8 @@ import Testing
         #expect(second.delay != first.delay)
     }
 
-    @Test func goesAway() throws {
+    @Test("A GOAWAY after a request ignores later requests")
+    func goesAway() throws {
         let provider = try Self.provider("{match: {request: 3}, goaway: {reason: 'Shutdown'}}")
         #expect(provider.send().goAway == nil)
         #expect(provider.send().goAway == nil)
@@ -164,7 +173,8 @@ import Testing
         #expect(provider.machine.log.acceptedTotal == 3)
     }
 
-    @Test func goesAwayBeforeTheLast() throws {
+    @Test("A GOAWAY before a request ignores this request")
+    func goesAwayBeforeTheLast() throws {
         let provider = try Self.provider("{match: {request: 4}, goaway: {back: 2, code: 'INTERNAL_ERROR'}}")
         for _ in 1...3 { #expect(provider.send().goAway == nil) }
         let fourth = provider.send()
@@ -172,14 +182,15 @@ import Testing
         #expect(fourth.goAway?.code == 2)
         #expect(fourth.goAway?.text == [])
         #expect(fourth.action == .ignore)
-        // The answer to the third was still on its way: the transport drops it and says so.
+        // The transport drops the pending answer to the third request and reports it.
         provider.machine.log.markUnprocessed(3)
         #expect(provider.machine.log.acceptedTotal == 2)
         #expect(provider.machine.log.unprocessedTotal == 2)
         #expect(try Self.provider("{goaway: {back: 5}}").send().goAway?.lastStream == 0)
     }
 
-    @Test func shrinksTheStreamLimitAndRestoresIt() throws {
+    @Test("The stream limit can shrink and grow again")
+    func shrinksTheStreamLimitAndRestoresIt() throws {
         let provider = try Self.provider(
             "{match: {reason: 'BadDeviceToken'}, streams: 1}, {match: {status: 200}, streams: 1000}")
         #expect(provider.send().streamLimit == 1000)
@@ -189,7 +200,8 @@ import Testing
         #expect(provider.send().streamLimit == 1000)
     }
 
-    @Test func resets() throws {
+    @Test("A reset request counts as processed unless the code is REFUSED_STREAM")
+    func resets() throws {
         let refused = try Self.provider("{reset: 'REFUSED_STREAM'}")
         let reaction = refused.send()
         #expect(reaction.action == .reset)
@@ -198,22 +210,26 @@ import Testing
         let cancelled = try Self.provider("{reset: 'CANCEL'}")
         #expect(cancelled.send().resetCode == 8)
         #expect(cancelled.machine.log.unprocessedTotal == 0)
-        #expect(cancelled.machine.log.acceptedTotal == 1, "processed, but the client cannot know")
+        #expect(cancelled.machine.log.acceptedTotal == 1, "the request was processed, but the client cannot know it")
         #expect(cancelled.machine.log.unansweredTotal == 1)
     }
 
-    @Test func fallsSilent() throws {
+    @Test("A silent connection answers nothing more")
+    func fallsSilent() throws {
         let provider = try Self.provider("{match: {connection: 1, request: 2}, silence: true}")
         #expect(provider.send().action == .answer)
         #expect(provider.send().action == .silence)
         #expect(provider.connection.isSilent == true)
         #expect(provider.send().action == .silence)
-        #expect(provider.machine.log.acceptedTotal == 2, "the one that set it off was processed, later ones are not")
+        #expect(
+            provider.machine.log.acceptedTotal == 2,
+            "the request that triggered the rule was processed, later ones were not")
         provider.reconnect()
         #expect(provider.send().action == .answer)
     }
 
-    @Test func breaksOff() throws {
+    @Test("A request is processed before the connection breaks, later ones are ignored")
+    func breaksOff() throws {
         for (effect, action) in [("half_frame", Reaction.Action.halfFrame), ("close", .close)] {
             let provider = try Self.provider("{match: {request: 1}, \(effect): true}")
             #expect(provider.send().action == action)
@@ -223,7 +239,8 @@ import Testing
         }
     }
 
-    @Test func wedges() throws {
+    @Test("A wedged connection rejects every token until the client reconnects")
+    func wedges() throws {
         let provider = try Self.provider("{match: {request: 2}, wedge: true}")
         #expect(provider.send().status == 200)
         #expect(provider.send().reason == .expiredProviderToken)
@@ -234,7 +251,8 @@ import Testing
         #expect(provider.send().status == 200)
     }
 
-    @Test func answersInItsOwnWords() throws {
+    @Test("A rule can answer with a custom reason")
+    func answersInItsOwnWords() throws {
         let provider = try Self.provider("{answer: {status: 418, reason: 'Tea\"pot'}}")
         let reaction = provider.send()
         #expect(reaction.status == 418)
@@ -242,19 +260,21 @@ import Testing
         #expect(provider.control("GET", "/received").text.contains(#""reason":"Tea\"pot""#))
     }
 
-    @Test func gives410ATime() throws {
+    @Test("An answer with status 410 has a timestamp")
+    func gives410ATime() throws {
         let provider = try Self.provider(
             "{match: {request: 1}, answer: {reason: 'Unregistered', timestamp: 123}}, {answer: {reason: 'Unregistered'}}"
         )
         #expect(provider.text(of: provider.send()).body == #"{"reason":"Unregistered","timestamp":123}"#)
-        // Without one, it is the time of the request and not that of the start.
+        // The default timestamp is the time of the request, not of the start of the simulator.
         let later = WallTime(milliseconds: noon.milliseconds + 90_000)
         #expect(
             provider.text(of: provider.send(at: later)).body
                 == #"{"reason":"Unregistered","timestamp":\#(later.milliseconds)}"#)
     }
 
-    @Test func meetsConnections() throws {
+    @Test("Rules can apply to new connections")
+    func meetsConnections() throws {
         var machine = SimulatorMachine(
             Provider.settings(),
             script: try FaultScript(

@@ -32,20 +32,24 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         [0x22, 0xe2, 0x82], [0x00], [0x7b, 0x7d, 0x00],
     ]
 
-    @Test(arguments: valid) func accepts(_ text: String) {
+    @Test("Valid JSON is accepted", arguments: valid)
+    func accepts(_ text: String) {
         #expect(scan(text) != nil)
     }
 
-    @Test(arguments: invalid) func refuses(_ text: String) {
+    @Test("Invalid JSON is rejected", arguments: invalid)
+    func refuses(_ text: String) {
         #expect(scan(text) == nil)
     }
 
-    @Test(arguments: invalidBytes) func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
+    @Test("Invalid UTF-8 is rejected", arguments: invalidBytes)
+    func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
         #expect(scan(bytes) == nil)
     }
 
-    /// The scanner reads eight bytes a step: what it must see may stand at any place of a step.
-    @Test(arguments: ["\"", "\\", "\u{1}", "\u{1f}"]) func seesSpecialBytesAtEveryPlace(_ special: String) {
+    /// The scanner reads eight bytes per step, so each byte is tested at every offset of a step.
+    @Test("Special bytes are recognized at every offset", arguments: ["\"", "\\", "\u{1}", "\u{1f}"])
+    func seesSpecialBytesAtEveryPlace(_ special: String) {
         for length in 0..<40 {
             let plain = String(repeating: "x", count: length)
             #expect(scan("\"\(plain)\"") != nil)
@@ -54,7 +58,8 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         }
     }
 
-    @Test func boundsNesting() {
+    @Test("The nesting depth is limited")
+    func boundsNesting() {
         for (depth, accepted) in [(63, true), (64, false), (100_000, false)] {
             let arrays = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             #expect((scan(arrays) != nil) == accepted)
@@ -63,13 +68,15 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         }
     }
 
-    @Test func refusesEveryTruncation() {
+    @Test("Every truncation is rejected")
+    func refusesEveryTruncation() {
         let whole = Array("{\"aps\":{\"alert\":{\"title\":\"a\\u00e9€\"},\"badge\":-1.5e3},\"x\":[true,null]}".utf8)
         #expect(scan(whole) != nil)
         for length in 0..<whole.count { #expect(scan(Array(whole[..<length])) == nil, "\(length)") }
     }
 
-    @Test(.timeLimit(.minutes(10))) func agreesWithFoundationOnMutations() {
+    @Test("The scanner and Foundation agree on mutated texts", .timeLimit(.minutes(10)))
+    func agreesWithFoundationOnMutations() {
         var random = SplitMix(seed: 0x5eed)
         let seeds = Self.valid.map { Array($0.utf8) } + Self.invalid.map { Array($0.utf8) }
         let alphabet =
@@ -95,8 +102,8 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         #expect(compared > 10_000)
     }
 
-    /// Foundation goes beyond the grammar: it wants numbers in range and surrogates in pairs, detects other encodings,
-    /// and lets a comma trail.
+    /// Returns whether Foundation follows the grammar for these bytes. It rejects numbers out of range and unpaired
+    /// surrogates, detects other encodings, and accepts trailing commas.
     private func isJudgedAlike(_ bytes: [UInt8]) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
         return !text.contains("\\u") && !bytes.contains(0) && !text.hasPrefix("\u{feff}")
@@ -106,12 +113,14 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
 }
 
 @Suite struct PayloadFactsTests {
-    @Test func tellsObjectsFromTheRest() {
+    @Test("Objects are distinguished from other values")
+    func tellsObjectsFromTheRest() {
         #expect(scan("{}")?.isObject == true)
         for text in ["[]", "1", "\"a\"", "[{}]", "null"] { #expect(scan(text)?.isObject == false) }
     }
 
-    @Test func findsAPS() {
+    @Test("The key `aps` is found at the top level only")
+    func findsAPS() {
         #expect(scan("{\"aps\":{}}")?.hasAPS == true)
         #expect(scan("{\"\\u0061ps\":{}}")?.hasAPS == true)
         #expect(scan("{\"x\":{\"aps\":{}}}")?.hasAPS == false)
@@ -123,7 +132,8 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         #expect(scan("{\"aps\":{},\"bps\":{}}")?.repeatsAPS == false)
     }
 
-    @Test func namesKeysOfAPSOnly() {
+    @Test("Only the keys of `aps` are noted")
+    func namesKeysOfAPSOnly() {
         let facts = scan("{\"alert\":1,\"aps\":{\"badge\":1,\"sound\":{\"alert\":\"x\"}},\"category\":\"c\"}")
         #expect(facts?.keys == [.badge, .sound])
         #expect(facts?.mistyped == [])
@@ -143,7 +153,8 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         ("input-push-channel", "\"c\"", .inputPushChannel),
     ]
 
-    @Test(arguments: keys) func knows(_ name: String, _ value: String, _ key: APSKeys) {
+    @Test("Every key of `aps` is known with the type of its value", arguments: keys)
+    func knows(_ name: String, _ value: String, _ key: APSKeys) {
         let right = scan("{\"aps\":{\"\(name)\":\(value)}}")
         #expect(right?.keys == key)
         #expect(right?.mistyped == [])
@@ -157,7 +168,8 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
         #expect(escaped?.keys == key)
     }
 
-    @Test func readsTheValuesThatMatter() {
+    @Test("The values that the payload rules need are read")
+    func readsTheValuesThatMatter() {
         #expect(scan("{\"aps\":{\"content-available\":1}}")?.isContentAvailable == true)
         for other in ["0", "2", "true", "\"1\"", "10", "1.0"] {
             #expect(scan("{\"aps\":{\"content-available\":\(other)}}")?.isContentAvailable == false)

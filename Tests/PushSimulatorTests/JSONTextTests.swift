@@ -4,7 +4,8 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct JSONTextTests {
-    @Test func writesWhatItReads() throws {
+    @Test("Written JSON is valid and has the same values")
+    func writesWhatItReads() throws {
         var text = JSONText()
         text.object {
             $0.string("a", "quote \" backslash \\ newline \n é")

@@ -3,7 +3,8 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct MessageIDTests {
-    @Test func goesThereAndBack() {
+    @Test("An id has the same value after it is written and parsed")
+    func goesThereAndBack() {
         var random = SplitMix(seed: 9)
         for _ in 0..<500 {
             let id = MessageID.random(&random)
@@ -16,7 +17,8 @@ import Testing
         }
     }
 
-    @Test func tellsIDsApart() {
+    @Test("Two different ids are not equal")
+    func tellsIDsApart() {
         let text = "eabeae54-14a8-11e5-b60b-1697f925ec7b"
         let id = ByteView.lending(Array(text.utf8)) { MessageID($0) }
         for place in 0..<36 where place != 8 && place != 13 && place != 18 && place != 23 {
@@ -26,7 +28,8 @@ import Testing
         }
     }
 
-    @Test func tokensOfEveryLength() {
+    @Test("Tokens of every length up to 100 bytes are decoded")
+    func tokensOfEveryLength() {
         var random = SplitMix(seed: 11)
         for length in 0...101 {
             let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random.next()) }

@@ -22,16 +22,18 @@ import Testing
         Provider.jwt() + "=", Provider.jwt() + ".", " " + Provider.jwt(), String(repeating: "a", count: 5000),
     ]
 
-    @Test(arguments: malformed) func refuses(_ jwt: String) throws {
+    @Test("A malformed provider token is rejected", arguments: malformed)
+    func refuses(_ jwt: String) throws {
         let provider = try Provider()
         let expected: Reason = jwt.isEmpty ? .missingProviderToken : .invalidProviderToken
         #expect(provider.send(bearer(jwt)).reason == expected)
-        // Again, now from memory, and a good one passes after it.
+        // The second rejection uses the cached result; a valid token is accepted after it.
         #expect(provider.send(bearer(jwt)).reason == expected)
         #expect(provider.send().status == 200)
     }
 
-    @Test func refusesEveryTruncationAndEveryChange() throws {
+    @Test("Every truncated or changed token is rejected")
+    func refusesEveryTruncationAndEveryChange() throws {
         let jwt = Provider.jwt()
         let provider = try Provider()
         for length in 1..<jwt.utf8.count { #expect(provider.send(bearer(String(jwt.prefix(length)))).status == 403) }
@@ -43,7 +45,8 @@ import Testing
         }
     }
 
-    @Test func ages() throws {
+    @Test("A token expires after an hour")
+    func ages() throws {
         let provider = try Provider()
         #expect(provider.send(at: noon).status == 200)
         #expect(provider.send(at: after(3600)).status == 200)
@@ -52,14 +55,16 @@ import Testing
         #expect(provider.send(bearer(Provider.jwt(at: after(3602))), at: after(3602)).status == 200)
     }
 
-    @Test func refusesTheFuture() throws {
+    @Test("A token from the future is rejected")
+    func refusesTheFuture() throws {
         let provider = try Provider()
         #expect(provider.send(bearer(Provider.jwt(at: after(61)))).reason == .invalidProviderToken)
-        // Time cures it: the refusal is not remembered.
+        // The rejection is temporary, so it is not cached.
         #expect(provider.send(bearer(Provider.jwt(at: after(61))), at: after(1)).status == 200)
     }
 
-    @Test func wedgesOnlyIfToldTo() throws {
+    @Test("An expired token wedges the connection only if this is enabled")
+    func wedgesOnlyIfToldTo() throws {
         for wedges in [false, true] {
             let provider = try Provider(Provider.settings { $0.tokens.wedgesAfterExpired = wedges })
             #expect(provider.send(at: after(4000)).reason == .expiredProviderToken)
@@ -70,23 +75,27 @@ import Testing
         }
     }
 
-    @Test func allowsOneTokenInTwentyMinutes() throws {
+    @Test("A connection accepts a new token every 20 minutes")
+    func allowsOneTokenInTwentyMinutes() throws {
         let provider = try Provider()
         #expect(provider.send().status == 200)
         let early = provider.send(bearer(Provider.jwt(at: after(1199))), at: after(1199))
         #expect(early.reason == .tooManyProviderTokenUpdates)
         #expect(early.status == 429)
-        #expect(provider.send(at: after(1199)).status == 200, "the old one still holds")
+        #expect(provider.send(at: after(1199)).status == 200, "the old token is still valid")
         #expect(provider.send(bearer(Provider.jwt(at: after(1200))), at: after(1200)).status == 200)
         provider.reconnect()
-        #expect(provider.send(bearer(Provider.jwt(at: after(1201))), at: after(1201)).status == 200, "per connection")
+        #expect(
+            provider.send(bearer(Provider.jwt(at: after(1201))), at: after(1201)).status == 200,
+            "the limit applies per connection")
 
         let lenient = try Provider(Provider.settings { $0.tokens.shortestRenewal = 0 })
         #expect(lenient.send().status == 200)
         #expect(lenient.send(bearer(Provider.jwt(at: after(1))), at: after(1)).status == 200)
     }
 
-    @Test func bindsAConnectionToItsTeamAndKey() throws {
+    @Test("A connection is bound to the team and key of its first token")
+    func bindsAConnectionToItsTeamAndKey() throws {
         let provider = try Provider()
         #expect(provider.send().status == 200)
         let later = after(1500)
@@ -100,13 +109,15 @@ import Testing
         #expect(provider.send(other, at: later).status == 200)
     }
 
-    @Test func knowsTheEnvironmentOfAKey() throws {
+    @Test("A key of one environment is rejected in the other")
+    func knowsTheEnvironmentOfAKey() throws {
         let jwt = bearer(Provider.jwt(key: "SANDBOX000"))
         #expect(try Provider().send(jwt).reason == .badEnvironmentKeyIDInToken)
         #expect(try Provider(environment: .sandbox).send(jwt).status == 200)
     }
 
-    @Test func knowsTheTopicsOfAKey() throws {
+    @Test("A key for certain topics allows only these topics")
+    func knowsTheTopicsOfAKey() throws {
         let provider = try Provider()
         var request = bearer(Provider.jwt(key: "TOPICS0000"))
         #expect(provider.send(request).status == 200)
@@ -114,17 +125,18 @@ import Testing
         #expect(provider.send(request).reason == .topicDisallowed)
         request["apns-topic"] = "com.example.shop.voip"
         request["apns-push-type"] = "voip"
-        #expect(provider.send(request).status == 200, "a suffix belongs to the bundle id")
+        #expect(provider.send(request).status == 200, "the topic of the bundle id with a suffix is allowed")
         request["apns-topic"] = "com.example.other.voip"
         #expect(provider.send(request).reason == .topicDisallowed)
     }
 
-    @Test func liftsTheStreamLimitWithTheFirstValidToken() throws {
+    @Test("The first valid token raises the stream limit")
+    func liftsTheStreamLimitWithTheFirstValidToken() throws {
         let provider = try Provider()
         #expect(provider.connection.streamLimit == 1)
         #expect(provider.send(bearer("x")).streamLimit == nil)
         #expect(provider.connection.streamLimit == 1)
-        // A token is valid even if the notification is not.
+        // The token counts as valid even if the notification is invalid.
         #expect(provider.send(["apns-priority": "7"]).streamLimit == 1000)
         #expect(provider.connection.streamLimit == 1000)
         #expect(provider.send().streamLimit == nil)
@@ -136,22 +148,24 @@ import Testing
         #expect(certified.connection.streamLimit == 1000)
     }
 
-    @Test func takesAnySignatureWithoutKeys() throws {
+    @Test("Without keys, any signature is accepted")
+    func takesAnySignatureWithoutKeys() throws {
         let provider = try Provider(Provider.settings { $0.keys = [] })
         #expect(provider.send(bearer(Provider.jwt(key: "WHATEVER00", signature: { $0.map { ~$0 } }))).status == 200)
         #expect(provider.send(bearer("x")).reason == .invalidProviderToken)
         #expect(provider.send(["authorization": nil]).reason == .missingProviderToken)
     }
 
-    @Test func asksForNothingIfToldTo() throws {
+    @Test("Without required authentication, a request needs no token")
+    func asksForNothingIfToldTo() throws {
         let provider = try Provider(Provider.settings { $0.requiresAuthentication = false })
-        #expect(provider.connection.streamLimit == 1000, "no token would ever lift it")
+        #expect(provider.connection.streamLimit == 1000, "no token would raise the limit")
         #expect(provider.send(["authorization": nil]).status == 200)
-        #expect(provider.send(bearer("x")).reason == .invalidProviderToken, "what is sent is checked")
+        #expect(provider.send(bearer("x")).reason == .invalidProviderToken, "a token that is sent is checked")
     }
 
-    /// Apple takes a signature as DER though the standard wants it raw.
-    @Test func takesDERWithAWarning() throws {
+    @Test("A signature in DER is accepted with a warning")
+    func takesDERWithAWarning() throws {
         func der(_ raw: [UInt8]) -> [UInt8] {
             func number(_ half: ArraySlice<UInt8>) -> [UInt8] {
                 var digits = Array(half.drop { $0 == 0 })
@@ -168,7 +182,8 @@ import Testing
         #expect(try Provider().send(broken).reason == .invalidProviderToken)
     }
 
-    @Test func verifiesATokenOnce() throws {
+    @Test("A token is verified only once")
+    func verifiesATokenOnce() throws {
         var verified = 0
         let provider = try Provider(signatures: { key, input, signature in
             verified += 1
@@ -183,7 +198,7 @@ import Testing
 }
 
 @Suite struct CertificateTests {
-    /// SEQUENCE of pairs UTF8String, SEQUENCE { UTF8String }.
+    /// Encodes a SEQUENCE of pairs of UTF8String and SEQUENCE { UTF8String }.
     static func topics(_ names: [String]) -> [UInt8] {
         func element(_ tag: UInt8, _ content: [UInt8]) -> [UInt8] {
             content.count < 128
@@ -199,7 +214,8 @@ import Testing
         String(repeating: "long", count: 40),
     ]
 
-    @Test func readsTopics() {
+    @Test("The topics of a certificate are read, and a truncated extension is ignored")
+    func readsTopics() {
         let list = Self.topics(Self.names)
         let expected = Self.names.map { Array($0.utf8) }
         #expect(CertificateIdentity(userID: "u", topicLists: [list]).topics == expected)
@@ -211,13 +227,17 @@ import Testing
         }
     }
 
-    @Test func needsNoToken() throws {
+    @Test("A request with a certificate needs no token")
+    func needsNoToken() throws {
         let provider = try Provider(certificate: CertificateIdentity(userID: "com.example.shop"))
         #expect(provider.send(["authorization": nil]).status == 200)
-        #expect(provider.send(["authorization": "nonsense"]).status == 200, "ignored beside a certificate")
+        #expect(
+            provider.send(["authorization": "nonsense"]).status == 200, "the token is ignored if there is a certificate"
+        )
     }
 
-    @Test func standsForItsOnlyTopic() throws {
+    @Test("A certificate with one topic implies it, and with several topics requires the header")
+    func standsForItsOnlyTopic() throws {
         let single = try Provider(certificate: CertificateIdentity(userID: "com.example.shop"))
         #expect(single.send(["apns-topic": nil]).status == 200)
         #expect(single.send(["apns-topic": "com.example.other"]).reason == .topicDisallowed)
@@ -231,7 +251,8 @@ import Testing
                 == .topicDisallowed)
     }
 
-    @Test func isForItsEnvironment() throws {
+    @Test("A certificate is valid in its environments only")
+    func isForItsEnvironment() throws {
         let development = CertificateIdentity(userID: "com.example.shop", isDevelopment: true)
         #expect(try Provider(certificate: development).send().reason == .badCertificateEnvironment)
         #expect(try Provider(certificate: development, environment: .sandbox).send().status == 200)
@@ -239,7 +260,9 @@ import Testing
         #expect(try Provider(certificate: both).send().status == 200)
     }
 
-    @Test(arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
+    @Test(
+        "Location and Live Activity notifications need a provider token",
+        arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
     func cannotSendWhatIsForTokens(_ type: String, _ suffix: String) throws {
         let topic = "com.example.shop" + suffix
         let certified = try Provider(certificate: CertificateIdentity(userID: topic))

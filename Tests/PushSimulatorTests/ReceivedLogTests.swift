@@ -4,12 +4,14 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct ReceivedLogTests {
-    @Test func recordsAreSmall() {
+    @Test("A record takes at most 96 bytes")
+    func recordsAreSmall() {
         #expect(MemoryLayout<Record>.stride <= 96)
     }
 
-    /// The log against arrays and dictionaries that forget nothing but what they must.
-    @Test(.timeLimit(.minutes(10))) func walksLikeASimpleModel() {
+    /// Compares the log with arrays and dictionaries that discard only what the log must discard.
+    @Test("The log agrees with a simple model after random operations", .timeLimit(.minutes(10)))
+    func walksLikeASimpleModel() {
         struct Kept {
             var record: Record
             var token: [UInt8]
@@ -41,7 +43,7 @@ import Testing
                 log.markUnanswered(number)
                 model[number]?.record.flags.insert(.isUnanswered)
             case 8..<16 where newest >= oldest:
-                // Only of the newest, whose mark is its own.
+                // Use only the newest record, because its mark is certainly its own.
                 guard let kept = model[newest], !kept.record.flags.contains(.isUnprocessed) else { continue }
                 let wasAccepted = kept.record.isAccepted
                 let id = kept.record.idFirst
@@ -107,7 +109,7 @@ import Testing
                 #expect(record.flags == kept.record.flags)
                 #expect(record.at == kept.record.at)
                 #expect(record.isAccepted == kept.record.isAccepted)
-                // Bytes may have been pushed out, but must never be another's.
+                // The bytes may have been overwritten, but they must never be those of another record.
                 if let token = log.token(of: record) { #expect(token == kept.token) }
                 if let label = log.label(of: record), record.labelLength > 0 { #expect(label == kept.label) }
                 if let payload = log.payload(of: record) { #expect(payload == kept.payload) }
@@ -129,12 +131,13 @@ import Testing
         (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 20) }
     }
 
-    @Test func idsAgainstADictionary() {
+    @Test("The set of ids agrees with a dictionary after random operations")
+    func idsAgainstADictionary() {
         var set = IdentifierSet(most: 200)
         var model: [MessageID: UInt64] = [:]
         var random = SplitMix(seed: 4)
         for step in 1...50_000 as ClosedRange<UInt64> {
-            // Few ids, so that runs of neighbours form and break.
+            // Use few ids, so that runs of occupied slots form and break.
             let id = MessageID(first: UInt64.random(in: 0..<180, using: &random), second: 0, isUppercase: false)
             if Bool.random(using: &random) {
                 let before = set.set(.init(record: step, isAccepted: false), for: id)
@@ -155,7 +158,8 @@ import Testing
         for id in model.keys { #expect(set.mark(of: id) == nil) }
     }
 
-    @Test func tellsDuplicatesWithTheirTokens() throws {
+    @Test("Duplicates are recorded with their tokens")
+    func tellsDuplicatesWithTheirTokens() throws {
         let provider = try Provider()
         provider.send()
         provider.send([":path": "/3/device/abcd"])
@@ -171,7 +175,8 @@ import Testing
         #expect(duplicate.occurrences.map(\.record) == [1, 2, 5])
     }
 
-    @Test func aRetryAfterA503IsNoSecondAcceptance() throws {
+    @Test("A retry after status 503 does not count as accepted twice")
+    func aRetryAfterA503IsNoSecondAcceptance() throws {
         let provider = try Provider(script: "{rules: [{match: {request: 1}, answer: {status: 503}}]}")
         provider.send()
         provider.send()
@@ -179,7 +184,8 @@ import Testing
         #expect(provider.machine.log.acceptedDuplicateTotal == 0)
     }
 
-    @Test func aRetryAfterALostAnswerIs() throws {
+    @Test("A retry after a lost answer counts as accepted twice, unless the stream was refused")
+    func aRetryAfterALostAnswerIs() throws {
         let provider = try Provider(script: "{rules: [{match: {request: 1}, reset: 'CANCEL'}]}")
         provider.send()
         provider.send()
@@ -190,7 +196,8 @@ import Testing
         #expect(refused.machine.log.acceptedDuplicateTotal == 0)
     }
 
-    @Test func keepsWithoutRoomForPayloads() throws {
+    @Test("Requests are recorded even if there is no room for payloads")
+    func keepsWithoutRoomForPayloads() throws {
         let provider = try Provider(
             Provider.settings {
                 $0.retainedBytes = 0; $0.records = 2

@@ -4,8 +4,8 @@ import Testing
 @testable import PushSimulator
 
 @Suite struct RequestFuzzTests {
-    /// Whatever comes, there is one answer with a known reason and one record of it.
-    @Test(.timeLimit(.minutes(10))) func everyRequestHasOneAnswer() throws {
+    @Test("Every request has exactly one answer and one record", .timeLimit(.minutes(10)))
+    func everyRequestHasOneAnswer() throws {
         let provider = try Provider(
             script:
                 "{rules: [{match: {share: 0.01}, goaway: {back: 1}}, {match: {share: 0.01}, reset: 'CANCEL'}, {match: {share: 0.01}, close: true}]}"

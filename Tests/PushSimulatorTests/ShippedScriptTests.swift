@@ -3,8 +3,9 @@ import PushSimulator
 import Testing
 
 @Suite struct ShippedScriptTests {
-    /// The file that README points to, from this file's place in the checkout.
-    @Test func theShippedFaultScriptLoads() throws {
+    /// The fault script that the README mentions, found relative to this file.
+    @Test("The shipped fault script is valid")
+    func theShippedFaultScriptLoads() throws {
         let root = #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
         let text = try #require(FileManager.default.contents(atPath: "/\(root)/Config/faults.json5"))
         let script = try FaultScript(Array(text))

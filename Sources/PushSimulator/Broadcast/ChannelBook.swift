@@ -1,9 +1,9 @@
 /// The broadcast channels of all apps.
 package struct ChannelBook {
     package struct Channel: Equatable, Sendable {
-        /// 0: nothing is stored; 1: the newest message is.
+        /// The storage policy of the channel. 0: no message is stored; 1: the newest message is stored.
         package var policy: UInt8
-        /// Broadcasts taken for it.
+        /// The number of broadcasts accepted for this channel.
         package var broadcasts: UInt64 = 0
     }
 
@@ -15,7 +15,7 @@ package struct ChannelBook {
     private static let mostApps = 1000
     private var apps: [App: ByteTable<Channel>] = [:]
 
-    /// The new channel's id, or nil if the app has as many as it may.
+    /// Creates a channel and returns its id, or nil if the app already has the maximum number of channels.
     mutating func create(
         _ bundle: ByteView, _ environment: APNsEnvironment, policy: UInt8, limit: Int, random: inout SplitMix
     ) -> [UInt8]? {

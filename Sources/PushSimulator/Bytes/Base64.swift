@@ -1,4 +1,4 @@
-/// Base64 (RFC 4648), the plain and the URL alphabet.
+/// Base64 with the standard alphabet and with the URL alphabet (RFC 4648).
 enum Base64 {
     private static func value(_ character: UInt8) -> UInt8? {
         switch character {
@@ -27,17 +27,17 @@ enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(held)))
             }
         }
-        // Bits left over must be zero, or one value would have several spellings.
+        // The leftover bits must be zero; otherwise one value would have several encodings.
         guard bits & ((1 << UInt32(held)) - 1) == 0 else { return nil }
         return bytes
     }
 
-    /// The URL alphabet without padding, as JSON Web Tokens use it (RFC 7515 §2).
+    /// Decodes the URL alphabet without padding, as JSON Web Tokens use it (RFC 7515 §2).
     static func decodeURL(_ text: ByteView) -> [UInt8]? {
         decode(text, excluding: (UInt8(ascii: "+"), UInt8(ascii: "/")))
     }
 
-    /// The plain alphabet with padding.
+    /// Decodes the standard alphabet with padding.
     static func decode(_ text: ByteView) -> [UInt8]? {
         guard text.count % 4 == 0 else { return nil }
         var end = text.count

@@ -1,7 +1,7 @@
-/// Values under byte strings, looked up by bytes that are only lent: finding one allocates nothing.
+/// A table of values whose keys are byte strings. Looking up a borrowed key allocates nothing.
 ///
-/// Open addressing over entries in order of insertion. Expected O(1); removal leaves the entry's place empty until the
-/// table is next rebuilt.
+/// The table uses open addressing over entries in insertion order. Operations take expected O(1) time. A removed entry
+/// keeps its slot until the next rebuild.
 struct ByteTable<Value> {
     private struct Entry {
         var key: [UInt8]
@@ -10,13 +10,14 @@ struct ByteTable<Value> {
     }
 
     private var entries: [Entry] = []
-    /// One more than an index into `entries`; 0 is a free place. Always a power of two, at most half full.
+    /// The hash slots. A slot holds one more than an index into `entries`; 0 marks a free slot. The number of slots is
+    /// a power of two, and at most half of them are used.
     private var places: [UInt32] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
 
-    /// The place of a key in `entries`, also for `value(at:)`.
+    /// Returns the index of a key in `entries`, which is also the argument of `value(at:)`.
     func index(of key: ByteView) -> Int? {
         if count == 0 { return nil }
         let hash = key.hash()
@@ -62,7 +63,7 @@ struct ByteTable<Value> {
 
     mutating func removeAll() { self = ByteTable() }
 
-    /// In the order in which the keys were first set.
+    /// Calls `body` for each entry, in the order in which the keys were first set.
     func forEach(_ body: ([UInt8], Value) -> Void) {
         for entry in entries {
             if let value = entry.value { body(entry.key, value) }

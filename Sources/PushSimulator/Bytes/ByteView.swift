@@ -1,22 +1,22 @@
 import Glibc
 
-/// Bytes that someone else owns, lent for the length of a call.
+/// A view of bytes that another object owns, valid for the duration of a call.
 ///
-/// Every read is checked against the bounds, in release builds too: what peers send is read through this type, and a
-/// mistake in a parser must stop the program rather than read its memory.
+/// Every read is checked against the bounds, also in release builds. Data from peers is read through this type, and an
+/// error in a parser must stop the program instead of reading foreign memory.
 @safe
 package struct ByteView {
     private let base: UnsafePointer<UInt8>
     package let count: Int
 
-    /// - Important: the view must not be kept past the lifetime of `bytes`.
+    /// - Important: The view must not outlive `bytes`.
     @unsafe
     package init(borrowing bytes: UnsafeRawBufferPointer) {
         if bytes.count > 0, let start = bytes.baseAddress {
             unsafe base = start.assumingMemoryBound(to: UInt8.self)
             count = bytes.count
         } else {
-            // Never dereferenced: there is nothing at a count of zero.
+            // This address is never dereferenced, because the count is zero.
             unsafe base = UnsafePointer(bitPattern: 1)!
             count = 0
         }
@@ -27,7 +27,7 @@ package struct ByteView {
         self.count = count
     }
 
-    /// Lends the bytes of an array to `body`.
+    /// Calls `body` with a view of the bytes of an array.
     package static func lending<Result, Failure: Error>(
         _ bytes: [UInt8], _ body: (ByteView) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -44,7 +44,7 @@ package struct ByteView {
         return unsafe base[position]
     }
 
-    /// Eight bytes as one word, the first in the lowest place.
+    /// Returns the eight bytes at a position as a word; the first byte is the least significant one.
     @inline(__always)
     func word(at position: Int) -> UInt64 {
         precondition(position >= 0 && position <= count - 8, "word outside of its view")
@@ -52,7 +52,7 @@ package struct ByteView {
             littleEndian: UnsafeRawPointer(base + position).loadUnaligned(as: UInt64.self))
     }
 
-    /// Four bytes as one word, the first in the lowest place.
+    /// Returns the four bytes at a position as a word; the first byte is the least significant one.
     @inline(__always)
     func halfWord(at position: Int) -> UInt32 {
         precondition(position >= 0 && position <= count - 4, "half word outside of its view")
@@ -106,7 +106,7 @@ package struct ByteView {
 
     func contains(_ byte: UInt8) -> Bool { firstIndex(of: byte) != nil }
 
-    /// An unsigned decimal number, digits and nothing else; nil also when it does not fit 63 bits.
+    /// Parses an unsigned decimal number. Returns nil if a byte is not a digit or if there are more than 18 digits.
     func decimal() -> Int64? {
         guard count > 0, count <= 18 else { return nil }
         var value: Int64 = 0
@@ -118,20 +118,20 @@ package struct ByteView {
         return value
     }
 
-    /// The bytes as an array. It allocates: not for the good path of a request.
+    /// Returns the bytes as an array. This allocates; successful requests do not call it.
     func copied() -> [UInt8] {
         unsafe Array(UnsafeBufferPointer(start: base, count: count))
     }
 
-    /// The bytes as text, with what is not UTF-8 replaced. It allocates: for messages to people.
+    /// The bytes as text; invalid UTF-8 is replaced. This allocates and is meant for messages to people.
     var text: String { String(decoding: copied(), as: UTF8.self) }
 
     func copy(to target: UnsafeMutableRawPointer) {
         unsafe target.copyMemory(from: base, byteCount: count)
     }
 
-    /// A hash of the bytes for tables in memory (FNV-1a over words, then mixed). Not for untrusted keys in bulk:
-    /// every table that uses it is bounded.
+    /// Returns a hash of the bytes for tables in memory (FNV-1a over words, then mixed). The hash does not resist
+    /// chosen keys, so every table that uses it is bounded.
     func hash() -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325 ^ UInt64(truncatingIfNeeded: count)
         var position = 0

@@ -13,7 +13,7 @@ struct DERReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Nil at the end and for what is malformed.
+    /// Returns the next element; nil at the end or if the element is malformed.
     mutating func next() -> Element? {
         guard rest.count >= 2 else { return nil }
         var length = Int(rest[1])

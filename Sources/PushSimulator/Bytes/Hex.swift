@@ -1,6 +1,7 @@
-/// Hex digits to bytes, eight digits a step: tokens and ids are read for every request.
+/// Conversion between hexadecimal digits and bytes, eight digits per step, because every request carries a token and an
+/// id.
 enum Hex {
-    /// The value of a digit, or nil.
+    /// Returns the value of a digit, or nil.
     static func value(_ digit: UInt8) -> UInt8? {
         let number = digit &- UInt8(ascii: "0")
         if number < 10 { return number }
@@ -8,12 +9,13 @@ enum Hex {
         return letter < 6 ? letter + 10 : nil
     }
 
-    /// Four bytes from eight digits, the first byte in the lowest place; nil if one is not a digit.
+    /// Returns four bytes for eight digits, with the first byte least significant; nil if a character is not a digit.
     @inline(__always)
     static func bytes(_ digits: UInt64) -> UInt32? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
-        // Of each byte: is it at least this character? Right for bytes below 128, and the others are refused below.
+        // Sets the high bit of each byte that is at least `character`. This is correct for bytes below 128; the guard
+        // below rejects larger ones.
         @inline(__always) func atLeast(_ word: UInt64, _ character: UInt64) -> UInt64 {
             ((word | highs) &- character &* ones) & highs
         }
@@ -27,7 +29,7 @@ enum Hex {
         return UInt32(truncatingIfNeeded: quads | (quads >> 16))
     }
 
-    /// Eight digits from four bytes, both with the first in the lowest place.
+    /// Returns eight digits for four bytes; in both, the first byte is the least significant one.
     @inline(__always)
     static func digits(_ bytes: UInt32, uppercase: Bool) -> UInt64 {
         var spread = UInt64(bytes)
@@ -58,7 +60,7 @@ enum Hex {
 
     static func bytes(_ text: String) -> [UInt8]? { ByteView.lending(Array(text.utf8)) { bytes(of: $0) } }
 
-    /// Bytes from an even number of digits; nil if they are not that.
+    /// Returns the bytes for an even number of digits; nil if the text is malformed.
     static func bytes(of text: ByteView) -> [UInt8]? {
         guard text.count % 2 == 0 else { return nil }
         var bytes: [UInt8] = []

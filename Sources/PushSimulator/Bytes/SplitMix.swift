@@ -1,5 +1,5 @@
-/// A small random number generator with a seed, so that a run with faults can be repeated (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014). Not for secrets.
+/// A small seeded random number generator, so that a run with faults is repeatable (Steele, Lea and Flood, "Fast
+/// splittable pseudorandom number generators", 2014). It must not be used for secrets.
 package struct SplitMix: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -12,7 +12,7 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
         return Self.mix(state)
     }
 
-    /// Evenly spread over 0..<1.
+    /// Returns a number that is uniformly distributed over 0..<1.
     mutating func unit() -> Double { Double(next() >> 11) * 0x1p-53 }
 
     @inline(__always)

@@ -1,9 +1,9 @@
-/// A request to the control port, already taken off the wire.
+/// A request to the control port, already parsed by the HTTP server.
 package struct ControlRequest: Sendable {
     package var method: String
-    /// Without the query.
+    /// The path without the query.
     package var path: String
-    /// What follows the question mark, as it came.
+    /// The text after the question mark, still percent-encoded.
     package var query: String
     package var body: [UInt8]
 
@@ -36,7 +36,7 @@ package struct ControlResponse: Sendable {
     }
 }
 
-/// A request to the control port that cannot be done: the status, what is wrong, and how to do it right.
+/// A request to the control port that fails: the HTTP status, the problem, and how to correct the request.
 struct ControlError: Error {
     var status: UInt16
     var problem: String
@@ -52,7 +52,7 @@ struct ControlError: Error {
         self.init(400, problem, advice: advice)
     }
 
-    /// Reads what was sent; what is wrong with it is answered together with the advice.
+    /// Parses a request body. An error is reported together with the advice.
     static func reading<Value>(advice: String, _ body: () throws -> Value) throws(ControlError) -> Value {
         do {
             return try body()
@@ -71,7 +71,7 @@ struct ControlError: Error {
     }
 }
 
-/// The query of a request, key by key.
+/// The parameters of a request's query.
 struct ControlQuery {
     private var values: [(key: String, value: String)] = []
 
@@ -83,9 +83,9 @@ struct ControlQuery {
             guard keys.contains(key) else {
                 let nearest = ScriptObject.nearest(to: key, in: keys)
                 throw ControlError(
-                    "there is no parameter \"\(key)\" here",
+                    "unknown parameter \"\(key)\"",
                     advice: nearest.map { "did you mean \"\($0)\"?" }
-                        ?? (keys.isEmpty ? "leave the query out" : "known are \(keys.joined(separator: ", "))"))
+                        ?? (keys.isEmpty ? "remove the query" : "known parameters: \(keys.joined(separator: ", "))"))
             }
             values.append((key, value))
         }
@@ -97,8 +97,8 @@ struct ControlQuery {
         guard let text = self[key] else { return nil }
         guard let number = UInt64(text), range.contains(number) else {
             throw ControlError(
-                "\"\(text)\" is no \(key)",
-                advice: "give a whole number from \(range.lowerBound) to \(range.upperBound)")
+                "\"\(text)\" is not a valid \(key)",
+                advice: "use a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -107,10 +107,10 @@ struct ControlQuery {
         guard let text = self[key] else { return false }
         if text.isEmpty || text == "true" { return true }
         if text == "false" { return false }
-        throw ControlError("\"\(text)\" is no \(key)", advice: "write \(key)=true or leave it out")
+        throw ControlError("\"\(text)\" is not a valid \(key)", advice: "write \(key)=true or remove it")
     }
 
-    /// Percent-decoding, with + for a space.
+    /// Percent-decodes a text, with + for a space.
     private static func decode(_ text: Substring.UTF8View) throws(ControlError) -> String {
         var bytes: [UInt8] = []
         var rest = text[...]
@@ -118,7 +118,8 @@ struct ControlQuery {
             if byte == UInt8(ascii: "%") {
                 guard let high = rest.popFirst().flatMap(Hex.value), let low = rest.popFirst().flatMap(Hex.value) else {
                     throw ControlError(
-                        "the query has a % without two hexadecimal digits", advice: "write %25 for a percent sign")
+                        "the query contains a % that is not followed by two hexadecimal digits",
+                        advice: "write %25 for a percent sign")
                 }
                 bytes.append(high << 4 | low)
             } else {

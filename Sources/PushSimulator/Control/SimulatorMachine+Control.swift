@@ -11,7 +11,7 @@ extension SimulatorMachine {
         }
     }
 
-    /// Every path, with what it can do, for the messages about what it cannot.
+    /// The paths with their methods, for the errors about unknown paths and methods.
     private static let methods: [(path: String, methods: [String])] = [
         ("/", ["GET"]), ("/state", ["GET"]), ("/received", ["GET", "DELETE"]), ("/counts", ["GET"]),
         ("/duplicates", ["GET"]), ("/faults", ["GET", "PUT", "POST", "DELETE"]),
@@ -25,12 +25,12 @@ extension SimulatorMachine {
         guard let known = Self.methods.first(where: { $0.path == path }) else {
             let nearest = ScriptObject.nearest(to: path, in: Self.methods.map(\.path))
             throw ControlError(
-                404, "there is nothing at \(request.path)",
-                advice: nearest.map { "did you mean \($0)?" } ?? "GET / lists what there is")
+                404, "unknown path \(request.path)",
+                advice: nearest.map { "did you mean \($0)?" } ?? "GET / lists the known paths")
         }
         guard known.methods.contains(request.method) else {
             throw ControlError(
-                405, "\(path) cannot be asked with \(request.method)",
+                405, "method \(request.method) is not allowed for \(path)",
                 advice: "use \(known.methods.joined(separator: ", "))")
         }
         switch (request.method, path) {
@@ -55,12 +55,12 @@ extension SimulatorMachine {
 
     static var done: ControlResponse { .json { $0.boolean("done", true) } }
 
-    /// A body as a tree: JSON5, so that what stands in a file can be sent as it is.
+    /// Parses a body as JSON5, so that the contents of a script file can be sent unchanged.
     static func tree(_ body: [UInt8]) throws(ControlError) -> JSONTree {
         do {
             return try JSON5Reader.read(body)
         } catch {
-            throw ControlError("the body is no JSON5: \(error)", advice: "send one JSON or JSON5 object")
+            throw ControlError("the body is not valid JSON5: \(error)", advice: "send one JSON or JSON5 object")
         }
     }
 
@@ -158,15 +158,15 @@ extension SimulatorMachine {
             do {
                 script = try FaultScript(tree)
             } catch {
-                throw ControlError("\(error)", advice: "the rules in force are unchanged")
+                throw ControlError("\(error)", advice: "the active rules are unchanged")
             }
             var sources = Self.sources(tree)
             if request.method == "POST" {
-                // Added behind those in force, which begin anew like the rest.
+                // The new rules are appended to the active ones; all counts start again.
                 do {
                     script = try faults.script.adding(script)
                 } catch {
-                    throw ControlError("\(error)", advice: "the rules in force are unchanged; PUT replaces them")
+                    throw ControlError("\(error)", advice: "the active rules are unchanged; PUT replaces them")
                 }
                 sources = faultSources + sources
             }
@@ -180,7 +180,7 @@ extension SimulatorMachine {
         faultSources = sources
     }
 
-    /// Each rule of a script as JSON, so that GET shows what was given.
+    /// Returns each rule of a script as JSON, so that GET shows the rules as they were sent.
     private static func sources(_ tree: JSONTree) -> [[UInt8]] {
         guard let rules = tree["rules"]?.elements else { return [] }
         return rules.map { rule in
@@ -211,12 +211,12 @@ extension SimulatorMachine {
             feedback.removeAll()
             return Self.done
         default:
-            let advice = "send {\"token\": \"…hex…\", \"time\": seconds since 1970, or leave it out for now}"
+            let advice = "send {\"token\": \"…hex…\", \"time\": seconds since 1970, default: now}"
             let entry = try ControlError.reading(advice: advice) {
                 let object = try ScriptObject(Self.tree(request.body), at: "", keys: ["token", "time"])
                 let text = try object.string("token") ?? ""
                 guard let pattern = DeviceBook.Pattern(text), !pattern.isPrefix, let token = Hex.bytes(text) else {
-                    throw ControlError("\"\(text)\" is no token", advice: advice)
+                    throw ControlError("\"\(text)\" is not a token", advice: advice)
                 }
                 return (token, try object.integer("time", in: 0...Int64(UInt32.max)) ?? now.seconds)
             }

@@ -3,11 +3,11 @@ import PushLoop
 
 extension SimulatorMachine {
     private static let deviceAdvice = """
-        a device is {"state": "active|unregistered|expired|bad", "since": milliseconds, "topics": ["bundle.id"], \
-        "environment": "production|sandbox"}, each key as you like
+         a device is {"state": "active|unregistered|expired|bad", "since": milliseconds, "topics": ["bundle.id"], \
+        "environment": "production|sandbox"}; all keys are optional
         """
     private static let tokenAdvice =
-        "give hexadecimal digits, an even number of at most 200; with * behind them a prefix"
+        "use an even number of at most 200 hexadecimal digits, or digits and * for a prefix"
 
     mutating func controlDevices(
         _ request: ControlRequest, _ token: String?, _ now: WallTime
@@ -42,13 +42,13 @@ extension SimulatorMachine {
 
     private static func unknown(_ token: String) -> ControlError {
         ControlError(
-            404, "nothing was said of \(token)",
-            advice: "GET /devices lists what was; all others are taken as they come")
+            404, "no state is set for \(token)",
+            advice: "GET /devices lists the tokens that have a state")
     }
 
     private static func pattern(_ text: String) throws(ControlError) -> DeviceBook.Pattern {
         guard let pattern = DeviceBook.Pattern(text) else {
-            throw ControlError("\"\(text)\" is no token", advice: tokenAdvice)
+            throw ControlError("\"\(text)\" is not a token", advice: tokenAdvice)
         }
         return pattern
     }
@@ -56,12 +56,13 @@ extension SimulatorMachine {
     private mutating func add(_ device: DeviceBook.Device, _ pattern: DeviceBook.Pattern) throws(ControlError) {
         guard devices.set(device, for: pattern) else {
             throw ControlError(
-                409, "the book is full: \(DeviceBook.mostExact) tokens, \(DeviceBook.mostPrefixes) prefixes",
-                advice: "DELETE /devices, or use one prefix for many tokens")
+                409, "the device table is full: \(DeviceBook.mostExact) tokens, \(DeviceBook.mostPrefixes) prefixes",
+                advice: "DELETE /devices, or cover many tokens with one prefix")
         }
     }
 
-    /// PUT /devices: `{"unknown": "accept", "devices": [{"token": …, "state": …}, …]}`. All or nothing is set.
+    /// Handles PUT /devices: `{"unknown": "accept", "devices": [{"token": …, "state": …}, …]}`. An invalid entry
+    /// rejects the whole request.
     private mutating func setDevices(_ body: [UInt8], _ now: WallTime) throws(ControlError) -> ControlResponse {
         var unknown: String?
         let read = try ControlError.reading(advice: Self.deviceAdvice) {
@@ -75,7 +76,7 @@ extension SimulatorMachine {
             return try elements.enumerated().map { index, element in
                 let path = "devices[\(index)]"
                 guard let text = element["token"]?.string else {
-                    throw ScriptError(line: nil, path: path, problem: "a \"token\" is missing")
+                    throw ScriptError(line: nil, path: path, problem: "\"token\" is missing")
                 }
                 return (try Self.pattern(text), try Self.device(element, at: path, keys: ["token"], now))
             }

@@ -14,19 +14,19 @@ extension SimulatorMachine {
         var connection: UInt32?
     }
 
-    /// Records as JSON lines: those after number `since`, or the last `limit`, in order of their numbers.
+    /// Returns records as JSON lines, in the order of their numbers: those after number `since`, or the last `limit`.
     func received(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
         let query = try ControlQuery(request.query, keys: Self.receivedKeys)
         var filter = Filter()
         if let text = query["token"] {
             guard let pattern = DeviceBook.Pattern(text) else {
                 throw ControlError(
-                    "\"\(text)\" is no token", advice: "give hexadecimal digits, with * behind them for a prefix")
+                    "\"\(text)\" is not a token", advice: "use hexadecimal digits, and * after a prefix")
             }
             filter.token = pattern
         }
         if let text = query["topic"] {
-            // A topic that was never seen has no number, and no records.
+            // A topic that was never received has no number and no records.
             guard let number = topics.number(of: Array(text.utf8)) else { return .lines([]) }
             filter.topic = number
         }
@@ -34,7 +34,7 @@ extension SimulatorMachine {
         filter.reason = query["reason"]
         if let text = query["id"] {
             guard let id = ByteView.lending(Array(text.utf8), { MessageID($0) }) else {
-                throw ControlError("\"\(text)\" is no id", advice: "give a UUID in the form 8-4-4-4-12")
+                throw ControlError("\"\(text)\" is not an id", advice: "use a UUID in the form 8-4-4-4-12")
             }
             filter.id = id
         }
@@ -112,7 +112,7 @@ extension SimulatorMachine {
                 $0.array("warnings") { list in for name in warnings.list { list.string(nil, name) } }
             }
             if withPayload, let payload = log.payload(of: record) {
-                // What is JSON goes in as it is, all else as text.
+                // Valid JSON is embedded; other payloads are written as text.
                 if !payload.isEmpty, ByteView.lending(payload, { JSONScanner.scan($0) }) != nil {
                     $0.raw("payload", payload.filter { $0 != 0x0a && $0 != 0x0d })
                 } else {
@@ -122,7 +122,8 @@ extension SimulatorMachine {
         }
     }
 
-    /// Ids that came more than once, as JSON lines. With `accepted`, only those that were accepted more than once.
+    /// Returns the ids that were received more than once, as JSON lines. With `accepted`, only those that were accepted
+    /// more than once.
     func duplicates(_ request: ControlRequest) throws(ControlError) -> ControlResponse {
         let query = try ControlQuery(request.query, keys: ["accepted", "limit"])
         let onlyAccepted = try query.flag("accepted")

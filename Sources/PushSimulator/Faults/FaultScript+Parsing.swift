@@ -1,13 +1,13 @@
 import JSON5
 
 extension FaultScript {
-    /// Reads a script from JSON5 text.
+    /// Parses a script from JSON5 text.
     package init(_ text: [UInt8]) throws(ScriptError) {
         let tree: JSONTree
         do {
             tree = try JSON5Reader.read(text)
         } catch {
-            throw ScriptError(line: error.line, path: "", problem: "this is no JSON5: \(error.problem)")
+            throw ScriptError(line: error.line, path: "", problem: "this is not valid JSON5: \(error.problem)")
         }
         try self.init(tree)
     }
@@ -18,7 +18,7 @@ extension FaultScript {
         guard let list = object.value("rules") else { return }
         guard let elements = list.elements else { throw object.error("rules", "this must be an array of rules") }
         guard elements.count <= Self.mostRules else {
-            throw object.error("rules", "\(elements.count) rules are more than the \(Self.mostRules) there may be")
+            throw object.error("rules", "\(elements.count) rules exceed the maximum of \(Self.mostRules)")
         }
         for (index, element) in elements.enumerated() {
             try append(element, at: "rules[\(index)]", line: object.line(of: "rules"))
@@ -34,7 +34,7 @@ extension FaultScript {
     ]
 
     private mutating func append(_ tree: JSONTree, at path: String, line: Int?) throws(ScriptError) {
-        // The line of the rule is that of its first key, which is nearer than that of the list.
+        // Use the line of the first key of the rule; it is closer than the line of the list.
         var line = line
         if let first = tree.members?.first { line = first.line }
         let object = try ScriptObject(tree, at: path, line: line, keys: Self.ruleKeys)
@@ -59,7 +59,7 @@ extension FaultScript {
         rule.isProcessed = try object.boolean("processed")
         let effects = Self.effectKeys.filter { object.has($0) }
         guard effects.count <= 1 else {
-            throw object.error("one rule has one effect, but this has \(effects.joined(separator: " and "))")
+            throw object.error("a rule may have one effect; this rule has \(effects.joined(separator: " and "))")
         }
         if let key = effects.first { rule.effect = try effect(key, object) }
         guard rule.effect != nil || rule.latency + rule.spread > 0 || rule.streams != nil else {
@@ -87,7 +87,7 @@ extension FaultScript {
         default: break
         }
         guard try object.boolean(key) == true else {
-            throw object.error(key, "this can only be true; leave it out otherwise")
+            throw object.error(key, "this must be true; remove the key to disable the effect")
         }
         switch key {
         case "silence": return .silence
@@ -105,14 +105,14 @@ extension FaultScript {
         let name = try parts.string("reason")
         let known = name.flatMap { Reason(named: $0) }
         guard let status = try parts.integer("status", in: 200...599).map(UInt16.init) ?? known?.status else {
-            throw parts.error("an answer needs a status, or a reason that Apple has")
+            throw parts.error("an answer needs a status or one of Apple's reasons")
         }
         var answer = FaultRule.Answer(status: status, reason: known ?? .none)
         if let name, known == nil {
-            guard name.utf8.count <= 100 else { throw parts.error("reason", "100 bytes are enough for a reason") }
+            guard name.utf8.count <= 100 else { throw parts.error("reason", "a reason may have at most 100 bytes") }
             if !customReasons.contains(name) { customReasons.append(name) }
             guard customReasons.count <= 256, let place = customReasons.firstIndex(of: name) else {
-                throw parts.error("reason", "a script may have 256 reasons that Apple does not have")
+                throw parts.error("reason", "a script may have at most 256 reasons that are not Apple's")
             }
             answer.reason = .custom
             answer.customReason = UInt8(place)
@@ -139,7 +139,7 @@ extension FaultScript {
         return goAway
     }
 
-    /// The names of RFC 9113 §7, in order of their codes.
+    /// The error code names of RFC 9113 §7, in the order of their codes.
     private static let codes = [
         "NO_ERROR", "PROTOCOL_ERROR", "INTERNAL_ERROR", "FLOW_CONTROL_ERROR", "SETTINGS_TIMEOUT", "STREAM_CLOSED",
         "FRAME_SIZE_ERROR", "REFUSED_STREAM", "CANCEL", "COMPRESSION_ERROR", "CONNECT_ERROR", "ENHANCE_YOUR_CALM",
@@ -149,14 +149,14 @@ extension FaultScript {
     private static func code(_ key: String, _ object: ScriptObject) throws(ScriptError) -> UInt32 {
         if let name = object.value(key)?.string {
             guard let code = codes.firstIndex(of: name) else {
-                throw object.error(key, "\"\(name)\" is none of \(codes.joined(separator: ", "))")
+                throw object.error(key, "\"\(name)\" is not one of \(codes.joined(separator: ", "))")
             }
             return UInt32(code)
         }
         return UInt32(try object.integer(key, in: 0...Int64(UInt32.max)) ?? 0)
     }
 
-    /// An effect must make sense at its moment, and a criterion too: a rule that can never apply is a mistake.
+    /// Checks that the effect and the criteria fit the moment. A rule that can never apply is an error.
     private static func check(_ rule: FaultRule, _ object: ScriptObject) throws(ScriptError) {
         let moments: [FaultRule.Moment]
         switch rule.effect {
@@ -171,7 +171,7 @@ extension FaultScript {
         }
         guard moments.contains(rule.moment) else {
             let right = moments.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
-            throw object.error("this effect cannot happen on \"\(rule.moment.rawValue)\", but on \(right)")
+            throw object.error("this effect is not possible on \"\(rule.moment.rawValue)\"; use it on \(right)")
         }
         if rule.streams != nil, rule.moment != .request, rule.moment != .connect {
             throw object.error("streams", "only HTTP/2 connections have a stream limit")
@@ -179,12 +179,12 @@ extension FaultScript {
         let match = rule.match
         let isOfRequest = rule.moment == .request || rule.moment == .binary
         if !isOfRequest, match.token != nil || match.request != nil || match.after != nil {
-            throw object.error("match", "a connection has no token and no requests when it begins")
+            throw object.error("match", "a new connection has no token and no requests")
         }
         if rule.moment != .request,
             match.status != nil || match.reason != nil || match.topic != nil || match.pushType != nil
         {
-            throw object.error("match", "status, reason, topic and push_type are only known on \"request\"")
+            throw object.error("match", "status, reason, topic and push_type are available only on \"request\"")
         }
     }
 }
@@ -198,7 +198,7 @@ extension FaultRule.Match {
         let object = try ScriptObject(tree, at: path, line: line, keys: Self.keys)
         if let text = try object.string("token") {
             guard let pattern = DeviceBook.Pattern(text) else {
-                throw object.error("token", "\"\(text)\" is no token: hexadecimal digits, with * behind a prefix")
+                throw object.error("token", "\"\(text)\" is not a token: use hexadecimal digits, and * after a prefix")
             }
             token = pattern
         }
@@ -206,7 +206,7 @@ extension FaultRule.Match {
         if let name = try object.string("push_type") {
             guard let known = ByteView.lending(Array(name.utf8), { PushType(named: $0) }) else {
                 let names = PushType.allCases.dropFirst().map { $0.name.description }.joined(separator: ", ")
-                throw object.error("push_type", "\"\(name)\" is none of \(names)")
+                throw object.error("push_type", "\"\(name)\" is not one of \(names)")
             }
             pushType = known
         }
@@ -218,7 +218,7 @@ extension FaultRule.Match {
             guard let known = Reason(named: name) else {
                 let names = Reason.allCases.map { $0.name.description }
                 let hint = ScriptObject.nearest(to: name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
-                throw object.error("reason", "Apple has no reason \"\(name)\"\(hint)")
+                throw object.error("reason", "\"\(name)\" is not one of Apple's reasons\(hint)")
             }
             reason = known
         }

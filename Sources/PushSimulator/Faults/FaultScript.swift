@@ -1,20 +1,20 @@
-/// What shall go wrong, as rules in order. Each names when it applies and what happens then.
+/// The faults to simulate, as rules in order. Each rule states when it applies and what happens then.
 package struct FaultScript: Equatable, Sendable {
-    /// The same seed and the same requests give the same faults.
+    /// The seed. The same seed and the same requests produce the same faults.
     package var seed: UInt64 = 1
     package var rules: [FaultRule] = []
-    /// Reasons that Apple does not have, by the number that a rule's answer holds.
+    /// The reasons that are not Apple's. A rule's answer refers to them by index.
     package var customReasons: [String] = []
 
     package init() {}
 
     static let mostRules = 1000
 
-    /// These rules and then those of another script, with the numbers of its own reasons put right.
+    /// Returns these rules followed by those of another script, with the indices of its custom reasons adjusted.
     func adding(_ other: FaultScript) throws(ScriptError) -> FaultScript {
         var sum = self
         guard rules.count + other.rules.count <= Self.mostRules else {
-            throw ScriptError(line: nil, path: "rules", problem: "there may be \(Self.mostRules) rules at once")
+            throw ScriptError(line: nil, path: "rules", problem: "the maximum of \(Self.mostRules) rules is exceeded")
         }
         for var rule in other.rules {
             if case .answer(var answer) = rule.effect, answer.reason == .custom {
@@ -22,7 +22,8 @@ package struct FaultScript: Equatable, Sendable {
                 if !sum.customReasons.contains(name) { sum.customReasons.append(name) }
                 guard sum.customReasons.count <= 256, let place = sum.customReasons.firstIndex(of: name) else {
                     throw ScriptError(
-                        line: nil, path: "rules", problem: "there may be 256 reasons that Apple does not have")
+                        line: nil, path: "rules", problem: "the maximum of 256 reasons that are not Apple's is exceeded"
+                    )
                 }
                 answer.customReason = UInt8(place)
                 rule.effect = .answer(answer)
@@ -34,15 +35,15 @@ package struct FaultScript: Equatable, Sendable {
 }
 
 package struct FaultRule: Equatable, Sendable {
-    /// When a rule is looked at.
+    /// The event at which a rule is evaluated.
     package enum Moment: String, CaseIterable, Sendable {
         /// A client connects to the HTTP/2 service.
         case connect
-        /// A request is complete, and what Apple would answer is known.
+        /// A request is complete, and Apple's answer to it is known.
         case request
         /// A client connects to the legacy gateway.
         case binaryConnect = "binary_connect"
-        /// A notification came on the legacy gateway.
+        /// A notification arrives on the legacy gateway.
         case binary
         /// A client connects to the feedback service.
         case feedback
@@ -52,18 +53,18 @@ package struct FaultRule: Equatable, Sendable {
         var token: DeviceBook.Pattern?
         var topic: String?
         var pushType: PushType?
-        /// Number of the connection, counted from 1.
+        /// The number of the connection, counted from 1.
         var connection: UInt32?
-        /// Number of the request on its connection, counted from 1.
+        /// The number of the request on its connection, counted from 1.
         var request: UInt64?
-        /// Only when the connection has had this many requests before.
+        /// The rule applies only after this many requests on the connection.
         var after: UInt64?
-        /// What Apple would answer without the fault.
+        /// The status that Apple would answer without the fault.
         var status: UInt16?
         var reason: Reason?
-        /// Each nth of those that match all above.
+        /// Applies the rule to every nth event that meets the criteria above.
         var every: UInt64?
-        /// This share of those that match all above.
+        /// Applies the rule to this share of the events that meet the criteria above.
         var share: Double?
 
         package init() {}
@@ -73,60 +74,60 @@ package struct FaultRule: Equatable, Sendable {
         var status: UInt16
         var reason: Reason
         var customReason: UInt8 = 0
-        /// Milliseconds since 1970.
+        /// The timestamp in milliseconds since 1970.
         var timestamp: Int64?
-        /// Seconds.
+        /// The value of `retry-after` in seconds.
         var retryAfter: UInt32?
     }
 
     package struct GoAway: Equatable, Sendable {
         package enum Last: Equatable, Sendable {
-            /// This many requests before the one that set the rule off.
+            /// The last stream is this many requests before the one that triggered the rule.
             case back(UInt32)
             case stream(Int32)
         }
         var last = Last.back(0)
         var code: UInt32 = 0
-        /// Goes out as `{"reason": …}`, as Apple does it.
+        /// The reason, which is sent as `{"reason": …}`, as Apple does.
         var reason: String?
-        /// Closes at once instead of when the streams up to the last are answered.
+        /// Whether the connection closes at once, instead of after the answers to the streams up to the last one.
         var closes = false
     }
 
     package enum Effect: Equatable, Sendable {
         case answer(Answer)
         case goAway(GoAway)
-        /// RST_STREAM with this code.
+        /// Sends RST_STREAM with this code.
         case reset(UInt32)
-        /// Nothing more comes on this connection, not even a PING answer, but it takes everything.
+        /// The connection continues to read but sends nothing more, not even PING acknowledgments.
         case silence
-        /// Half of the answer, then the connection is closed.
+        /// Sends half of the answer and closes the connection.
         case halfFrame
-        /// The connection is closed without a GOAWAY or an error packet.
+        /// Closes the connection without a GOAWAY frame or an error packet.
         case close
-        /// From now on the connection answers `ExpiredProviderToken`.
+        /// The connection answers `ExpiredProviderToken` from now on.
         case wedge
-        /// The connection is reset as soon as it is there.
+        /// Resets the connection as soon as it is accepted.
         case refuse
-        /// The TLS handshake is refused with an alert.
+        /// Rejects the TLS handshake with an alert.
         case refuseTLS
-        /// TLS with a certificate that has expired.
+        /// Uses an expired certificate for TLS.
         case expiredCertificate
-        /// An error packet of the legacy gateway with this status.
+        /// Sends an error packet of the legacy gateway with this status.
         case packet(UInt8)
     }
 
     package var moment = Moment.request
     package var match = Match()
-    /// How often it applies; nil: always.
+    /// The number of times that the rule applies. Nil: always.
     package var times: UInt64?
-    /// Added to the latency of the answer, in nanoseconds: the fixed part, and up to `spread` more at random.
+    /// The fixed latency of the answer in nanoseconds; a random part of at most `spread` is added.
     package var latency: Int64 = 0
     package var spread: Int64 = 0
-    /// A new stream limit, if it differs from the one in force.
+    /// The new stream limit. It is announced if it differs from the current one.
     package var streams: UInt32?
     package var effect: Effect?
-    /// Whether the request was processed though its answer goes astray. Nil: yes, but for REFUSED_STREAM.
+    /// Whether the request was processed although its answer is lost. Nil: yes, except for REFUSED_STREAM.
     package var isProcessed: Bool?
 
     package init() {}

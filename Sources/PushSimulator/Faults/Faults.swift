@@ -1,25 +1,25 @@
-/// What a rule may look at.
+/// The properties that a rule can match.
 struct FaultFacts {
     var moment: FaultRule.Moment
     var token = TokenBytes()
     var topic: ByteView?
     var pushType = PushType.unspecified
     var connection: UInt32 = 0
-    /// Number of the request on its connection.
+    /// The number of the request on its connection.
     var request: UInt64 = 0
     var status: UInt16 = 0
     var reason = Reason.none
 }
 
 struct FaultDecision: Equatable {
-    /// Nanoseconds.
+    /// The delay in nanoseconds.
     var delay: Int64 = 0
     var streams: UInt32?
     var effect: FaultRule.Effect?
     var isProcessed: Bool?
 }
 
-/// A fault script at work: which rules have applied how often, and the random numbers of each.
+/// The state of a fault script: how often each rule was applied, and the random numbers of each rule.
 struct Faults {
     private(set) var script = FaultScript()
     private struct Progress {
@@ -33,7 +33,7 @@ struct Faults {
         replace(script)
     }
 
-    /// Begins anew: counts and random numbers too.
+    /// Replaces the script; counts and random numbers start again.
     mutating func replace(_ script: FaultScript) {
         self.script = script
         progress = script.rules.indices.map {
@@ -45,7 +45,8 @@ struct Faults {
 
     func applied(_ rule: Int) -> UInt64 { progress[rule].applied }
 
-    /// The rules in order: latencies add up, the last stream limit holds, the first effect ends the list.
+    /// Evaluates the rules in order: latencies add up, the last stream limit applies, and the first effect ends the
+    /// evaluation.
     mutating func decide(_ facts: FaultFacts) -> FaultDecision {
         var decision = FaultDecision()
         for index in script.rules.indices {

@@ -1,6 +1,6 @@
 import JSON5
 
-/// What is wrong with a script or a request to the control port, where, and how it would be right.
+/// An error in a script or in a request to the control port: the problem, its place, and the correction.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
     package let line: Int?
     package let path: String
@@ -12,7 +12,7 @@ package struct ScriptError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// An object of a script, read key by key. A key that nobody knows is an error that names the nearest one known.
+/// An object of a script, read key by key. An unknown key is an error, which suggests the most similar known key.
 struct ScriptObject {
     private let members: [JSONTree.Member]
     private let path: String
@@ -28,12 +28,12 @@ struct ScriptObject {
         for (place, member) in members.enumerated() {
             if !keys.contains(member.key) {
                 let nearest = Self.nearest(to: member.key, in: keys)
-                let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "known are \(keys.joined(separator: ", "))"
+                let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "known keys: \(keys.joined(separator: ", "))"
                 throw ScriptError(
-                    line: member.line, path: path, problem: "there is no key \"\(member.key)\" here; \(hint)")
+                    line: member.line, path: path, problem: "unknown key \"\(member.key)\"; \(hint)")
             }
             if members[..<place].contains(where: { $0.key == member.key }) {
-                throw ScriptError(line: member.line, path: path, problem: "the key \"\(member.key)\" is here twice")
+                throw ScriptError(line: member.line, path: path, problem: "the key \"\(member.key)\" occurs twice")
             }
         }
     }
@@ -87,12 +87,12 @@ struct ScriptObject {
     ) throws(ScriptError) -> Choice? where Choice.RawValue == String {
         guard let text = try string(key) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            throw error(key, "\"\(text)\" is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw error(key, "\"\(text)\" is not one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         return choice
     }
 
-    /// `"250ms"`, `"5s"`, `"2m"` in nanoseconds.
+    /// Returns a duration such as `"250ms"`, `"5s"` or `"2m"` in nanoseconds.
     func duration(_ key: String) throws(ScriptError) -> Int64? {
         guard let text = try string(key) else { return nil }
         let units: [(String, Double)] = [("ms", 1e6), ("us", 1e3), ("s", 1e9), ("m", 60e9), ("h", 3600e9)]
@@ -102,7 +102,7 @@ struct ScriptObject {
             }
             break
         }
-        throw error(key, "\"\(text)\" is no duration; write \"250ms\", \"5s\" or \"2m\"")
+        throw error(key, "\"\(text)\" is not a duration; write \"250ms\", \"5s\" or \"2m\"")
     }
 
     static func nearest(to word: String, in known: [String]) -> String? {
@@ -111,7 +111,7 @@ struct ScriptObject {
         return near.1
     }
 
-    /// Levenshtein's: how many letters to change, add or drop.
+    /// Returns the Levenshtein distance: the number of characters to change, add or remove.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.utf8.prefix(64))
         let right = Array(right.utf8.prefix(64))

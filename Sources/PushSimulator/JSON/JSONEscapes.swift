@@ -1,7 +1,7 @@
-/// The escapes of JSON strings, resolved.
+/// Resolution of the escapes in JSON strings.
 enum JSONEscapes {
-    /// The string between the quotes with its escapes resolved. A surrogate without its partner becomes U+FFFD; nil if
-    /// an escape is malformed.
+    /// Returns the text between the quotes with its escapes resolved; nil if an escape is malformed. An unpaired
+    /// surrogate becomes U+FFFD.
     static func resolve(_ text: ByteView) -> [UInt8]? {
         var resolved: [UInt8] = []
         resolved.reserveCapacity(text.count)

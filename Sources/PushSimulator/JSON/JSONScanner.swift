@@ -1,7 +1,8 @@
-/// Checks in one pass that bytes are one JSON text (RFC 8259, UTF-8 included), and notes what the payload rules ask for.
+/// A scanner that checks in one pass that bytes are one JSON text (RFC 8259, including UTF-8), and notes what the
+/// payload rules need.
 ///
-/// It builds nothing and allocates nothing. Nesting deeper than `deepest` is refused; a lone surrogate escape, which the
-/// grammar allows, is let through.
+/// It allocates nothing. Nesting deeper than `deepest` is rejected. An escaped unpaired surrogate is accepted, because
+/// the grammar allows it.
 package struct JSONScanner {
     static let deepest = 63
 
@@ -9,25 +10,25 @@ package struct JSONScanner {
     private var position = 0
     private var facts = PayloadFacts()
 
-    /// Open containers, the innermost in the lowest bit: 1 an object, 0 an array.
+    /// The open containers, with the innermost in the lowest bit: 1 for an object, 0 for an array.
     private var open: UInt64 = 0
     private var depth = 0
     private var isInAPS = false
-    /// Of the string just read: it holds an escape.
+    /// Whether the string that was just read contains an escape.
     private var sawEscape = false
 
     private enum Pending {
         case nothing, aps, mdm, containerIdentifier, unknown
         case key(APSKeys)
     }
-    /// The key whose value comes next, if it is one that matters.
+    /// The key whose value follows, if the rules need it.
     private var pending = Pending.nothing
 
     private init(_ bytes: ByteView) {
         self.bytes = bytes
     }
 
-    /// What the bytes hold, or nil if they are not valid JSON.
+    /// Returns the facts about a payload, or nil if it is not valid JSON.
     package static func scan(_ bytes: ByteView) -> PayloadFacts? {
         var scanner = JSONScanner(bytes)
         return scanner.run() ? scanner.facts : nil
@@ -177,7 +178,7 @@ package struct JSONScanner {
 
     // MARK: Strings
 
-    /// From behind the opening quote to behind the closing one.
+    /// Skips a string, from after the opening quote to after the closing one.
     private mutating func skipString() -> Bool {
         sawEscape = false
         while true {
@@ -201,7 +202,7 @@ package struct JSONScanner {
         }
     }
 
-    /// Over what is plain ASCII, eight bytes a step. The lowest flag of each test is exact, which is all that is used.
+    /// Skips plain ASCII, eight bytes per step. Only the lowest flag of each test is exact, and only that one is used.
     @inline(__always)
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
@@ -238,8 +239,8 @@ package struct JSONScanner {
         }
     }
 
-    /// One character of two to four bytes, with the ranges of RFC 3629 §4: no overlong form, no surrogate, nothing
-    /// above U+10FFFF.
+    /// Skips one character of two to four bytes, with the ranges of RFC 3629 §4: overlong forms, surrogates and
+    /// characters above U+10FFFF are rejected.
     private mutating func skipMultibyte(_ first: UInt8) -> Bool {
         let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xbf
@@ -263,7 +264,7 @@ package struct JSONScanner {
         return true
     }
 
-    // MARK: What the rules ask for
+    // MARK: Facts for the payload rules
 
     private mutating func take(key: ByteView) {
         if isInAPS {
@@ -291,7 +292,7 @@ package struct JSONScanner {
         sawEscape ? JSONEscapes.equals(key, name) : key.equals(name)
     }
 
-    /// A value begins: if its key matters, keep what matters of it.
+    /// Called at the start of a value. Notes what the rules need if they need its key.
     @inline(__always)
     private mutating func note(_ kind: JSONKinds, from start: Int, to end: Int) {
         if case .nothing = pending { return }
@@ -330,7 +331,7 @@ package struct JSONScanner {
 }
 
 extension APSKeys {
-    /// The key of a name without escapes.
+    /// The key with a name that contains no escapes.
     fileprivate init?(named name: ByteView) {
         switch name.count {
         case 5 where name.equals("alert"): self = .alert
@@ -359,7 +360,7 @@ extension APSKeys {
         }
     }
 
-    /// The key of a name spelt with escapes, which is rare enough to take its time.
+    /// The key with a name that contains escapes. This is rare and may be slow.
     fileprivate init?(escaped name: ByteView) {
         guard let plain = JSONEscapes.resolve(name),
             let key = ByteView.lending(plain, { APSKeys(named: $0) })
@@ -367,7 +368,7 @@ extension APSKeys {
         self = key
     }
 
-    /// The types of value that Apple documents for this one key.
+    /// The value types that Apple documents for this key.
     fileprivate var allowedKinds: JSONKinds {
         switch self {
         case .alert, .sound: [.string, .object]

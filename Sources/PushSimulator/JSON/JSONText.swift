@@ -1,9 +1,9 @@
 import JSON5
 
-/// Writes one JSON value by hand into bytes: for the control port's answers.
+/// A writer of JSON text, for the answers of the control port.
 struct JSONText {
     private(set) var bytes: [UInt8] = []
-    /// Whether a comma is due before the next member or element, per open container.
+    /// Whether a comma is needed before the next member or element.
     private var needsComma = false
 
     init() {}
@@ -18,7 +18,7 @@ struct JSONText {
         container(UInt8(ascii: "["), UInt8(ascii: "]"), body)
     }
 
-    /// A member whose key is known only at run time.
+    /// Writes an object whose key is known only at run time.
     mutating func object(named key: String, _ body: (inout JSONText) -> Void) {
         begin(named: key)
         container(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
@@ -29,7 +29,7 @@ struct JSONText {
         quote(value.utf8)
     }
 
-    /// Bytes from a peer as a string: what is not UTF-8 is replaced.
+    /// Writes bytes from a peer as a string; invalid UTF-8 is replaced.
     mutating func string(_ key: StaticString? = nil, bytes value: [UInt8]) {
         string(key, String(decoding: value, as: UTF8.self))
     }
@@ -61,13 +61,13 @@ struct JSONText {
         bytes.append(UInt8(ascii: "\""))
     }
 
-    /// JSON that is known to be valid.
+    /// Writes text that is known to be valid JSON.
     mutating func raw(_ key: StaticString? = nil, _ value: [UInt8]) {
         begin(key)
         bytes.append(contentsOf: value)
     }
 
-    /// A value that was read.
+    /// Writes a parsed value.
     mutating func tree(_ tree: JSONTree) {
         switch tree.value {
         case .null: raw(nil, Array("null".utf8))

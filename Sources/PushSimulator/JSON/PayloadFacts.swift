@@ -31,7 +31,7 @@ package struct APSKeys: OptionSet, Hashable, Sendable {
     var hasUserVisible: Bool { !isDisjoint(with: Self.userVisible) }
 }
 
-/// What a JSON value is, as a set so that a key can allow several.
+/// The kind of a JSON value, as a set so that a key can allow several kinds.
 struct JSONKinds: OptionSet {
     let rawValue: UInt8
 
@@ -43,25 +43,25 @@ struct JSONKinds: OptionSet {
     static let null = JSONKinds(rawValue: 1 << 5)
 }
 
-/// What the rules need to know of a payload that is valid JSON.
+/// The properties of a valid JSON payload that the rules need.
 package struct PayloadFacts: Hashable, Sendable {
     package enum Event: UInt8, Sendable {
         case none, start, update, end, unknown
     }
 
-    /// The payload as a whole is an object.
+    /// The payload is an object.
     package var isObject = false
-    /// It has `aps`, and that is an object.
+    /// `aps` exists and is an object.
     package var hasAPS = false
-    /// It has `aps`, and that is something else.
+    /// `aps` exists and is not an object.
     package var hasMistypedAPS = false
     package var repeatsAPS = false
-    /// It has `mdm`, and that is a string.
+    /// `mdm` exists and is a string.
     package var hasMDM = false
-    /// It has `container-identifier` (file provider).
+    /// `container-identifier` exists (file provider).
     package var hasContainerIdentifier = false
 
-    /// The keys in `aps`: those there, those there more than once, and those with a value of a wrong type.
+    /// The keys in `aps`: those that exist, those that occur more than once, and those whose value has a wrong type.
     package var keys: APSKeys = []
     package var repeated: APSKeys = []
     package var mistyped: APSKeys = []

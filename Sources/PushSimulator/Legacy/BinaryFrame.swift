@@ -1,7 +1,7 @@
-/// One notification of the legacy binary interface. The bytes are lent.
+/// One notification of the legacy binary interface. It borrows its bytes.
 struct BinaryFrame {
     var command: UInt8
-    /// Command 0 has none.
+    /// The identifier; nil for command 0, which has none.
     var identifier: UInt32?
     var expiration: UInt32?
     var priority: UInt8 = 10
@@ -9,7 +9,7 @@ struct BinaryFrame {
     var payload: ByteView
 }
 
-/// Why a frame ends the connection: the statuses of the error packet.
+/// The reason why a frame ends the connection: the status codes of the error packet.
 package enum BinaryStatus: UInt8, CaseIterable, Sendable {
     case noError = 0
     case processingError = 1
@@ -27,17 +27,18 @@ package enum BinaryStatus: UInt8, CaseIterable, Sendable {
 
 struct BinaryFault: Error, Equatable {
     var status: BinaryStatus
-    /// 0 when the frame had none or it was not read.
+    /// The identifier of the frame; 0 if it has none or if it was not read.
     var identifier: UInt32
 }
 
-/// Takes a stream of frames apart, however it is cut into pieces.
+/// Parses a stream of frames, whose bytes may be split at any position.
 ///
-/// It holds at most one unfinished frame, which is bounded by the limits of its parts.
+/// The parser holds at most one incomplete frame, whose size is bounded by the limits of its parts.
 struct BinaryParser {
     static let longestToken = 100
     static let longestPayload = 2048
-    /// Of command 2: room for every item at its limit, and for an oversized payload to be told apart from nonsense.
+    /// The maximum length of a frame with command 2. It has room for every item at its maximum, and it is large enough
+    /// that an oversized payload is reported as such and not as a protocol error.
     static let longestFrame = 16_384
 
     private var pending: [UInt8] = []
@@ -49,8 +50,8 @@ struct BinaryParser {
         case incomplete
     }
 
-    /// Calls `take` for each complete frame until it returns false, which discards the rest. Throws at the first frame
-    /// that is not right; what follows it is never looked at.
+    /// Calls `take` for each complete frame. If `take` returns false, the remaining bytes are discarded. Throws at the
+    /// first invalid frame; the bytes after it are not parsed.
     mutating func parse(_ bytes: ByteView, _ take: (BinaryFrame) -> Bool) throws(BinaryFault) {
         if pending.isEmpty {
             let used = try Self.frames(bytes, take)
@@ -98,7 +99,8 @@ struct BinaryParser {
         Int(bytes[place]) << 8 | Int(bytes[place + 1])
     }
 
-    /// Commands 0 and 1: token and payload, each behind its length. A length that is not right is seen before the bytes.
+    /// Parses commands 0 and 1: token and payload, each after its length. An invalid length is reported before its
+    /// bytes arrive.
     private static func simple(
         _ bytes: ByteView, command: UInt8, start: Int, identifier: UInt32?, expiration: UInt32?
     ) throws(BinaryFault) -> Step {
@@ -128,7 +130,7 @@ struct BinaryParser {
         if length > longestPayload { throw BinaryFault(status: .invalidPayloadSize, identifier: identifier ?? 0) }
     }
 
-    /// Command 2: items in any order.
+    /// Parses command 2: items in any order.
     private static func items(_ bytes: ByteView) throws(BinaryFault) -> Step {
         guard bytes.count >= 5 else { return .incomplete }
         let frameLength = Int(number(bytes, at: 1))
@@ -142,7 +144,7 @@ struct BinaryParser {
         var hasPriority = false
         var isMalformed = false
         var place = 0
-        // The whole frame is read even if it is malformed: the identifier may stand behind.
+        // Read the whole frame even if it is malformed, because the identifier may be at its end.
         while place < content.count {
             guard content.count - place >= 3 else { isMalformed = true; break }
             let size = length(content, at: place + 1)

@@ -1,6 +1,6 @@
 package import PushLoop
 
-/// The devices that the feedback service reports: those that notifications were sent to after they were gone. Reading the
+/// The entries that the feedback service reports: devices that received notifications after they had gone. Reading the
 /// list clears it.
 package struct FeedbackList {
     package struct Entry: Equatable, Sendable {
@@ -15,7 +15,7 @@ package struct FeedbackList {
 
     package var count: Int { table.count }
 
-    /// Adds a device, or sets the time of one that is there. False when the list is full.
+    /// Adds a device, or updates the time of a known one. Returns false if the list is full.
     @discardableResult
     package mutating func add(_ token: [UInt8], at time: WallTime) -> Bool {
         guard table.count < Self.most || table[token] != nil else { return false }
@@ -31,7 +31,7 @@ package struct FeedbackList {
 
     package mutating func removeAll() { table.removeAll() }
 
-    /// The list as the service sends it (time, length, token), and the list is empty after that.
+    /// Returns the entries in the format of the service (time, length, token) and clears the list.
     package mutating func take() -> [UInt8] {
         var bytes: [UInt8] = []
         table.forEach { token, time in

@@ -1,4 +1,5 @@
-/// Which of Apple's two worlds a listener stands for. Tokens, keys and channels of one mean nothing in the other.
+/// The Apple environment that a listener simulates. Tokens, keys and channels of one environment are invalid in the
+/// other.
 package enum APNsEnvironment: String, CaseIterable, Sendable {
     case production, sandbox
 }

@@ -1,4 +1,5 @@
-/// The answer to one request as bytes. One is used again and again, so that writing an answer allocates nothing.
+/// The answer to one request, as bytes. One value is reused for all answers, so that writing an answer allocates
+/// nothing.
 @safe
 package struct AnswerText: ~Copyable {
     private enum Field: Int, CaseIterable {
@@ -16,9 +17,9 @@ package struct AnswerText: ~Copyable {
     }
 
     private static let room = 64
-    /// One place of `room` bytes per field.
+    /// The values of the headers, in one section of `room` bytes per field.
     private let text: UnsafeMutableRawPointer
-    /// Length of each field's value; 0: the answer does not have it.
+    /// The length of each field's value; 0 if the answer does not have the field.
     private var lengths = InlineArray<5, Int>(repeating: 0)
     package private(set) var body: [UInt8] = []
 
@@ -31,7 +32,7 @@ package struct AnswerText: ~Copyable {
         unsafe text.deallocate()
     }
 
-    /// Calls `give` for each header but `:status`. The bytes are lent for the call.
+    /// Calls `give` for each header except `:status`. The bytes are valid only during the call.
     @inline(__always)
     package func forEachHeader(_ give: (_ name: StaticString, _ value: UnsafeRawBufferPointer) -> Void) {
         for place in 0..<5 where lengths[place] > 0 {

@@ -1,21 +1,20 @@
-/// What a client certificate entitles to ("Establishing a certificate-based connection to APNs").
+/// The rights that a client certificate grants ("Establishing a certificate-based connection to APNs").
 package struct CertificateIdentity: Equatable, Sendable {
-    /// Object identifiers of Apple's extensions.
+    /// The object identifiers of Apple's certificate extensions.
     package static let developmentExtension = "1.2.840.113635.100.6.3.1"
     package static let productionExtension = "1.2.840.113635.100.6.3.2"
     package static let topicsExtension = "1.2.840.113635.100.6.3.6"
     package static let voipTopicsExtension = "1.2.840.113635.100.6.3.4"
 
-    /// `UID` of the subject: the bundle id.
+    /// The `UID` of the subject, which is the bundle id.
     package var userID: String
-    /// The topics it may push to; the `userID` alone if it lists none.
+    /// The topics that the certificate allows; only the `userID` if the certificate lists none.
     package var topics: [[UInt8]]
-    /// The environments it says it is for; both when it has neither extension.
+    /// The environments that the certificate names; both if it has neither extension.
     package var environments: Set<APNsEnvironment>
 
     /// - Parameters:
-    ///   - topicLists: the values of the two topic extensions, those that are there.
-    ///   - isDevelopment: the development extension is there; likewise production.
+    /// - topicLists: The values of the topic extensions that the certificate has.
     package init(userID: String, topicLists: [[UInt8]] = [], isDevelopment: Bool = false, isProduction: Bool = false) {
         self.userID = userID
         var topics: [[UInt8]] = []
@@ -31,7 +30,8 @@ package struct CertificateIdentity: Equatable, Sendable {
         if environments.isEmpty { environments = Set(APNsEnvironment.allCases) }
     }
 
-    /// The names in an extension: SEQUENCE of pairs UTF8String, SEQUENCE; some encoders wrap it in an OCTET STRING.
+    /// Returns the names in a topic extension: a SEQUENCE of pairs of UTF8String and SEQUENCE. Some encoders wrap it in
+    /// an OCTET STRING.
     private static func topics(_ value: ByteView) -> [[UInt8]]? {
         var outer = DERReader(value)
         guard var list = outer.next() else { return nil }

@@ -1,25 +1,25 @@
 package import PushLoop
 
-/// What the simulator knows of device tokens. A token it does not know is accepted, unless told otherwise.
+/// The device tokens that have a state. Unknown tokens are accepted unless ``acceptsUnknown`` is false.
 package struct DeviceBook {
     package enum State: String, CaseIterable, Sendable {
-        /// Takes notifications.
+        /// The device accepts notifications.
         case active
-        /// 410 `Unregistered`, with the time in `since`.
+        /// The answer is 410 `Unregistered`, with the time in `since`.
         case unregistered
-        /// 410 `ExpiredToken`, with the time in `since`.
+        /// The answer is 410 `ExpiredToken`, with the time in `since`.
         case expired
-        /// 400 `BadDeviceToken`.
+        /// The answer is 400 `BadDeviceToken`.
         case bad
     }
 
     package struct Device: Equatable, Sendable {
         package var state = State.active
-        /// When it became what it is.
+        /// The time since which the device has this state.
         package var since = WallTime(milliseconds: 0)
-        /// Bundle ids it takes notifications for; empty: any.
+        /// The bundle ids whose notifications the device accepts. Empty: any.
         package var topics: [String] = []
-        /// Nil: either.
+        /// The environment of the device. Nil: both.
         package var environment: APNsEnvironment?
 
         package init(
@@ -33,7 +33,7 @@ package struct DeviceBook {
         }
     }
 
-    /// A token, or with `*` behind it all tokens that begin so; in hexadecimal digits.
+    /// A token in hexadecimal digits; a `*` at the end makes it a prefix that matches all tokens that begin with it.
     package struct Pattern: Hashable, Sendable, CustomStringConvertible {
         /// Half bytes, so that a prefix may end within a byte.
         let digits: [UInt8]
@@ -70,10 +70,10 @@ package struct DeviceBook {
     }
 
     private var exact = ByteTable<Device>()
-    /// The longest first, so that the closest match wins.
+    /// The prefixes, longest first, so that the most specific match wins.
     private var prefixes: [(pattern: Pattern, device: Device)] = []
 
-    /// Whether tokens that are not in the book are taken.
+    /// Whether tokens without a state are accepted.
     package var acceptsUnknown = true
 
     package static let mostExact = 1_000_000
@@ -83,7 +83,7 @@ package struct DeviceBook {
 
     package var count: Int { exact.count + prefixes.count }
 
-    /// False when the book is full.
+    /// Sets the state of a token or prefix. Returns false if the table is full.
     package mutating func set(_ device: Device, for pattern: Pattern) -> Bool {
         if !pattern.isPrefix {
             guard exact.count < Self.mostExact || exact[pattern.bytes] != nil else { return false }
@@ -121,7 +121,7 @@ package struct DeviceBook {
         for entry in prefixes { body(entry.pattern.description, entry.device) }
     }
 
-    /// What is known of a token: its own entry, or that of the longest prefix.
+    /// Returns the state of a token: its own entry, or that of the longest matching prefix.
     func find(_ token: TokenBytes) -> Device? {
         if exact.isEmpty && prefixes.isEmpty { return nil }
         return token.withBytes { bytes in
@@ -130,7 +130,8 @@ package struct DeviceBook {
         }
     }
 
-    /// Why a notification cannot go to this token now; nil if it can. The time is for 410.
+    /// Returns why a notification cannot be sent to this token, or nil if it can. The time is for answers with status
+    /// 410.
     func refusal(
         of token: TokenBytes, topic: ByteView?, baseLength: Int, environment: APNsEnvironment
     ) -> (reason: Reason, since: WallTime)? {

@@ -1,4 +1,4 @@
-/// A request to `/3/device/TOKEN` with its headers read, before anyone judged them.
+/// A request to `/3/device/TOKEN` with its headers parsed, before authorization.
 struct DeviceRequest {
     enum Target {
         case token, missing, malformed
@@ -6,21 +6,21 @@ struct DeviceRequest {
 
     var target = Target.missing
     var token = TokenBytes()
-    /// The client's own id, if it sent a good one.
+    /// The id that the client sent, if it is valid.
     var id: MessageID?
     var pushType = PushType.unspecified
-    /// 0: none given, which Apple takes for 10.
+    /// The priority; 0 if the header is missing, which Apple treats as 10.
     var priority: UInt8 = 0
-    /// Seconds since 1970; -1: none given.
+    /// The expiration in seconds since 1970; -1 if the header is missing.
     var expiration: Int64 = -1
 
-    /// What is wrong with the headers, in two steps: authentication stands between them.
+    /// The errors in the headers. `firstFault` is answered before the authorization is checked, `secondFault` after it.
     var firstFault = Reason.none
     var secondFault = Reason.none
 
     static let path: StaticString = "/3/device/"
 
-    /// - Parameter digits: what follows `/3/device/` in the path.
+    /// - Parameter digits: The part of the path after `/3/device/`.
     @inline(__always)
     init(_ fields: RequestFields, token digits: ByteView) {
         if !digits.isEmpty {
@@ -49,7 +49,7 @@ struct DeviceRequest {
         if let text = fields.collapseID, text.count > 64 { secondFault = .badCollapseID }
         if let text = fields.priority {
             priority = Self.priority(text)
-            // Background notifications are for priority 5 only; Apple calls 10 an error.
+            // Background notifications need priority 5; Apple documents that 10 is an error.
             if priority == 0 || (pushType == .background && priority != 5) { secondFault = .badPriority }
         }
         if let text = fields.expiration {
@@ -61,19 +61,19 @@ struct DeviceRequest {
         }
     }
 
-    /// 0 for what is none of Apple's three.
+    /// Returns the priority, or 0 if the text is not one of Apple's three values.
     static func priority(_ text: ByteView) -> UInt8 {
         if text.equals("10") { return 10 }
         if text.equals("5") { return 5 }
         return text.equals("1") ? 1 : 0
     }
 
-    /// What is odd about the headers by themselves.
+    /// Returns warnings about the headers alone.
     func warnings(now seconds: Int64) -> Warnings {
         var warnings: Warnings = []
         if expiration > 0 {
             if expiration < seconds { warnings.insert(.expirationPassed) }
-            // Apple stores for 30 days at most.
+            // Apple stores a notification for at most 30 days.
             if expiration > seconds + 30 * 86_400 { warnings.insert(.expirationTooFar) }
         }
         switch pushType {
@@ -89,11 +89,11 @@ struct DeviceRequest {
         return warnings
     }
 
-    /// Whether a topic fits the push type; a sender that gives no type has none to fit.
+    /// Returns why a topic does not fit the push type, or `none`. Without a push type every well-formed topic fits.
     static func topicFault(_ topic: TopicBook.Topic, for type: PushType) -> Reason {
         guard topic.isWellFormed else { return .badTopic }
         if type == .unspecified || topic.suffix == type { return .none }
-        // A type that needs its suffix got another topic; or a plain type got a topic of another type.
+        // Either the type needs a suffix that the topic lacks, or the topic has the suffix of another type.
         if type.topicSuffix != nil { return .badTopic }
         return topic.suffix == nil || type == .mdm ? .none : .invalidPushType
     }

@@ -1,21 +1,22 @@
 import JSON5
 
-/// A provider token taken apart (RFC 7515 compact form). Nothing of it has been verified.
+/// A parsed provider token (RFC 7515 compact serialization). Its contents are not verified.
 struct JSONWebToken {
     let keyID: String
     let issuer: String
-    /// Seconds since 1970.
+    /// The time of issue in seconds since 1970.
     let issuedAt: Int64
-    /// What the signature is over: the first two parts with the point between them.
+    /// The signed bytes: the first two parts with the period between them.
     let signingInput: [UInt8]
     /// R and S, 32 bytes each.
     let signature: [UInt8]
-    /// The signature came as DER, which Apple takes though the standard wants it raw.
+    /// Whether the signature is encoded as DER. Apple accepts DER, although the standard requires the raw form.
     let isDER: Bool
 
     static let longest = 4096
 
-    /// Nil if it is not of the form, or not ES256, or lacks `kid`, `iss` or `iat`.
+    /// Parses a token. Returns nil if the form is invalid, if the algorithm is not ES256, or if `kid`, `iss` or `iat`
+    /// is missing.
     init?(_ text: ByteView) {
         guard text.count <= Self.longest, let firstPoint = text.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let rest = text.dropFirst(firstPoint + 1)
@@ -48,7 +49,7 @@ struct JSONWebToken {
         }
     }
 
-    /// SEQUENCE { INTEGER r, INTEGER s } as 64 bytes.
+    /// Converts SEQUENCE { INTEGER r, INTEGER s } to 64 bytes.
     private static func raw(fromDER der: [UInt8]) -> [UInt8]? {
         ByteView.lending(der) { view in
             var reader = DERReader(view)

@@ -1,9 +1,9 @@
-/// A UUID as a notification's name: `apns-id`, `apns-request-id`, `apns-unique-id`.
+/// A UUID as the identifier of a notification: `apns-id`, `apns-request-id` or `apns-unique-id`.
 package struct MessageID: Hashable, Sendable {
-    /// The sixteen bytes in order, each word with its first byte in the lowest place.
+    /// The sixteen bytes in order. The first byte of each word is its least significant one.
     package let first: UInt64
     package let second: UInt64
-    /// It was written in capitals, and is echoed so.
+    /// Whether the id was written in capital letters. It is returned in the same case.
     package let isUppercase: Bool
 
     static let textLength = 36
@@ -14,7 +14,7 @@ package struct MessageID: Hashable, Sendable {
         self.isUppercase = isUppercase
     }
 
-    /// The form 8-4-4-4-12, in either case, and nothing else.
+    /// Parses the form 8-4-4-4-12, in either case.
     package init?(_ text: ByteView) {
         let dash = UInt8(ascii: "-")
         guard text.count == Self.textLength, text[8] == dash, text[13] == dash, text[18] == dash, text[23] == dash
@@ -28,7 +28,7 @@ package struct MessageID: Hashable, Sendable {
         else { return nil }
         first = UInt64(a) | UInt64(b) << 32
         second = UInt64(c) | UInt64(d) << 32
-        // Letters have bit 6 set, small ones bit 5 as well.
+        // Letters have bit 6 set; lowercase letters have bit 5 set as well.
         @inline(__always) func capitals(_ word: UInt64) -> UInt64 {
             word & ~(word << 1) & 0x4040_4040_4040_4040
         }
@@ -38,14 +38,14 @@ package struct MessageID: Hashable, Sendable {
         isUppercase = hasCapitals && !hasSmalls
     }
 
-    /// A random one (RFC 9562, version 4), in capitals as Apple writes its own.
+    /// Returns a random id (RFC 9562, version 4), in capital letters like the ids that Apple generates.
     static func random(_ generator: inout SplitMix) -> MessageID {
         let first = generator.next() & 0xff0f_ffff_ffff_ffff | 0x0040_0000_0000_0000
         let second = generator.next() & 0xffff_ffff_ffff_ff3f | 0x0000_0000_0000_0080
         return MessageID(first: first, second: second, isUppercase: true)
     }
 
-    /// Writes the 36 characters.
+    /// Writes the 36 characters of the id.
     @inline(__always)
     func write(to text: UnsafeMutableRawPointer) {
         let a = Hex.digits(UInt32(truncatingIfNeeded: first), uppercase: isUppercase)
@@ -72,7 +72,7 @@ package struct MessageID: Hashable, Sendable {
         }
     }
 
-    /// The same id whatever its case.
+    /// Compares ids without regard to their case.
     package static func == (left: MessageID, right: MessageID) -> Bool {
         left.first == right.first && left.second == right.second
     }

@@ -1,7 +1,7 @@
-/// What Apple's documents say of the payload of each push type ("Generating a remote notification", ActivityKit).
+/// The payload rules of Apple's documents for each push type ("Generating a remote notification", ActivityKit).
 ///
-/// Apple's servers look at little of it: a payload that is empty or no JSON object is rejected, the rest is passed on and
-/// ignored by the device. So all else here is a warning.
+/// Apple's servers check little: they reject a payload that is empty or not a JSON object, and pass on everything else,
+/// which the device may ignore. Therefore all other violations are warnings.
 enum PayloadRules {
     static func warnings(for type: PushType, _ facts: PayloadFacts) -> Warnings {
         var warnings: Warnings = []

@@ -1,15 +1,15 @@
-/// What the simulator remembers of one HTTP/2 connection. The transport keeps it and hands it in with each request.
+/// The state of one HTTP/2 connection. The transport keeps it and passes it in with each request.
 package struct ProviderConnection: ~Copyable {
     package enum Services: Sendable {
-        /// Everything on one port.
+        /// All services on one port.
         case all
-        /// Notifications and broadcasts only, as on Apple's 443 and 2197.
+        /// Notifications and broadcasts only, as on Apple's ports 443 and 2197.
         case sending
-        /// Channels only, as on Apple's 2195 and 2196.
+        /// Channel management only, as on Apple's ports 2195 and 2196.
         case management
     }
 
-    /// Counted from 1 over all connections of the simulator.
+    /// The number of the connection, counted from 1 over all connections of the simulator.
     package let number: UInt32
     let environment: APNsEnvironment
     let services: Services
@@ -17,17 +17,17 @@ package struct ProviderConnection: ~Copyable {
 
     package internal(set) var requests: UInt64 = 0
     var tokens = ProviderTokenCheck()
-    /// The topic that was last found to be allowed, so that it is not looked for again.
+    /// The topic that was last found to be allowed, cached to skip the check for the next request.
     var permittedTopic = TopicBook.none
-    /// Streams above it are not processed any more.
+    /// The last stream that is processed. Streams above it are ignored.
     package internal(set) var lastStream = Int32.max
-    /// The stream limit that the client was last told.
+    /// The stream limit that was last announced to the client.
     package internal(set) var streamLimit: UInt32
-    /// The first valid token will lift the limit.
+    /// Whether the first valid token raises the stream limit.
     var raisesStreams = false
-    /// It takes everything and says nothing, not even PING answers.
+    /// Whether the connection reads everything and sends nothing, not even PING acknowledgments.
     package internal(set) var isSilent = false
-    /// A fault closes it: what still comes in is not looked at.
+    /// Whether a fault is closing the connection. Further requests are ignored.
     package internal(set) var isClosing = false
 
     init(

@@ -1,10 +1,10 @@
-/// A key that provider tokens may be signed with.
+/// A key that may sign provider tokens.
 package struct ProviderKey: Equatable, Sendable {
     package var keyID: String
     package var teamID: String
-    /// Nil: a key for both environments.
+    /// The environment of the key. Nil: both environments.
     package var environment: APNsEnvironment?
-    /// Bundle ids that it may push to; empty: all of the team.
+    /// The bundle ids that the key may push to. Empty: all apps of the team.
     package var topics: [String]
 
     package init(keyID: String, teamID: String, environment: APNsEnvironment? = nil, topics: [String] = []) {
@@ -15,15 +15,16 @@ package struct ProviderKey: Equatable, Sendable {
     }
 }
 
-/// Says whether the signature (R and S, 64 bytes) over the input is that of the key; nil if it has no such key.
+/// Returns whether the signature (R and S, 64 bytes) over the input is valid for the key; nil if the key is unknown.
 package typealias SignatureCheck = (_ keyID: String, _ signingInput: [UInt8], _ signature: [UInt8]) -> Bool?
 
-/// The keys that the simulated Apple knows.
+/// The keys that the simulated Apple push service knows.
 struct ProviderKeys {
     let keys: [ProviderKey]
     let check: SignatureCheck?
 
-    /// Without keys, any well-formed token of a fitting age is taken: enough to try a client out.
+    /// Whether no keys are configured. Then any well-formed token of an acceptable age is accepted, which suffices to
+    /// try out a client.
     var isOpen: Bool { keys.isEmpty }
 
     func index(of keyID: String) -> Int? { keys.firstIndex { $0.keyID == keyID } }

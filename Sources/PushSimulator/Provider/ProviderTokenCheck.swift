@@ -1,44 +1,45 @@
 import PushLoop
 
-/// How strict Apple is about provider tokens.
+/// The limits for provider tokens.
 package struct ProviderTokenPolicy: Equatable, Sendable {
-    /// Older tokens are `ExpiredProviderToken`. Seconds; Apple documents an hour.
+    /// The maximum age in seconds. Older tokens are answered with `ExpiredProviderToken`. Apple documents an hour.
     package var longestAge: Int64 = 3600
-    /// Two tokens of one connection that were issued less than this apart are `TooManyProviderTokenUpdates`. Seconds;
-    /// Apple documents 20 minutes. 0 switches it off.
+    /// The minimum time in seconds between the issue times of two tokens on one connection. A new token below it is
+    /// answered with `TooManyProviderTokenUpdates`. Apple documents 20 minutes; 0 disables the check.
     package var shortestRenewal: Int64 = 1200
-    /// How far ahead `iat` may be. Seconds. Apple does not say.
+    /// The number of seconds that `iat` may be in the future. Apple does not document it.
     package var clockTolerance: Int64 = 60
-    /// After an expired token the connection answers `ExpiredProviderToken` for ever, as Apple's have been seen to.
+    /// Whether a connection answers `ExpiredProviderToken` forever after an expired token, as Apple's connections have
+    /// been observed to do.
     package var wedgesAfterExpired = false
 
     package init() {}
 }
 
-/// Checks the `authorization` of the requests of one connection.
+/// The check of the `authorization` header on one connection.
 ///
-/// A token is taken apart and verified once; after that the same text is recognised by comparing it, and only its age is
-/// looked at again.
+/// A token is parsed and verified once. After that the same text is recognized by comparison, and only its age is
+/// checked again.
 struct ProviderTokenCheck {
     private var accepted: [UInt8] = []
     private var issuedAt: Int64 = 0
     private var team = ""
     private var keyID = ""
-    /// The last text that was refused for a reason that time does not cure, and the reason.
+    /// The last token that was rejected for a permanent reason, and the reason.
     private var refused: [UInt8] = []
     private var refusal = Reason.none
 
-    /// The accepted key's place in `ProviderKeys`; nil before the first token, and when no keys are known.
+    /// The index of the accepted key in ``ProviderKeys``; nil before the first token, and if no keys are configured.
     private(set) var key: Int?
     private(set) var isWedged = false
-    /// The accepted token's signature came as DER.
+    /// Whether the signature of the accepted token is encoded as DER.
     private(set) var isDER = false
 
     var hasAccepted: Bool { !accepted.isEmpty }
 
     mutating func wedge() { isWedged = true }
 
-    /// Why the request may not pass, or `none`.
+    /// Returns why the request is not authorized, or `none`.
     @inline(__always)
     mutating func refusal(
         of authorization: ByteView?, keys: ProviderKeys, policy: ProviderTokenPolicy, environment: APNsEnvironment,
@@ -58,7 +59,7 @@ struct ProviderTokenCheck {
 
     @inline(__always)
     private static func isBearer(_ text: ByteView) -> Bool {
-        // Letters only differ by bit 5 in case; the space has it set already.
+        // Upper and lower case of a letter differ only in bit 5; the space has this bit set already.
         text.halfWord(at: 0) | 0x2020_2020 == 0x7261_6562 && text.halfWord(at: 3) | 0x2020_2020 == 0x2072_6572
     }
 

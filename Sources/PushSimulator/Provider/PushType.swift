@@ -1,7 +1,7 @@
-/// The values of `apns-push-type`, each with the suffix it asks of the topic ("Sending notification
-/// requests to APNs").
+/// The values of `apns-push-type`, each with the topic suffix that it requires ("Sending notification requests to
+/// APNs").
 package enum PushType: UInt8, CaseIterable, Sendable {
-    /// The header is not there: old senders leave it out, and Apple takes what it gets.
+    /// The header is missing. Old senders omit it, and Apple accepts such requests.
     case unspecified
     case alert, background, voip, complication, fileprovider, mdm, location, liveactivity, pushtotalk, widgets, controls
 
@@ -37,7 +37,7 @@ package enum PushType: UInt8, CaseIterable, Sendable {
     }
 
     init?(named text: ByteView) {
-        // The common ones first, without going through the list.
+        // Check the common types first, without a search through all cases.
         if text.equals("alert") {
             self = .alert
         } else if text.equals("background") {
@@ -49,7 +49,7 @@ package enum PushType: UInt8, CaseIterable, Sendable {
         }
     }
 
-    /// The type whose suffix a topic bears, if any.
+    /// The type whose suffix a topic has; nil if there is none.
     init?(suffixOf topic: ByteView) {
         guard
             let known = Self.allCases.first(where: {

@@ -1,13 +1,13 @@
-/// What the transport is to do about one request.
+/// What the transport must do about one request.
 package struct Reaction {
     package enum Action: UInt8, Sendable {
-        /// Send the answer, after `delay`.
+        /// Send the answer after `delay`.
         case answer
-        /// RST_STREAM with `resetCode`, after `delay`.
+        /// Send RST_STREAM with `resetCode` after `delay`.
         case reset
-        /// Nothing: the stream came after the last one of a GOAWAY.
+        /// Do nothing, because the stream is above the last one of a GOAWAY frame.
         case ignore
-        /// From now on say nothing at all on this connection; go on reading.
+        /// Send nothing more on this connection, but continue to read.
         case silence
         /// Send a part of the answer that ends within a frame, then close.
         case halfFrame
@@ -18,9 +18,10 @@ package struct Reaction {
     package struct GoAway: Sendable {
         package var lastStream: Int32
         package var code: UInt32
-        /// Debug data, JSON with a reason, or empty.
+        /// The debug data: JSON with a reason, or empty.
         package var text: [UInt8]
-        /// Close as soon as it is sent, instead of when the streams up to the last are answered.
+        /// Whether to close the connection right after the frame, instead of after the answers to the streams up to the
+        /// last one.
         package var closes: Bool
     }
 
@@ -28,27 +29,27 @@ package struct Reaction {
     package var status: UInt16 = 200
     package var reason = Reason.none
     var customReason: UInt8 = 0
-    /// Milliseconds since 1970, with 410; 0: none.
+    /// The timestamp in milliseconds since 1970, for status 410; 0 if there is none.
     package var timestamp: Int64 = 0
-    /// Seconds; nil: no such header.
+    /// The value of `retry-after` in seconds; nil if the header is omitted.
     package var retryAfter: UInt32?
-    /// Nanoseconds.
+    /// The delay in nanoseconds.
     package var delay: Int64 = 0
     package var resetCode: UInt32 = 0
-    /// `apns-id`, or `apns-request-id` of the broadcast services.
+    /// The value of `apns-id`, or of `apns-request-id` for the broadcast services.
     package var id: MessageID
     package var isRequestID = false
-    /// `apns-unique-id`: the sandbox names the entry in its delivery log.
+    /// The value of `apns-unique-id`, which names the entry in the delivery log of the sandbox.
     package var uniqueID: MessageID?
-    /// SETTINGS to send before the answer.
+    /// The stream limit to announce in a SETTINGS frame before the answer.
     package var streamLimit: UInt32?
-    /// GOAWAY to send after the answer, or at once when there is none. Answers that still wait on streams beyond the
-    /// last are to be dropped, and their records reported as unprocessed.
+    /// The GOAWAY frame to send after the answer, or at once if there is no answer. The transport drops delayed answers
+    /// on streams above the last one and reports their records as unprocessed.
     package var goAway: GoAway?
-    /// For an answer that carries more than a reason.
+    /// The body of an answer that contains more than a reason.
     package var body: [UInt8] = []
     package var channelID: [UInt8] = []
-    /// The record of this request, for reporting what became of the answer. 0: none.
+    /// The number of the request's record, for reporting a lost answer; 0 if there is none.
     package var record: UInt64 = 0
 
     init(id: MessageID) {

@@ -1,8 +1,8 @@
-/// Why a request was refused, in Apple's words.
+/// The reason why a request was rejected, in Apple's terms.
 package enum Reason: UInt8, CaseIterable, Sendable {
-    /// Not refused.
+    /// The request was not rejected.
     case none
-    /// A fault script's own words; they stand in the script.
+    /// A reason defined by a fault script; the script holds its text.
     case custom
 
     // "Handling notification responses from APNs", table 3.
@@ -17,7 +17,7 @@ package enum Reason: UInt8, CaseIterable, Sendable {
     // "Handling error responses from APNs", for channels and broadcasts.
     case featureNotEnabled, missingChannelID, badChannelID, channelNotRegistered, badRequestParams, badRequestPayload
     case missingPushType, cannotCreateChannelConfig, topicMismatch
-    /// Undocumented; seen when a channel is created without a storage policy.
+    /// This reason is undocumented. It was observed when a channel was created without a storage policy.
     case missingChannelQueueSize
 
     package var name: StaticString {

@@ -1,6 +1,6 @@
-/// The headers of one request that the rules ask for, as views of memory lent for the call.
+/// The headers of one request that the rules need, as views of borrowed memory.
 ///
-/// The caller passes every header of the request to `take`, in order; that is also how repetition is seen.
+/// The caller passes every header of the request to `take`, in order; repeated headers are detected that way.
 package struct RequestFields {
     private(set) var method: ByteView?
     private(set) var path: ByteView?
@@ -13,12 +13,12 @@ package struct RequestFields {
     private(set) var collapseID: ByteView?
     private(set) var channelID: ByteView?
     private(set) var requestID: ByteView?
-    /// One of the headers above came twice.
+    /// Whether one of the headers above occurred twice.
     private(set) var hasRepeated = false
 
     package init() {}
 
-    /// - Important: both must stay valid until the request has been judged.
+    /// - Important: Both buffers must stay valid until the request has been judged.
     @unsafe
     package mutating func take(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         unsafe take(name: ByteView(borrowing: name), value: ByteView(borrowing: value))

@@ -1,14 +1,14 @@
-/// A device token, decoded in place: up to 100 bytes, because Apple asks not to assume a length.
+/// A device token, stored inline. It has up to 100 bytes, because Apple's documents advise against assuming a length.
 package struct TokenBytes: Sendable {
     package static let longest = 100
 
-    /// The bytes in order, each word with its first byte in the lowest place; zero behind the end.
+    /// The bytes in order. The first byte of each word is its least significant one; bytes after the end are zero.
     private(set) var words = InlineArray<13, UInt64>(repeating: 0)
     package private(set) var count = 0
 
     init() {}
 
-    /// From hexadecimal digits; nil unless they are an even number of at most 200.
+    /// Decodes hexadecimal digits. Returns nil unless their number is even and at most 200.
     @inline(__always)
     init?(hex digits: ByteView) {
         guard digits.count % 2 == 0, digits.count <= 2 * Self.longest else { return nil }

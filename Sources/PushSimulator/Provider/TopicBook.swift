@@ -1,17 +1,17 @@
-/// The topics seen so far, each with a number: records hold the number, and what a topic's name says is found once.
+/// The topics that requests used, each with a number. Records hold the number, and the name is parsed only once.
 struct TopicBook {
     struct Topic {
         var number: UInt16
         var isWellFormed: Bool
-        /// The push type whose suffix it bears.
+        /// The push type whose suffix the topic has.
         var suffix: PushType?
-        /// Length of the bundle id before the suffix.
+        /// The length of the bundle id before the suffix.
         var baseLength: Int
     }
 
-    /// Stands for no topic at all.
+    /// The number for requests without a topic.
     static let none: UInt16 = 0
-    /// Stands for all topics beyond the bound.
+    /// The number for all topics beyond the maximum.
     static let other: UInt16 = 1
     private static let most = 4096
 

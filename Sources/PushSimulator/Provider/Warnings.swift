@@ -1,6 +1,8 @@
-/// What Apple lets pass though it will not do what the sender hopes, kept with the record of a request.
+/// The problems of a request that Apple accepts although the notification will not have the intended effect. They are
+/// kept with the record of the request.
 ///
-/// A rejection is only what Apple is documented or known to reject. All else that its documents forbid is noted here.
+/// The simulator rejects only what Apple is documented or known to reject. Other violations of Apple's documents become
+/// warnings.
 package struct Warnings: OptionSet, Hashable, Sendable {
     package let rawValue: UInt32
     package init(rawValue: UInt32) { self.rawValue = rawValue }

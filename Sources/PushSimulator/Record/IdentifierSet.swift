@@ -1,11 +1,13 @@
 import Glibc
 
-/// The ids of the records in the ring, each with the number of the last record that bore it: open addressing with linear
-/// probing, at most half full, 24 bytes a place. Memory is taken as it is first touched.
+/// The ids of the records in the ring, each with the number of the last record that has it. The table uses open
+/// addressing with linear probing, is at most half full, and takes 24 bytes per slot. Its memory becomes resident when
+/// it is first touched.
 @safe
 struct IdentifierSet: ~Copyable {
     struct Mark: Equatable {
-        /// Shifted by one, with the lowest bit saying that a record with this id was accepted; 0 marks a free place.
+        /// The record's number shifted left by one. The lowest bit is set if a record with this id was accepted; 0
+        /// marks a free slot.
         fileprivate var bits: UInt64
 
         init(record: UInt64, isAccepted: Bool) {
@@ -29,13 +31,13 @@ struct IdentifierSet: ~Copyable {
     private let most: Int
     private(set) var count = 0
 
-    /// - Parameter most: how many ids there may be at once.
+    /// - Parameter most: The maximum number of ids at the same time.
     init(most: Int) {
         var size = 16
         while size < 2 * most { size *= 2 }
         self.most = most
         mask = size - 1
-        // Zeroed by the system, page by page when it is touched.
+        // The system provides zeroed pages when they are first touched.
         guard let memory = unsafe calloc(size, MemoryLayout<Slot>.stride) else {
             fatalError("no memory for \(size) ids; lower the number of records to keep")
         }
@@ -51,7 +53,7 @@ struct IdentifierSet: ~Copyable {
         Int(truncatingIfNeeded: SplitMix.mix(id.first ^ id.second &* 0x9e37_79b9_7f4a_7c15)) & mask
     }
 
-    /// The place of an id, or the free place where it belongs.
+    /// Returns the slot of an id, or the free slot where it belongs.
     @inline(__always)
     private func find(_ id: MessageID) -> Int {
         var place = home(id)
@@ -68,7 +70,7 @@ struct IdentifierSet: ~Copyable {
         return bits == 0 ? nil : Mark(bits: bits)
     }
 
-    /// Sets the mark of an id and returns the one it had.
+    /// Sets the mark of an id and returns the previous one.
     @inline(__always)
     mutating func set(_ mark: Mark, for id: MessageID) -> Mark? {
         let place = find(id)
@@ -81,12 +83,12 @@ struct IdentifierSet: ~Copyable {
         return before == 0 ? nil : Mark(bits: before)
     }
 
-    /// Takes an id out if its mark names this record.
+    /// Removes an id if its mark names this record.
     mutating func remove(_ id: MessageID, record: UInt64) {
         var hole = find(id)
         guard unsafe slots[hole].bits != 0, unsafe slots[hole].bits >> 1 == record else { return }
         count -= 1
-        // Later ids of the same run move up, unless that would put them before their home.
+        // Move later ids of the same run up, unless that would put them before their home slot.
         var next = (hole + 1) & mask
         while unsafe slots[next].bits != 0 {
             let slot = unsafe slots[next]

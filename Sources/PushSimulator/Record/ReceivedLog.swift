@@ -1,6 +1,6 @@
 package import PushLoop
 
-/// What the simulator received: the last records, the totals since the start, and ids that came more than once.
+/// The requests that the simulator received: the last records, the totals since the start, and the duplicate ids.
 package struct ReceivedLog: ~Copyable {
     package struct Occurrence: Equatable, Sendable {
         package var record: UInt64
@@ -13,7 +13,7 @@ package struct ReceivedLog: ~Copyable {
     struct Duplicate {
         var id: MessageID
         var occurrences: [Occurrence]
-        /// Occurrences beyond those kept.
+        /// The number of occurrences that are not kept.
         var more = 0
         var accepted: Int { occurrences.count { $0.isAccepted } }
     }
@@ -27,12 +27,12 @@ package struct ReceivedLog: ~Copyable {
     private var duplicatesByID: [MessageID: Int] = [:]
     private(set) var duplicates: [Duplicate] = []
 
-    /// How many requests got each reason; those of fault scripts by status.
+    /// The number of requests per reason. Answers of fault scripts are counted by status and reason in `odd`.
     private var counts: InlineArray<64, UInt64>
     private var odd: [UInt32: UInt64] = [:]
     package private(set) var total: UInt64 = 0
     private(set) var acceptedTotal: UInt64 = 0
-    /// Requests whose id had come before, and those of them that were accepted again.
+    /// The number of requests whose id was received before, and how many of them were accepted again.
     private(set) var duplicateTotal: UInt64 = 0
     private(set) var acceptedDuplicateTotal: UInt64 = 0
     private(set) var unansweredTotal: UInt64 = 0
@@ -45,7 +45,8 @@ package struct ReceivedLog: ~Copyable {
         counts = InlineArray(repeating: 0)
     }
 
-    /// Adds a record. `token` is the token beyond what the record holds itself.
+    /// Adds a record and returns its number. `token` is the whole token; the bytes that do not fit into the record are
+    /// retained with the label and the payload.
     @inline(__always)
     mutating func append(_ record: Record, token: ByteView, label: ByteView?, payload: ByteView) -> UInt64 {
         var record = record
@@ -90,7 +91,7 @@ package struct ReceivedLog: ~Copyable {
                 record.flags.insert(.isAcceptedAgain)
                 acceptedDuplicateTotal += 1
             }
-            // The id stays one that was accepted, whatever became of it this time.
+            // The id stays marked as accepted, regardless of the result of this request.
             _ = ids.set(IdentifierSet.Mark(record: number, isAccepted: true), for: record.id)
         }
         let occurrence = Occurrence(
@@ -117,14 +118,15 @@ package struct ReceivedLog: ~Copyable {
         duplicates.append(Duplicate(id: record.id, occurrences: occurrences + [occurrence]))
     }
 
-    /// The answer never left: its connection died first, or the client cancelled. The request itself stays processed.
+    /// Marks the answer to a request as lost, because the connection was lost or the client canceled the stream. The
+    /// request stays processed.
     package mutating func markUnanswered(_ number: UInt64) {
         guard ring.contains(number), !ring[number].flags.contains(.isUnanswered) else { return }
         ring[number].flags.insert(.isUnanswered)
         unansweredTotal += 1
     }
 
-    /// The request was not processed after all: its stream came after the last one of a GOAWAY.
+    /// Marks a request as not processed, because its stream was above the last one of a GOAWAY frame.
     package mutating func markUnprocessed(_ number: UInt64) {
         guard ring.contains(number) else { return }
         var record = ring[number]
@@ -164,7 +166,7 @@ package struct ReceivedLog: ~Copyable {
         }
     }
 
-    /// Calls `body` for each status and reason that was answered, with how often. `custom` is for `Reason.custom`.
+    /// Calls `body` with the number of answers for each status and reason. `custom` is the index for `Reason.custom`.
     func forEachCount(_ body: (_ status: UInt16, _ reason: Reason, _ custom: UInt8, _ count: UInt64) -> Void) {
         for reason in Reason.allCases where counts[Int(reason.rawValue)] > 0 {
             body(reason.status, reason, 0, counts[Int(reason.rawValue)])
@@ -175,7 +177,7 @@ package struct ReceivedLog: ~Copyable {
         }
     }
 
-    /// Forgets everything but the numbering: records after this go on counting.
+    /// Deletes all records and counts. The numbering of the records continues.
     package mutating func removeAll() {
         ring.removeAll()
         ids.removeAll()
@@ -191,9 +193,9 @@ package struct ReceivedLog: ~Copyable {
         unprocessedTotal = 0
     }
 
-    // MARK: Reading a record
+    // MARK: Reading records
 
-    /// Nil when its end was pushed out.
+    /// Returns the token of a record, or nil if a part of it has been overwritten.
     func token(of record: Record) -> [UInt8]? {
         let length = Int(record.tokenLength)
         var token = Array(repeating: UInt8(0), count: min(length, Record.inlineToken))

@@ -1,7 +1,7 @@
-/// What the simulator keeps of one request: 96 bytes, whatever the request was.
+/// The record of one request. It always takes 96 bytes.
 ///
-/// What does not fit (a token beyond 32 bytes, the collapse id, the payload) goes to the `RetainedBytes` and may be
-/// gone when it is asked for.
+/// Parts that do not fit (token bytes after the first 32, the collapse id, the payload) are stored in
+/// ``RetainedBytes``, where newer records overwrite them.
 package struct Record: Sendable {
     package enum Service: UInt8, Sendable {
         case device, broadcast, channels, binary
@@ -14,14 +14,16 @@ package struct Record: Sendable {
         static let isUppercaseID = Flags(rawValue: 1 << 1)
         /// An earlier request had the same id.
         static let isDuplicate = Flags(rawValue: 1 << 2)
-        /// The answer did not reach the client: withheld by a fault, or its connection died.
+        /// The answer did not reach the client, because of a fault or a lost connection.
         static let isUnanswered = Flags(rawValue: 1 << 3)
-        /// Refused before it was looked at (REFUSED_STREAM, beyond a GOAWAY): the client may send it again freely.
+        /// The request was rejected before processing (REFUSED_STREAM, or a stream above the last one of a GOAWAY
+        /// frame). The client may safely repeat it.
         static let isUnprocessed = Flags(rawValue: 1 << 4)
         static let hasExpiration = Flags(rawValue: 1 << 5)
-        /// A fault made the answer.
+        /// A fault produced the answer.
         static let isFault = Flags(rawValue: 1 << 6)
-        /// Accepted, and so was an earlier request with the same id: a device may have got it twice.
+        /// The request and an earlier one with the same id were accepted, so a device may have received the
+        /// notification twice.
         static let isAcceptedAgain = Flags(rawValue: 1 << 7)
     }
 
@@ -29,10 +31,10 @@ package struct Record: Sendable {
     var idFirst: UInt64 = 0
     var idSecond: UInt64 = 0
     var token: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-    /// Where its bytes begin in the `RetainedBytes`.
+    /// The position of the record's bytes in ``RetainedBytes``.
     var extra: UInt64 = 0
     var connection: UInt32 = 0
-    /// Stream id, or the identifier of a binary frame.
+    /// The stream id, or the identifier of a binary frame.
     var stream: UInt32 = 0
     var expiration: UInt32 = 0
     var payloadLength: UInt32 = 0
@@ -40,13 +42,13 @@ package struct Record: Sendable {
     var status: UInt16 = 0
     var topic: UInt16 = 0
     var reason = Reason.none
-    /// Of the reasons of fault scripts, when `reason` is `custom`.
+    /// The index of the fault script's reason, if `reason` is `custom`.
     var customReason: UInt8 = 0
     var pushType = PushType.unspecified
     var priority: UInt8 = 0
     var service = Service.device
     var tokenLength: UInt8 = 0
-    /// Collapse id, or the channel id of a broadcast.
+    /// The length of the collapse id, or of the channel id of a broadcast.
     var labelLength: UInt8 = 0
     var flags: Flags = []
 
@@ -56,6 +58,6 @@ package struct Record: Sendable {
         MessageID(first: idFirst, second: idSecond, isUppercase: flags.contains(.isUppercaseID))
     }
 
-    /// Apple took it, whether or not the client heard.
+    /// Whether Apple accepted the notification, even if the client did not receive the answer.
     var isAccepted: Bool { status / 100 == 2 && !flags.contains(.isUnprocessed) }
 }

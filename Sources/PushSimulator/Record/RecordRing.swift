@@ -1,11 +1,11 @@
-/// The last records, numbered from 1 without a gap. Memory is taken as it is first used, up to the bound.
+/// The last records, numbered from 1 without gaps. Memory becomes resident when it is first used, up to the capacity.
 @safe
 struct RecordRing: ~Copyable {
     private let storage: UnsafeMutablePointer<Record>
     let capacity: Int
-    /// Number of the newest record; 0 before the first.
+    /// The number of the newest record; 0 before the first one.
     private(set) var newest: UInt64 = 0
-    /// Records before this one are gone, by age or by command.
+    /// The number of the oldest record that is kept. Older ones were overwritten or deleted by a command.
     private(set) var oldest: UInt64 = 1
     private var place = 0
 
@@ -22,7 +22,7 @@ struct RecordRing: ~Copyable {
     var count: Int { Int(newest + 1 - oldest) }
     var isFull: Bool { count == capacity }
 
-    /// Adds a record, over the oldest one if there is no room. Returns its number.
+    /// Adds a record, which replaces the oldest one if the ring is full. Returns its number.
     @inline(__always)
     mutating func append(_ record: Record) -> UInt64 {
         if isFull { oldest += 1 }

@@ -1,9 +1,9 @@
-/// Bytes that belong to records, in a ring: the newest push out the oldest.
+/// The variable-length bytes of the records, in a ring: new bytes overwrite the oldest ones.
 @safe
 struct RetainedBytes: ~Copyable {
     private let storage: UnsafeMutableRawPointer
     let capacity: Int
-    /// All bytes ever written: the place of the next one.
+    /// The number of bytes ever written, which is the position of the next byte.
     private(set) var end: UInt64 = 0
     private var cursor = 0
 
@@ -16,7 +16,7 @@ struct RetainedBytes: ~Copyable {
         unsafe storage.deallocate()
     }
 
-    /// Appends bytes that are no more than `capacity`.
+    /// Appends bytes. Their count must not exceed `capacity`.
     @inline(__always)
     mutating func append(_ bytes: ByteView) {
         precondition(bytes.count <= capacity, "more bytes than the ring holds")
@@ -28,10 +28,10 @@ struct RetainedBytes: ~Copyable {
         end += UInt64(bytes.count)
     }
 
-    /// Whether bytes written from this place on are still there.
+    /// Returns whether the bytes written from this position on have not been overwritten.
     func holds(from start: UInt64) -> Bool { end - start <= UInt64(capacity) }
 
-    /// Bytes by their place, or nil if newer ones have pushed them out.
+    /// Returns bytes by their position, or nil if newer bytes have overwritten them.
     func bytes(from start: UInt64, count: Int) -> [UInt8]? {
         guard start + UInt64(count) <= end, holds(from: start) else { return nil }
         if count == 0 { return [] }

@@ -1,14 +1,14 @@
 import PushLoop
 import PushTransport
 
-/// What the connections without HTTP/2 have in common: a channel, a time to shake hands in, and an end.
+/// The base class of connections without HTTP/2: a channel, a handshake timeout, and the closing of the connection.
 class ChannelSession: SimulatorSession, ChannelHandler {
     private static let handshakeTime: Duration = .seconds(10)
 
     private unowned let service: SimulatorService
     private let channel: Channel
     private var handshakeTimer: TimerID?
-    /// The service may be gone, and the channel may yet report its end.
+    /// Whether `abort` was called. The channel may still report its closing, and the service may no longer exist then.
     private var isAborted = false
 
     init(_ socket: consuming Socket, tls: TLSEngine?, of service: SimulatorService) {
@@ -30,7 +30,7 @@ class ChannelSession: SimulatorSession, ChannelHandler {
         endTimers()
     }
 
-    /// The client has shaken hands, or whatever stands for it.
+    /// Called when the handshake is complete, or when the client has sent its first bytes to a port that rejects TLS.
     func gotThrough() {
         if let handshakeTimer = handshakeTimer.take() { service.loop.cancel(handshakeTimer) }
     }
@@ -50,12 +50,12 @@ class ChannelSession: SimulatorSession, ChannelHandler {
     }
 }
 
-/// One connection to the legacy gateway: frames come in, and nothing goes out but the error packet that ends it.
+/// One connection to the legacy gateway. It receives frames and sends nothing but the error packet that ends it.
 final class BinarySession: ChannelSession {
     private unowned let service: SimulatorService
     private let arrival: SimulatorMachine.Arrival
     private var state: BinaryConnection?
-    /// For an error packet that a fault delays.
+    /// The timer of an error packet that a fault delays.
     private var timer: TimerID?
 
     init(
@@ -74,7 +74,7 @@ final class BinarySession: ChannelSession {
     override func channelOpened(_ channel: Channel) {
         super.channelOpened(channel)
         if arrival.closes {
-            // Without a state no frame is looked at: what came along with the handshake is not taken.
+            // Without a state no frame is processed, including frames that arrived together with the handshake.
             channel.close()
             return
         }
@@ -96,7 +96,7 @@ final class BinarySession: ChannelSession {
             finish(reaction, channel)
             return
         }
-        // After this reaction there is no other: whatever follows is discarded.
+        // There is no other reaction after this one, because all later bytes are discarded.
         timer = service.loop.schedule(after: .nanoseconds(reaction.delay)) { [unowned self, unowned channel] in
             timer = nil
             finish(reaction, channel)
@@ -109,7 +109,7 @@ final class BinarySession: ChannelSession {
     }
 }
 
-/// One connection to the feedback service: the list goes out, and then it is over.
+/// One connection to the feedback service. It sends the list and closes.
 final class FeedbackSession: ChannelSession {
     private unowned let service: SimulatorService
     private let arrival: SimulatorMachine.Arrival
@@ -122,7 +122,7 @@ final class FeedbackSession: ChannelSession {
         super.init(socket, tls: tls, of: service)
     }
 
-    // Clients of the feedback service send nothing; what they send all the same is not looked at.
+    // Clients of the feedback service have nothing to send; received bytes are ignored.
     override func channelOpened(_ channel: Channel) {
         super.channelOpened(channel)
         channel.write(service.machine.takeFeedback(arrival))
@@ -130,18 +130,18 @@ final class FeedbackSession: ChannelSession {
     }
 }
 
-/// A connection whose TLS handshake is refused: whatever the client says first, it gets a fatal alert.
+/// A connection whose TLS handshake is rejected: the first bytes of the client are answered with a fatal alert.
 final class TLSRefusal: ChannelSession {
     init(_ socket: consuming Socket, of service: SimulatorService) {
         super.init(socket, tls: nil, of: service)
     }
 
-    // Without TLS the channel is open from the start, which says nothing of the client.
+    // Without TLS the channel is open from the start, before the client has sent anything.
     override func channelOpened(_ channel: Channel) {}
 
     override func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {
         gotThrough()
-        // Alert, TLS 1.2, two bytes: fatal, handshake_failure.
+        // The record: alert, TLS 1.2, two bytes: fatal, handshake_failure.
         channel.write([0x15, 3, 3, 0, 2, 2, 40])
         channel.close()
     }

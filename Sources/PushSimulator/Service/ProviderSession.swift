@@ -1,7 +1,7 @@
 import PushLoop
 import PushTransport
 
-/// One HTTP/2 connection of a provider. Confined to its loop.
+/// One HTTP/2 connection of a provider. It belongs to its event loop.
 final class ProviderSession: SimulatorSession {
     private struct Waiting {
         let reaction: Reaction
@@ -12,7 +12,7 @@ final class ProviderSession: SimulatorSession {
     private let arrival: SimulatorMachine.Arrival
     private var connection: HTTP2ServerConnection?
     private var state: ProviderConnection?
-    /// Answers that a fault delays, by stream.
+    /// The answers that a fault delays, by stream.
     private var waiting: [Int32: Waiting] = [:]
 
     init(
@@ -22,7 +22,7 @@ final class ProviderSession: SimulatorSession {
         self.arrival = arrival
         let settings = service.options.settings
         var options = HTTP2ServerConnection.Options()
-        // What api.push.apple.com announced when it was last looked at (PROTOCOLS A2).
+        // The settings that api.push.apple.com announces (Documentation/Protocols.md, "TLS and connections").
         options.settings = HTTP2Settings(
             headerTableSize: 4096,
             maxConcurrentStreams: arrival.streamLimit ?? (settings.beginsWithOneStream ? 1 : settings.streamLimit),
@@ -37,7 +37,7 @@ final class ProviderSession: SimulatorSession {
         forgetWaiting()
     }
 
-    // MARK: Doing what the machine says
+    // MARK: Executing reactions
 
     private func perform(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
         if let limit = reaction.streamLimit {
@@ -47,12 +47,12 @@ final class ProviderSession: SimulatorSession {
         case .ignore:
             break
         case .silence:
-            // What was answered before, in the same batch of requests, is out.
+            // Send the answers to earlier requests of the same batch first.
             connection.flushNow()
             connection.isMute = true
         case .halfFrame:
             connection.flushNow()
-            // A HEADERS frame of 48 bytes that ends after 7 of them.
+            // This HEADERS frame announces 48 bytes and ends after 7 of them.
             connection.channel.write(
                 [0, 0, 48, 1, 4] + Self.bigEndian(stream) + [0x88, 0x40, 7, 0x61, 0x70, 0x6e, 0x73])
             connection.channel.close()
@@ -72,7 +72,8 @@ final class ProviderSession: SimulatorSession {
     }
 
     private func say(_ goAway: Reaction.GoAway, _ connection: HTTP2ServerConnection) {
-        // A GOAWAY overtakes the bodies of answers and ends streams above its last one: what is answered goes first.
+        // A GOAWAY frame overtakes the bodies of answers and ends the streams above its last one, so pending answers
+        // are sent first.
         connection.flushNow()
         connection.engine.goAway(
             lastStream: goAway.lastStream, HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
@@ -114,7 +115,8 @@ final class ProviderSession: SimulatorSession {
         if !isTaken { lost(reaction.record, stream: stream) }
     }
 
-    /// The answer did not reach the client. Beyond the last stream of a GOAWAY the request counts as not processed.
+    /// Records that the answer did not reach the client. Above the last stream of a GOAWAY frame, the request counts as
+    /// not processed.
     private func lost(_ record: UInt64, stream: Int32) {
         service.machine.answerLost(record)
         if stream > (state.read { $0.lastStream } ?? .max) { service.machine.requestUnprocessed(record) }
@@ -137,7 +139,7 @@ final class ProviderSession: SimulatorSession {
 extension ProviderSession: HTTP2ServerConnectionDelegate {
     func http2Opened(_ connection: HTTP2ServerConnection) {
         if arrival.closes {
-            // Without a state no request is looked at: what came along with the handshake is not taken.
+            // Without a state no request is processed, including requests that arrived together with the handshake.
             connection.channel.close()
             return
         }
@@ -181,7 +183,7 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
     }
 
     func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {
-        // 0: the answer to a request that was never recorded.
+        // The tag is 0 if the request was not recorded.
         if tag > 0 { lost(tag, stream: stream) }
     }
 

@@ -1,25 +1,25 @@
 package import PushLoop
 package import PushTransport
 
-/// The simulated Apple on sockets: the HTTP/2 provider API, the legacy gateway, the feedback service and the control
-/// port, all on one loop. What to do is the machine's decision; this does it. Confined to its loop.
+/// The simulated Apple push service on sockets: the HTTP/2 provider API, the legacy gateway, the feedback service and
+/// the control port, all on one event loop. The machine decides; the service executes. It belongs to its event loop.
 package final class SimulatorService {
     package struct Options: Sendable {
         package var host = "127.0.0.1"
-        /// 0 takes any free port; nil leaves the service out.
+        /// The port of each service; 0 selects any free port, nil disables the service.
         package var providerPort: UInt16? = 0
         package var binaryPort: UInt16? = 0
         package var feedbackPort: UInt16? = 0
         package var controlPort: UInt16? = 0
         package var environment = APNsEnvironment.production
         package var settings = SimulatorSettings()
-        /// What the services prove themselves with.
+        /// The certificate and key of the services.
         package var identity: TLSIdentity
-        /// For the fault of an expired certificate.
+        /// The certificate for the fault `expired_certificate`.
         package var expiredIdentity: TLSIdentity?
-        /// Whose client certificates are taken.
+        /// The authorities whose client certificates are accepted.
         package var clientTrust: TLSTrust
-        /// The public keys of the provider keys in `settings`, by key id.
+        /// The public keys for the provider keys in `settings`, by key id.
         package var publicKeys: [String: ES256PublicKey] = [:]
 
         package init(identity: TLSIdentity, clientTrust: TLSTrust) {
@@ -46,7 +46,7 @@ package final class SimulatorService {
     package private(set) var feedbackAddress: SocketAddress?
     package private(set) var controlPort: UInt16?
 
-    /// Listens on every port that is wanted. On the loop.
+    /// Listens on every enabled port. Must be called on the event loop.
     package init(on loop: EventLoop, _ options: Options, script: FaultScript = FaultScript()) throws {
         self.loop = loop
         self.options = options
@@ -98,8 +98,8 @@ package final class SimulatorService {
         return listener.address
     }
 
-    /// Closes every port and connection at once. `whenDone` is called on the loop when the control port, which tells
-    /// its clients, has closed too.
+    /// Closes all ports and connections at once. `whenDone` is called on the event loop when the control port has
+    /// answered its clients and closed.
     package func stop(whenDone: @escaping () -> Void = {}) {
         for listener in listeners { listener.close() }
         listeners = []
@@ -114,10 +114,10 @@ package final class SimulatorService {
 
     package var connectionCount: Int { sessions.count }
 
-    /// What the slowest reader among the clients has not taken yet.
+    /// The largest number of bytes that a client has not read yet.
     var largestBacklog: Int { sessions.values.reduce(0) { max($0, $1.backlog) } }
 
-    /// The wall clock, read once a tick.
+    /// The wall clock time, read once per tick of the event loop.
     var now: WallTime {
         let tick = loop.tickCount
         if tick != wallTimeTick {
@@ -146,7 +146,7 @@ package final class SimulatorService {
         add(WaitingArrival(socket, arrival, port, of: self))
     }
 
-    /// The time of a connection that had to wait has come.
+    /// Continues a connection whose delay has passed.
     fileprivate func begin(_ waiting: WaitingArrival) {
         ended(waiting)
         guard let socket = waiting.socket.take() else { return }
@@ -188,21 +188,21 @@ package final class SimulatorService {
             try responder.respond(
                 status: Int(response.status), headers: ["content-type": response.contentType], body: response.body)
         } catch {
-            // The responder answers with 500 when it is dropped.
+            // The responder answers with status 500 when it is dropped.
         }
     }
 }
 
 /// One connection of the simulator, kept until it ends.
 protocol SimulatorSession: AnyObject {
-    /// Bytes that its client has not taken yet.
+    /// The number of bytes that the client has not read yet.
     var backlog: Int { get }
 
-    /// Ends it at once; nothing of it is called or held after that.
+    /// Closes the connection at once. After that it makes no calls and is not retained.
     func abort()
 }
 
-/// A connection that a fault has wait before anything else.
+/// A connection that a fault delays before the handshake.
 private final class WaitingArrival: SimulatorSession {
     private unowned let service: SimulatorService
     let arrival: SimulatorMachine.Arrival
@@ -233,7 +233,7 @@ private final class WaitingArrival: SimulatorSession {
 }
 
 extension CertificateIdentity {
-    /// What a client's certificate says of it; nil when it has no UID, for then it is no push certificate.
+    /// The rights of a client's certificate; nil if it has no UID, because then it is not a push certificate.
     init?(_ certificate: CertificateInfo?) {
         guard let certificate, let userID = certificate.userID else { return nil }
         self.init(

@@ -5,9 +5,10 @@ import Testing
 
 @testable import PushSimulator
 
-/// Faults that change or delay answers, as a client sees them, and what the record says of them.
+/// Faults that change or delay answers: what a client sees and what the record contains.
 @Suite(.timeLimit(.minutes(10))) struct AnswerFaultTests {
-    @Test func latencyDelaysEachAnswerAndSpreadMovesThemApart() async throws {
+    @Test("Each answer is delayed separately, and a random spread separates them")
+    func latencyDelaysEachAnswerAndSpreadMovesThemApart() async throws {
         let script = """
             { seed: 5, rules: [
               { match: { token: "aa*" }, answer: { status: 200 } }, { latency: { fixed: "20ms", spread: "10ms" } },
@@ -18,7 +19,7 @@ import Testing
             await client.send((1...40).map { Push($0) })
             await apple.until { $0.machine.log.total == 40 }
             await apple.loop.advance(by: .milliseconds(19))
-            // This one is answered at once: were others on the way, they would come before it.
+            // This request is answered at once. If other answers were pending, they would arrive before it.
             let probe = String(repeating: "a", count: 64)
             #expect(await client.outcome(of: Push(901, device: probe))?.status == 200)
             #expect(client.endedCount == 1)
@@ -32,7 +33,8 @@ import Testing
         }
     }
 
-    @Test func answersByToken() async throws {
+    @Test("Answers depend on the token")
+    func answersByToken() async throws {
         let script = """
             { rules: [
               { match: { token: "bad0*" }, answer: { reason: "BadDeviceToken" } },
@@ -63,7 +65,8 @@ import Testing
         }
     }
 
-    @Test func answersByShareAreTheSameForTheSameSeed() async throws {
+    @Test("The same seed answers the same share of requests")
+    func answersByShareAreTheSameForTheSameSeed() async throws {
         var runs: [[Int]] = []
         for seed in [3, 3, 4] {
             let script = """
@@ -85,7 +88,8 @@ import Testing
         #expect(runs[0] != runs[2])
     }
 
-    @Test func tooManyRequestsAndServiceUnavailable() async throws {
+    @Test("The answers 429 and 503 have their reason and `retry-after`")
+    func tooManyRequestsAndServiceUnavailable() async throws {
         let script = """
             { rules: [
               { match: { request: 1 }, answer: { reason: "TooManyRequests", retry_after: 30 } },
@@ -106,7 +110,8 @@ import Testing
         }
     }
 
-    @Test func theStreamLimitShrinksToOneAndComesBack() async throws {
+    @Test("The stream limit shrinks to one and grows again")
+    func theStreamLimitShrinksToOneAndComesBack() async throws {
         let script = "{ rules: [{ match: { request: 2 }, streams: 1 }, { match: { request: 5 }, streams: 1000 }] }"
         try await withApple(script: script) { apple in
             let client = try await apple.openWithCertificate()
@@ -114,7 +119,7 @@ import Testing
             #expect(await client.outcome(of: Push(2))?.status == 200)
             await client.untilLimit(1)
             let isTaken = await client.send([Push(3), Push(4)])
-            #expect(!isTaken, "two requests at once on a connection for one")
+            #expect(!isTaken, "two requests at once exceed the limit of one stream")
             _ = await client.ends(of: 3...3)
             #expect(await client.outcome(of: Push(4))?.status == 200)
             #expect(await client.outcome(of: Push(5))?.status == 200)
@@ -125,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func resetStreams() async throws {
+    @Test("A reset stream is processed unless the code or the rule denies it")
+    func resetStreams() async throws {
         let script = """
             { rules: [
               { match: { request: 1 }, reset: "REFUSED_STREAM" }, { match: { request: 2 }, reset: "CANCEL" },
@@ -150,7 +156,8 @@ import Testing
         }
     }
 
-    @Test func whatTheClientTakesBackWhileItsAnswerWaits() async throws {
+    @Test("A canceled request is recorded as unanswered, and others are answered")
+    func whatTheClientTakesBackWhileItsAnswerWaits() async throws {
         try await withApple(script: #"{ rules: [{ latency: "1s" }] }"#, clock: .manual()) { apple in
             let client = try await apple.openWithCertificate()
             await client.send([Push(1), Push(2)])
@@ -160,13 +167,14 @@ import Testing
             await apple.loop.advance(by: .seconds(2))
             #expect(await client.ends(of: 2...2)[2]?.status == 200)
             let records = try apple.control.received()
-            // It was carried out; only its answer had nowhere to go.
+            // The request was processed; only its answer could not be delivered.
             #expect(records.map(\.accepted) == [true, true])
             #expect(records.map(\.unanswered) == [true, nil])
         }
     }
 
-    @Test func theWedgeFault() async throws {
+    @Test("A wedged connection rejects valid tokens, and a new connection accepts them")
+    func theWedgeFault() async throws {
         try await withApple(script: "{ rules: [{ match: { connection: 1, request: 2 }, wedge: true }] }") { apple in
             let token = try Credentials.shared.token()
             let client = try await apple.open()
@@ -181,7 +189,8 @@ import Testing
         }
     }
 
-    @Test func faultsAndDevicesChangeUnderOpenConnections() async throws {
+    @Test("Faults and devices can change while connections are open")
+    func faultsAndDevicesChangeUnderOpenConnections() async throws {
         try await withApple { apple in
             let client = try await apple.openWithCertificate()
             let gone = Push.device(77)
@@ -196,7 +205,7 @@ import Testing
             #expect(await client.outcome(of: Push(4))?.status == 500)
             #expect(await client.outcome(of: Push(5))?.status == 200)
             try apple.control.ask("POST", "/faults", #"{ rules: [{ reset: "CANCEL" }] }"#)
-            // The rules begin anew when one is added.
+            // All rules start again when one is added.
             #expect(await client.outcome(of: Push(6))?.status == 500)
             #expect(await client.outcome(of: Push(7))?.failure == .reset(.cancel))
             try apple.control.ask("DELETE", "/faults")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSimulator
 
-/// The simulated Apple on real sockets and a loop of its own; its clients live on another loop.
+/// The simulated Apple push service on real sockets and its own event loop. Its clients use another loop.
 struct Apple: Sendable {
     let loop: EventLoop
     let clientLoop: EventLoop
@@ -25,7 +25,7 @@ struct Apple: Sendable {
         }
     }
 
-    /// What is to be closed at the end.
+    /// The clients to close at the end of a test.
     fileprivate final class Clients {
         let resolver: NameResolver
         var closers: [() -> Void] = []
@@ -39,17 +39,18 @@ struct Apple: Sendable {
         await holder.with { work($0.service!) }
     }
 
-    /// Waits, without sleeping, for what the simulator is about to notice. The test's time limit ends a wait in vain.
+    /// Waits, without sleeping, until the service meets a condition. If it never does, the test's time limit ends the
+    /// test.
     func until(_ condition: @escaping @Sendable (SimulatorService) -> Bool) async {
         while await !with(condition) { await Task.yield() }
     }
 
-    /// Every connection has ended, and the record says so.
+    /// Waits until every connection is closed and recorded.
     func untilNoneIsOpen() async {
         await until { $0.connectionCount == 0 }
     }
 
-    /// Makes a client on the clients' loop; what comes back closes it.
+    /// Creates a client on the clients' loop, and registers the closure that closes it.
     func onClientLoop<Peer>(
         _ make: @escaping @Sendable (EventLoop, NameResolver) throws -> (Peer, close: () -> Void)
     ) async throws -> LoopBound<Peer> {
@@ -70,21 +71,21 @@ struct Apple: Sendable {
     func stopService() async {
         let done = EventRecorder<Bool>()
         await loop.run { [holder] in holder.wrapped.service?.stop { done.record(true) } }
-        // The control port reads on for a moment, so that its clients get to see their answers; only then it is done.
+        // The control port continues to read for a moment, so that its clients receive their answers before it closes.
         if hasManualClock {
             while done.events.isEmpty { await loop.advance(by: .seconds(1)) }
         }
         await done.wait(count: 1)
     }
 
-    /// True if nobody listens any more.
+    /// Returns true if no port accepts connections.
     func refusesConnections() throws -> Bool {
         [provider.port, binary.port, feedback.port, control.port].allSatisfy { port in
             (try? RawClient(port: port)) == nil
         }
     }
 
-    /// Stops the service. False: something still holds it, a session or a timer that was left behind.
+    /// Stops the service. Returns false if a session or timer still retains it.
     fileprivate func stop() async -> Bool {
         await stopService()
         return await holder.with { holder in
@@ -94,7 +95,7 @@ struct Apple: Sendable {
         }
     }
 
-    /// Settings as a test wants them, with the keys of `Credentials`.
+    /// Returns the settings for tests, with the keys of ``Credentials``.
     static func settings(_ change: (inout SimulatorSettings) -> Void = { _ in }) -> SimulatorSettings {
         var settings = SimulatorSettings()
         settings.records = 20_000
@@ -115,7 +116,7 @@ struct Apple: Sendable {
     }
 }
 
-/// Runs a test against a simulated Apple and sees to it that nothing of it is left behind.
+/// Runs a test with a simulated Apple push service, and checks that nothing retains the service afterwards.
 func withApple(
     script: String = "{}", clock: LoopClock = .monotonic, clientClock: LoopClock = .monotonic,
     settings: SimulatorSettings = Apple.settings(), _ body: (Apple) async throws -> Void
@@ -147,7 +148,7 @@ func withApple(
     }
     await scene.closeClients()
     let isGone = await scene.stop()
-    #expect(isGone, "something still holds the service after stop()")
+    #expect(isGone, "the service is still retained after stop()")
     await clientLoop.shutDown()
     await loop.shutDown()
     await pool.shutDown()

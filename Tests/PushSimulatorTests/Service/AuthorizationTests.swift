@@ -5,9 +5,10 @@ import Testing
 
 @testable import PushSimulator
 
-/// Who may send, over real TLS and HTTP/2, with tokens that are really signed.
+/// Authorization over real TLS and HTTP/2, with real signatures.
 @Suite(.timeLimit(.minutes(10))) struct AuthorizationTests {
-    @Test func oneStreamUntilTheFirstValidToken() async throws {
+    @Test("A connection has one stream until the first valid token")
+    func oneStreamUntilTheFirstValidToken() async throws {
         try await withApple { apple in
             let client = try await apple.open()
             #expect(client.limits == [1])
@@ -51,13 +52,14 @@ import Testing
         }
     }
 
-    @Test(arguments: Case.allCases) func tokensThatAreNotRight(_ wrong: Case) async throws {
+    @Test("An invalid token is rejected, and a valid one is accepted after it", arguments: Case.allCases)
+    func tokensThatAreNotRight(_ wrong: Case) async throws {
         try await withApple { apple in
             let client = try await apple.open()
             let refused = await client.outcome(of: Push(1, authorization: try wrong.authorization()))
             #expect(refused?.status == 403)
             #expect(refused?.reason == wrong.reason)
-            // It bought no streams, and it did not spoil the connection either.
+            // The stream limit is unchanged, and the connection remains usable.
             #expect(client.limits == [1])
             let taken = await client.outcome(of: Push(2, authorization: try Credentials.shared.token()))
             #expect(taken?.status == 200)
@@ -68,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func anotherTeamsTokenIsRightByItselfButNotOnThisConnection() async throws {
+    @Test("A token of another team is rejected on a connection that is bound to a team")
+    func anotherTeamsTokenIsRightByItselfButNotOnThisConnection() async throws {
         try await withApple { apple in
             let other = try Credentials.shared.token(
                 signedBy: Credentials.shared.otherKey, keyID: Credentials.otherKeyID, teamID: Credentials.otherTeamID)
@@ -81,7 +84,8 @@ import Testing
         }
     }
 
-    @Test func aWedgedConnectionStaysWedged() async throws {
+    @Test("A wedged connection rejects all later tokens")
+    func aWedgedConnectionStaysWedged() async throws {
         try await withApple(settings: Apple.settings { $0.tokens.wedgesAfterExpired = true }) { apple in
             let client = try await apple.open()
             let good = try Credentials.shared.token()
@@ -95,12 +99,13 @@ import Testing
         }
     }
 
-    @Test func aPushCertificateNeedsNoTokenAndHasAllStreams() async throws {
+    @Test("A push certificate needs no token and has the full stream limit")
+    func aPushCertificateNeedsNoTokenAndHasAllStreams() async throws {
         try await withApple { apple in
             let tls = try TLSContext.client(
                 TLSClientConfiguration(
                     trust: TestCertificates.shared.trust, identity: Credentials.shared.push, alpn: ["h2"]))
-            // Twice: the second connection resumes the first one's session, and is known all the same.
+            // The second connection resumes the TLS session of the first and keeps the certificate.
             for round in 1...2 {
                 let client = try await apple.connect(tls: tls)
                 await client.untilLimit(1000)
@@ -118,7 +123,8 @@ import Testing
         }
     }
 
-    @Test func aCertificateThatIsNoPushCertificateBuysNothing() async throws {
+    @Test("A certificate that is not a push certificate grants no rights")
+    func aCertificateThatIsNoPushCertificateBuysNothing() async throws {
         try await withApple { apple in
             let identity = try TestCertificates.shared.authority.issue(
                 CertificateRequest(commonName: "Somebody", usage: .client)
@@ -129,7 +135,8 @@ import Testing
         }
     }
 
-    @Test func aCertificateOfAnotherAuthorityIsRefusedInTheHandshake() async throws {
+    @Test("A certificate of another authority is rejected in the handshake")
+    func aCertificateOfAnotherAuthorityIsRefusedInTheHandshake() async throws {
         try await withApple { apple in
             let stranger = try CertificateAuthority.selfSigned(
                 CertificateRequest(commonName: "Stranger", usage: .client, userID: Credentials.topic)

@@ -5,15 +5,17 @@ import Testing
 
 @testable import PushSimulator
 
-/// Faults that end connections, or never let them begin: what the client sees, and whether the record agrees.
+/// Faults that end or prevent connections: what the client sees, and whether the record agrees.
 @Suite(.timeLimit(.minutes(10))) struct ConnectionFaultTests {
-    @Test func goAwayWithALastStream() async throws {
+    @Test("A GOAWAY ends the streams above its last one")
+    func goAwayWithALastStream() async throws {
         let script = "{ rules: [{ match: { request: 8 }, goaway: { back: 3, reason: \"Shutdown\" } }] }"
         try await withApple(script: script) { apple in
             let client = try await apple.openWithCertificate()
             let outcomes = await client.outcomes(of: 1...12)
             for number in 1...12 {
-                // Streams 1, 3, … 9 are the first five requests. What was answered before the GOAWAY stays answered.
+                // Streams 1, 3, … 9 are the first five requests. Requests that were answered before the GOAWAY stay
+                // answered.
                 if number <= 7 {
                     #expect(outcomes[number]?.status == 200, "\(number)")
                 } else {
@@ -33,7 +35,8 @@ import Testing
         }
     }
 
-    @Test func goAwayDropsAnswersThatWaitBeyondIt() async throws {
+    @Test("A GOAWAY drops delayed answers above its last stream")
+    func goAwayDropsAnswersThatWaitBeyondIt() async throws {
         let script = """
             { rules: [
               { match: { request: 6 }, goaway: { last: 5 } }, { latency: "1s" },
@@ -58,8 +61,9 @@ import Testing
         }
     }
 
-    /// The bodies of answers go out behind a GOAWAY unless they are sent before it: those that were decided stay so.
-    @Test func goAwayDoesNotOvertakeAnswersWithABody() async throws {
+    /// The bodies of answers would be sent after a GOAWAY unless they are flushed before it.
+    @Test("A GOAWAY does not overtake answers with a body")
+    func goAwayDoesNotOvertakeAnswersWithABody() async throws {
         let script = """
             { rules: [
               { match: { request: 9 }, goaway: { last: 1 } }, { answer: { reason: "ServiceUnavailable" } },
@@ -75,7 +79,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func goAwayThatCloses(hasDelay: Bool) async throws {
+    @Test("A GOAWAY can close the connection at once", arguments: [true, false])
+    func goAwayThatCloses(hasDelay: Bool) async throws {
         let script = """
             { rules: [
               { match: { request: 5 }, goaway: { back: 1, code: "INTERNAL_ERROR", close: true } },
@@ -87,7 +92,7 @@ import Testing
             let outcomes = await client.outcomes(of: 1...5)
             #expect(outcomes[1]?.status == 200)
             if hasDelay {
-                // Below the last stream, and never answered: it may have been carried out, and it was.
+                // The request is below the last stream and was processed, but its answer is lost.
                 #expect(outcomes[2]?.failure == .connectionLost)
             } else {
                 #expect(outcomes[2]?.status == 200)
@@ -103,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func goAwayOnConnecting() async throws {
+    @Test("A GOAWAY can follow the handshake")
+    func goAwayOnConnecting() async throws {
         let script = #"{ rules: [{ on: "connect", goaway: { reason: "BadCertificate", close: true } }] }"#
         try await withApple(script: script) { apple in
             let client = try await apple.connect()
@@ -116,12 +122,13 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aConnectionThatIsClosedWithoutAGoAway(isProcessed: Bool) async throws {
+    @Test("A connection that is closed without GOAWAY loses pending answers", arguments: [true, false])
+    func aConnectionThatIsClosedWithoutAGoAway(isProcessed: Bool) async throws {
         let script = "{ rules: [{ match: { request: 4 }, close: true, processed: \(isProcessed) }] }"
         try await withApple(script: script) { apple in
             let client = try await apple.openWithCertificate()
             let outcomes = await client.outcomes(of: 1...6)
-            // What was answered before it is out; the rest may or may not have been carried out.
+            // Requests before the fault are answered; the result of later ones is unknown to the client.
             #expect((1...3).allSatisfy { outcomes[$0]?.status == 200 })
             #expect((4...6).allSatisfy { outcomes[$0]?.failure == .connectionLost })
             #expect(client.goAway == nil)
@@ -136,7 +143,8 @@ import Testing
         }
     }
 
-    @Test func halfAFrame() async throws {
+    @Test("Half a frame ends the connection")
+    func halfAFrame() async throws {
         try await withApple(script: "{ rules: [{ match: { request: 3 }, half_frame: true }] }") { apple in
             let client = try await apple.openWithCertificate()
             let outcomes = await client.outcomes(of: 1...4)
@@ -151,7 +159,8 @@ import Testing
         }
     }
 
-    @Test func silence() async throws {
+    @Test("A silent connection loses pending requests when the client gives up")
+    func silence() async throws {
         try await withApple(
             script: "{ rules: [{ match: { request: 3 }, silence: true }] }", clientClock: .manual()
         ) { apple in
@@ -176,8 +185,8 @@ import Testing
         }
     }
 
-    /// Answers that wait when the connection falls silent never come, and the record knows.
-    @Test func silenceSwallowsAnswersThatWait() async throws {
+    @Test("A connection that falls silent drops delayed answers and records them")
+    func silenceSwallowsAnswersThatWait() async throws {
         let script = #"{ rules: [{ match: { request: 2 }, silence: true }, { latency: "1s" }] }"#
         try await withApple(script: script, clock: .manual()) { apple in
             let client = try await apple.openWithCertificate()
@@ -193,7 +202,8 @@ import Testing
         }
     }
 
-    @Test func silenceFromTheBeginning() async throws {
+    @Test("A connection that is silent from the start times out")
+    func silenceFromTheBeginning() async throws {
         try await withApple(
             script: #"{ rules: [{ on: "connect", times: 1, silence: true }] }"#, clientClock: .manual()
         ) { apple in
@@ -211,7 +221,8 @@ import Testing
         }
     }
 
-    @Test func aRefusedHandshake() async throws {
+    @Test("A handshake can be rejected")
+    func aRefusedHandshake() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", times: 1, tls: "refuse" }] }"#) { apple in
             let client = try await apple.connect()
             guard case .channel(.tls(let error))? = await client.closure() else {
@@ -224,7 +235,8 @@ import Testing
         }
     }
 
-    @Test func anExpiredCertificate() async throws {
+    @Test("An expired server certificate is rejected by the client")
+    func anExpiredCertificate() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", times: 1, tls: "expired_certificate" }] }"#) { apple in
             let client = try await apple.connect()
             guard case .channel(.tls(let error))? = await client.closure() else {
@@ -237,7 +249,8 @@ import Testing
         }
     }
 
-    @Test func aRefusedConnection() async throws {
+    @Test("A connection can be reset before the handshake")
+    func aRefusedConnection() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", times: 1, refuse: true }] }"#) { apple in
             let client = try await apple.connect()
             switch await client.closure() {
@@ -251,7 +264,8 @@ import Testing
         }
     }
 
-    @Test func aConnectionThatIsClosedAtOnce() async throws {
+    @Test("A connection can be closed after the handshake")
+    func aConnectionThatIsClosedAtOnce() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", times: 1, close: true }] }"#) { apple in
             let client = try await apple.connect()
             guard case .channel(.byPeer)? = await client.closure() else {
@@ -262,8 +276,9 @@ import Testing
         }
     }
 
-    /// A client that does not wait for SETTINGS has its request on the way when the connection is closed at once.
-    @Test func whatIsSentToAConnectionThatIsClosedAtOnceIsNotTaken() async throws {
+    /// A client that does not wait for SETTINGS has already sent its request when the connection is closed.
+    @Test("A connection that is closed after the handshake processes no request")
+    func whatIsSentToAConnectionThatIsClosedAtOnceIsNotTaken() async throws {
         let script = #"{ rules: [{ on: "connect", close: true }, { on: "binary_connect", close: true }] }"#
         try await withApple(script: script) { apple in
             let eager = try await apple.hasty(to: apple.provider, alpn: "h2", EagerProvider.firstFlight)
@@ -274,7 +289,7 @@ import Testing
             await apple.untilNoneIsOpen()
             #expect(try apple.control.counts().requests == 0)
         }
-        // The same bytes are a request where nothing is closed.
+        // Without the fault, the same bytes are processed as a request.
         try await withApple { apple in
             let eager = try await apple.hasty(to: apple.provider, alpn: "h2", EagerProvider.firstFlight)
             await apple.until { $0.machine.log.total == 1 }
@@ -282,7 +297,8 @@ import Testing
         }
     }
 
-    @Test func latencyOfAConnection() async throws {
+    @Test("The handshake can be delayed")
+    func latencyOfAConnection() async throws {
         let script = #"{ rules: [{ on: "connect", latency: "5s" }, { on: "connect", streams: 7 }] }"#
         try await withApple(script: script, clock: .manual()) { apple in
             var patient = HTTP2ClientConnection.Options()
@@ -297,7 +313,7 @@ import Testing
     }
 }
 
-/// What the client saw and what the simulator wrote down must not contradict each other.
+/// Expects that the outcomes that the client saw do not contradict the records of the simulator.
 func expectAgreement(_ records: [ControlPort.Received], _ outcomes: [Int: SeenOutcome]) throws {
     let byID = Dictionary(grouping: records) { $0.id ?? "" }
     for (number, outcome) in outcomes {
@@ -307,7 +323,7 @@ func expectAgreement(_ records: [ControlPort.Received], _ outcomes: [Int: SeenOu
         switch outcome {
         case .answered(let answer):
             #expect(record?.status == answer.status && record?.unprocessed == nil, "\(number): \(outcome) \(found)")
-            #expect(record?.unanswered == nil, "\(number) was answered, but the record says that it was not: \(found)")
+            #expect(record?.unanswered == nil, "\(number) was answered, but is recorded as unanswered: \(found)")
         case .unanswered(.notProcessed):
             #expect(record?.accepted != true, "\(number) was not processed, but: \(found)")
         case .unanswered:

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// The simulator's control port, asked as anyone would: HTTP/1.1 over a plain socket.
+/// The client of the simulator's control port: HTTP/1.1 over a plain socket.
 struct ControlPort: Sendable {
     let port: UInt16
 
@@ -9,7 +9,7 @@ struct ControlPort: Sendable {
         let answer: RawClient.Answer
     }
 
-    /// One line of `GET /received`.
+    /// One line of the response to `GET /received`.
     struct Received: Decodable, Equatable {
         var number: Int
         var service: String

@@ -4,7 +4,8 @@ import TestSupport
 
 @testable import PushSimulator
 
-/// Keys, teams and certificates that the simulated Apple of these tests knows, made once in a process.
+/// The keys, teams and certificates that the simulated Apple push service of these tests knows, created once per
+/// process.
 struct Credentials: Sendable {
     static let shared = Credentials()
 
@@ -16,7 +17,7 @@ struct Credentials: Sendable {
 
     let key: ES256PrivateKey
     let otherKey: ES256PrivateKey
-    /// A push certificate for `topic`.
+    /// The push certificate for `topic`.
     let push: TLSIdentity
     let expiredServer: TLSIdentity
 
@@ -53,7 +54,7 @@ struct Credentials: Sendable {
         [Self.keyID: key.publicKey, Self.otherKeyID: otherKey.publicKey]
     }
 
-    /// A provider token as Apple asks for it (RFC 7515), put together by hand.
+    /// Returns a signed provider token in the form that Apple requires (RFC 7515).
     func token(
         signedBy signer: ES256PrivateKey? = nil, keyID: String = keyID, teamID: String = teamID, age: Int64 = 0
     ) throws -> String {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSimulator
 
-/// Clients that mean no good, or do not know what they do. Whatever they do, the next one is served.
+/// Hostile and broken clients. After each of them, the simulator must still serve the next client.
 @Suite(.timeLimit(.minutes(10))) struct HostileClientTests {
     private func expectItServes(_ apple: Apple, _ number: Int = 999) async throws {
         let client = try await apple.openWithCertificate()
@@ -13,7 +13,8 @@ import Testing
         await client.close()
     }
 
-    @Test func garbageAfterTheHandshake() async throws {
+    @Test("Garbage after the handshake closes the connection")
+    func garbageAfterTheHandshake() async throws {
         try await withApple { apple in
             var random = SeededRandom(seed: 11)
             for _ in 0..<20 {
@@ -21,7 +22,7 @@ import Testing
                     UInt8.random(in: 0...255, using: &random)
                 }
                 let client = try await apple.hasty(to: apple.provider, alpn: "h2", bytes)
-                // Up to the length of the preface it might still become one.
+                // Shorter garbage could still become a valid preface.
                 if bytes.count >= EagerProvider.preface.count { await client.untilClosed() }
                 await client.close()
             }
@@ -31,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func framesThatAreMutated() async throws {
+    @Test("Mutated HTTP/2 frames do no harm")
+    func framesThatAreMutated() async throws {
         try await withApple { apple in
             var random = SeededRandom(seed: 12)
             let good =
@@ -46,7 +48,8 @@ import Testing
         }
     }
 
-    @Test func framesOfTheGatewayThatAreMutated() async throws {
+    @Test("Mutated legacy frames do no harm")
+    func framesOfTheGatewayThatAreMutated() async throws {
         try await withApple { apple in
             var random = SeededRandom(seed: 13)
             let good =
@@ -62,12 +65,13 @@ import Testing
         }
     }
 
-    @Test func plainHTTPOnTheTLSPorts() async throws {
+    @Test("Plain HTTP on a TLS port is rejected")
+    func plainHTTPOnTheTLSPorts() async throws {
         try await withApple { apple in
             for place in [apple.provider, apple.binary, apple.feedback] {
                 let client = try RawClient(port: place.port)
                 try client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-                // An alert at most, and then the end.
+                // The server sends at most an alert before it closes.
                 let last = (try? client.rest()) ?? []
                 #expect(last.isEmpty || last[0] == 0x15)
             }
@@ -76,7 +80,8 @@ import Testing
         }
     }
 
-    @Test func aThousandConnectionsThatComeAndGo() async throws {
+    @Test("A thousand connections that end in the handshake do no harm")
+    func aThousandConnectionsThatComeAndGo() async throws {
         try await withApple { apple in
             for number in 0..<1000 {
                 let port = [apple.provider, apple.binary, apple.feedback][number % 3].port
@@ -97,7 +102,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["provider", "binary", "feedback", "refusal"])
+    @Test(
+        "A client that does not complete the handshake times out",
+        arguments: ["provider", "binary", "feedback", "refusal"])
     func aClientThatNeverShakesHandsIsGivenUp(port: String) async throws {
         let script = port == "refusal" ? #"{ rules: [{ on: "binary_connect", tls: "refuse" }] }"# : "{}"
         try await withApple(script: script, clock: .manual()) { apple in
@@ -112,13 +119,14 @@ import Testing
         }
     }
 
-    @Test func headersAndBodiesThatAreTooLarge() async throws {
+    @Test("Headers and bodies that are too large are rejected")
+    func headersAndBodiesThatAreTooLarge() async throws {
         try await withApple { apple in
             let client = try await apple.openWithCertificate()
             var large = Push(1)
             large.more = [("x-filler", String(repeating: "a", count: 17_000))]
             #expect(await client.outcome(of: large)?.status == 431)
-            // A body above the limit of its push type, one above what is kept of a body, and one far above.
+            // The sizes are: above the limit of the push type, above the size that is kept of a body, and far above.
             for (number, size) in [(2, 4097), (3, 70_000), (4, 2_000_000)] {
                 var push = Push(number)
                 push.body = #"{"aps":{},"x":""# + String(repeating: "a", count: size) + #""}"#
@@ -126,26 +134,26 @@ import Testing
                 #expect(outcome?.status == 413 && outcome?.reason == "PayloadTooLarge")
             }
             #expect(await client.outcome(of: Push(5))?.status == 200)
-            // What is not read in whole is not recorded.
+            // The request with oversized headers is not recorded.
             #expect(try apple.control.received().map(\.status) == [413, 413, 413, 200])
         }
     }
 
-    /// Thousands of requests and PINGs, and not one byte read: what waits for such a client is bounded.
-    @Test func aClientThatNeverReads() async throws {
+    @Test("The output for a client that never reads is bounded")
+    func aClientThatNeverReads() async throws {
         try await withApple(script: "{ rules: [{ answer: { status: 200 } }] }") { apple in
             let client = try await apple.hasty(
                 to: apple.provider, alpn: "h2", EagerProvider.firstFlight, receiveBuffer: 4096)
             await client.untilOpen()
             await client.peer.with { $0.channel?.isReadingPaused = true }
-            // Only so much is written at a time that this side holds little back itself.
+            // Write in small steps, so that little output is pending on this side.
             var stream: UInt32 = 3
             var stalled = 0
             while stalled < 200, stream < 400_000 {
                 let backlog = await client.peer.with { $0.channel?.outputBacklog ?? 0 }
                 if backlog > 128 * 1024 {
                     stalled += 1
-                    // Both loops turn: whoever reads has read by then.
+                    // Both loops complete a turn; a peer that reads has read by then.
                     _ = await apple.with { $0.connectionCount }
                     continue
                 }
@@ -161,7 +169,7 @@ import Testing
             let held = await apple.with { $0.largestBacklog }
             #expect(held < 1_000_000)
             #expect(
-                stalled == 200 || stream < 400_000, "the simulator took everything from a client that reads nothing")
+                stalled == 200 || stream < 400_000, "the simulator read everything from a client that reads nothing")
             await client.close()
             await apple.untilNoneIsOpen()
             try await expectItServes(apple)

@@ -4,7 +4,7 @@ import TestSupport
 
 @testable import PushTransport
 
-/// Frames of the legacy binary interface, put together by hand (PROTOCOLS B1).
+/// Frames of the legacy binary interface, built by hand (Documentation/Protocols.md, "Frames").
 enum LegacyFrame {
     static let payload = Array(#"{"aps":{"alert":"Hello"}}"#.utf8)
 
@@ -43,10 +43,10 @@ enum EagerProvider {
 
     static var firstFlight: [UInt8] { preface + settings + headers(stream: 1) }
 
-    /// `:method: GET`, `:scheme: https`, `:path: /`, `:authority: x`.
+    /// Returns a HEADERS frame with `:method: GET`, `:scheme: https`, `:path: /` and `:authority: x`.
     static func headers(stream: UInt32, filler: Bool = false) -> [UInt8] {
         var block: [UInt8] = [0x82, 0x87, 0x84, 0x41, 1, 0x78]
-        // `x`, with 200 bytes, that goes into no table.
+        // The header `x` with 200 bytes is not added to the dynamic table.
         if filler { block += [0, 1, 0x78, 0x7f, 73] + Array(repeating: 0x61, count: 200) }
         let id = [24, 16, 8, 0].map { (shift: UInt32) in UInt8(truncatingIfNeeded: stream >> shift) }
         return [0, 0, UInt8(block.count), 1, 5] + id + block
@@ -59,10 +59,10 @@ enum LegacySeen: Sendable {
     case closed(ChannelClosure)
 }
 
-/// A TLS client that says what it is told to, on the clients' loop.
+/// A TLS client on the clients' loop that sends given bytes.
 final class LegacyPeer: ChannelHandler {
     let events: EventRecorder<LegacySeen>
-    /// Written with the last flight of the handshake.
+    /// The bytes that are sent with the last flight of the handshake.
     let greeting: [UInt8]
     var channel: Channel?
     var connector: TCPConnector?
@@ -125,7 +125,7 @@ struct LegacyClient: Sendable {
 }
 
 extension Apple {
-    /// A TLS connection that says its first bytes as soon as it may.
+    /// Opens a TLS connection that sends its first bytes as soon as possible.
     func hasty(
         to place: HostPort, alpn: String?, _ greeting: [UInt8], identity: TLSIdentity? = Credentials.shared.push,
         receiveBuffer: CInt? = nil
@@ -162,7 +162,7 @@ extension Apple {
         try await hasty(to: binary, alpn: nil, greeting, identity: identity)
     }
 
-    /// Everything that the feedback service says on one connection.
+    /// Returns everything that the feedback service sends on one connection.
     func readFeedback() async throws -> (bytes: [UInt8], closure: ChannelClosure) {
         let client = try await hasty(to: feedback, alpn: nil, [])
         let closure = await client.untilClosed()

@@ -13,7 +13,8 @@ import Testing
         try apple.control.ask("PUT", "/devices/\(Self.bad)", #"{"state":"bad"}"#)
     }
 
-    @Test func framesOfAllThreeCommandsAreRecorded() async throws {
+    @Test("Frames of all three commands are recorded")
+    func framesOfAllThreeCommandsAreRecorded() async throws {
         try await withApple { apple in
             let client = try await apple.legacy()
             await client.untilOpen()
@@ -31,14 +32,15 @@ import Testing
         }
     }
 
-    @Test func framesAreTakenHoweverTheyAreSplit() async throws {
+    @Test("Frames are parsed however they are split")
+    func framesAreTakenHoweverTheyAreSplit() async throws {
         try await withApple { apple in
             let client = try await apple.legacy()
             await client.untilOpen()
             let bytes =
                 LegacyFrame.enhanced(1, device: Push.device(1)) + LegacyFrame.items(2, device: Push.device(2))
                 + LegacyFrame.simple(device: Push.device(3)) + LegacyFrame.enhanced(4, device: Push.device(4))
-            // A tick each, so a record of TLS each.
+            // Each piece is written in a separate tick, and therefore in a separate TLS record.
             var random = SeededRandom(seed: 9)
             var rest = bytes[...]
             while !rest.isEmpty {
@@ -53,7 +55,8 @@ import Testing
         }
     }
 
-    @Test func aBadTokenEndsTheConnectionAndWhatFollowsIsDiscarded() async throws {
+    @Test("A bad token ends the connection, and later frames are discarded")
+    func aBadTokenEndsTheConnectionAndWhatFollowsIsDiscarded() async throws {
         try await withApple { apple in
             try forbidBad(apple)
             let client = try await apple.legacy()
@@ -62,7 +65,7 @@ import Testing
                 LegacyFrame.enhanced(1, device: Push.device(1)) + LegacyFrame.items(2, device: Self.bad)
                     + LegacyFrame.enhanced(3, device: Push.device(3)))
             guard case .byPeer = await client.untilClosed() else {
-                Issue.record("expected an end in order, got \(client.events.events)")
+                Issue.record("expected a graceful close, got \(client.events.events)")
                 return
             }
             #expect(client.received == LegacyFrame.errorPacket(8, 2))
@@ -73,8 +76,9 @@ import Testing
         }
     }
 
-    /// A client in full flight: the packet must reach it though its writes fail by then.
-    @Test(arguments: 1...8) func theErrorPacketReachesAClientThatGoesOnWriting(round: Int) async throws {
+    /// The packet must reach a client that continues to write, although its writes fail by then.
+    @Test("The error packet reaches a client that continues to write", arguments: 1...8)
+    func theErrorPacketReachesAClientThatGoesOnWriting(round: Int) async throws {
         try await withApple { apple in
             try forbidBad(apple)
             let client = try await apple.legacy()
@@ -93,7 +97,8 @@ import Testing
         }
     }
 
-    @Test func whatIsNoFrameAtAll() async throws {
+    @Test("Bytes that are not a frame are answered with an error packet")
+    func whatIsNoFrameAtAll() async throws {
         try await withApple { apple in
             let client = try await apple.legacy(Array("GET / HTTP/1.1\r\n\r\n".utf8))
             await client.untilClosed()
@@ -102,7 +107,8 @@ import Testing
         }
     }
 
-    @Test func shutdownNamesTheLastOneThatWasAccepted() async throws {
+    @Test("A shutdown packet names the last accepted notification")
+    func shutdownNamesTheLastOneThatWasAccepted() async throws {
         try await withApple(script: "{ rules: [{ on: \"binary\", match: { request: 2 }, packet: 10 }] }") { apple in
             let client = try await apple.legacy()
             await client.untilOpen()
@@ -113,7 +119,8 @@ import Testing
         }
     }
 
-    @Test func aPacketThatIsCutShortAndOneThatComesLate() async throws {
+    @Test("An error packet can be truncated or delayed")
+    func aPacketThatIsCutShortAndOneThatComesLate() async throws {
         let script = """
             { rules: [
               { on: "binary", match: { connection: 1, request: 2 }, half_frame: true },
@@ -135,8 +142,9 @@ import Testing
         }
     }
 
-    /// Stopped while a packet waits for its time: `withApple` finds what is left behind.
-    @Test func aPacketThatWaitsIsForgottenWithItsConnection() async throws {
+    /// `withApple` stops the service while a packet is delayed, and fails if something retains the service.
+    @Test("A delayed packet is dropped with its connection")
+    func aPacketThatWaitsIsForgottenWithItsConnection() async throws {
         let script = #"{ rules: [{ on: "binary", packet: 1, latency: "1h" }] }"#
         try await withApple(script: script, clock: .manual()) { apple in
             let first = try await apple.legacy(LegacyFrame.enhanced(1, device: Push.device(1)))
@@ -151,7 +159,8 @@ import Testing
         }
     }
 
-    @Test func silenceAndCloseOnTheGateway() async throws {
+    @Test("A rule can silence or close a connection to the gateway")
+    func silenceAndCloseOnTheGateway() async throws {
         let script = """
             { rules: [
               { on: "binary", match: { connection: 1, request: 2 }, silence: true },
@@ -174,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func aCertificateOfAnotherTopicOrNone() async throws {
+    @Test("A certificate must match the topic of the device, and a client without a certificate may push")
+    func aCertificateOfAnotherTopicOrNone() async throws {
         try await withApple { apple in
             let device = Push.device(5)
             try apple.control.ask("PUT", "/devices/\(device)", #"{"topics":["com.example.other"]}"#)
@@ -187,7 +197,8 @@ import Testing
         }
     }
 
-    @Test func theFeedbackServiceReportsADeviceThatIsGoneOnce() async throws {
+    @Test("The feedback service reports an unregistered device once")
+    func theFeedbackServiceReportsADeviceThatIsGoneOnce() async throws {
         try await withApple { apple in
             let gone = "0a0d" + String(repeating: "0a", count: 30)
             try apple.control.ask("PUT", "/devices/\(gone)", #"{"state":"unregistered","since":1700000000000}"#)
@@ -197,13 +208,13 @@ import Testing
                     + LegacyFrame.enhanced(3, device: Push.device(3)))
             await apple.until { $0.machine.log.total == 3 }
             await client.close()
-            // Taken without a word: only the feedback service says it.
+            // The notifications are accepted silently; only the feedback service reports the device.
             #expect(client.received.isEmpty)
             let first = try await apple.readFeedback()
             let token = PushTransport.Hex.decode(gone)!
             #expect(first.bytes == [0x65, 0x53, 0xf1, 0x00, 0, 32] + token)
             guard case .byPeer = first.closure else {
-                Issue.record("expected an end in order, got \(first.closure)")
+                Issue.record("expected a graceful close, got \(first.closure)")
                 return
             }
             let second = try await apple.readFeedback()
@@ -211,7 +222,8 @@ import Testing
         }
     }
 
-    @Test func aLongListOfFeedbackAndOneThatIsCutShort() async throws {
+    @Test("A long feedback list is sent completely, or truncated by a rule")
+    func aLongListOfFeedbackAndOneThatIsCutShort() async throws {
         try await withApple(script: #"{ rules: [{ on: "feedback", match: { every: 2 }, half_frame: true }] }"#) {
             apple in
             let fill = {
@@ -231,7 +243,8 @@ import Testing
         }
     }
 
-    @Test func silentFeedbackAndFaultsBeforeTLS() async throws {
+    @Test("Feedback can be silent, and faults can occur before TLS")
+    func silentFeedbackAndFaultsBeforeTLS() async throws {
         let script = """
             { rules: [
               { on: "feedback", match: { connection: 1 }, silence: true },
@@ -246,12 +259,12 @@ import Testing
             await silent.close()
             #expect(silent.received.isEmpty)
             guard case .tls(let refused) = await (try apple.legacy()).untilClosed() else {
-                Issue.record("expected a refused handshake")
+                Issue.record("expected a rejected handshake")
                 return
             }
             #expect(refused.alert == 40)
             guard case .tls(let expired) = await (try apple.legacy()).untilClosed() else {
-                Issue.record("expected a refused certificate")
+                Issue.record("expected a rejected certificate")
                 return
             }
             #expect(expired.code == .certificateExpired)

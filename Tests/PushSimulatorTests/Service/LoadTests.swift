@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSimulator
 
-/// Sends a number of requests over one connection, as many at a time as it may, and counts how each ends.
+/// A peer that sends requests over one connection, as many in parallel as allowed, and counts how each one ends.
 private final class LoadPeer: HTTP2ClientConnectionDelegate {
     let numbers: ClosedRange<Int>
     let place: HostPort
@@ -13,7 +13,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
     let resolver: NameResolver
     let loop: EventLoop
     let finished: EventRecorder<[Int: [SeenOutcome]]>
-    /// Every end of every request: one each, or something is wrong.
+    /// The outcomes of each request; every request must have exactly one.
     private var outcomes: [Int: [SeenOutcome]] = [:]
     private var next: Int
     private var connection: HTTP2ClientConnection?
@@ -46,7 +46,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
     }
 
     private func fill() {
-        // A hundred at a time, so that a lost connection does not take them all.
+        // At most a hundred requests are in flight, so that a lost connection does not affect all of them.
         while let connection, next <= numbers.upperBound, connection.inFlight < 100 {
             let values = [Array("/3/device/\(Push.device(next))".utf8), Array(Push.id(next).utf8)]
             guard connection.submit(request, values: values, body: body, tag: UInt64(next)) else { return }
@@ -78,7 +78,7 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
     }
 }
 
-/// Faults crossed with load: nothing is lost, nothing ends twice, and both sides tell the same story.
+/// Faults under load: no request is lost, no request ends twice, and both sides agree.
 @Suite(.timeLimit(.minutes(10))) struct LoadTests {
     private func run(script: String, total: Int, connections: Int) async throws -> (
         outcomes: [Int: SeenOutcome], records: [ControlPort.Received], counts: ControlPort.Counts
@@ -109,7 +109,8 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
         return try #require(result)
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func aMixOfFaults(seed: UInt64) async throws {
+    @Test("A mix of faults loses no request", arguments: [1, 2, 3] as [UInt64])
+    func aMixOfFaults(seed: UInt64) async throws {
         let script = """
             { seed: \(seed), rules: [
               { match: { share: 0.05 }, latency: { fixed: "1ms", spread: "4ms" } },
@@ -130,18 +131,20 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
         let refused = outcomes.values.count { $0.failure == .notProcessed }
         let lost = outcomes.values.count { $0.failure == .connectionLost }
         let reset = outcomes.values.count { $0.failure == .reset(.internalError) }
-        // The mix did what it should: each kind of end was there.
+        // Each kind of outcome occurred.
         #expect(answered + refused + lost + reset == 4000)
         #expect(accepted > 2000 && refused > 50 && lost > 10 && reset > 5)
         #expect(outcomes.values.contains { $0.reason == "ServiceUnavailable" })
         #expect(records.count == counts.requests && counts.requests <= 4000 && counts.duplicates == 0)
-        // What the simulator accepted, the client knows of or has in doubt; it never counts one as not processed.
+        // The client knows of every notification that the simulator accepted, or its outcome is unknown. An accepted
+        // one never counts as not processed.
         #expect(counts.accepted >= accepted && counts.accepted <= accepted + lost + reset)
         #expect(counts.unanswered == records.count { $0.unanswered != nil })
         #expect(records.count { $0.unanswered == nil } == answered)
     }
 
-    @Test func withoutFaultsEverythingIsAnsweredOnce() async throws {
+    @Test("Without faults every request is answered once")
+    func withoutFaultsEverythingIsAnsweredOnce() async throws {
         let (outcomes, records, counts) = try await run(script: "{}", total: 8000, connections: 4)
         #expect(outcomes.values.allSatisfy { $0.status == 200 })
         #expect(counts.requests == 8000 && counts.accepted == 8000 && counts.unanswered == 0 && counts.duplicates == 0)

@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a client got to see of an answer.
+/// The answer as a client saw it.
 struct SeenAnswer: Equatable, Sendable {
     var status: Int
     var reason: String?
@@ -43,7 +43,7 @@ enum Seen: Sendable {
     case closed(HTTP2Closure)
 }
 
-/// One request of a test, known by its number.
+/// One request of a test, identified by its number.
 struct Push: Sendable {
     var number: Int
     var device: String
@@ -80,7 +80,7 @@ struct Push: Sendable {
     }
 }
 
-/// Lives on the clients' loop.
+/// The delegate of a client connection. It belongs to the clients' loop.
 final class ProviderPeer: HTTP2ClientConnectionDelegate {
     let events: EventRecorder<Seen>
     fileprivate(set) var connection: HTTP2ClientConnection!
@@ -112,18 +112,18 @@ final class ProviderPeer: HTTP2ClientConnectionDelegate {
     func http2BatchEnded() {}
 }
 
-/// A provider's connection, as a test holds it.
+/// A client connection of a test.
 struct ProviderClient: Sendable {
     let peer: LoopBound<ProviderPeer>
     let events: EventRecorder<Seen>
 
-    /// Submits them in one tick; false if one was not taken.
+    /// Submits requests in one tick; returns false if one was not accepted.
     @discardableResult
     func send(_ pushes: [Push]) async -> Bool {
         await peer.with { peer in pushes.allSatisfy { peer.submit($0) } }
     }
 
-    /// Submits them, each with the usual token, and waits for their ends.
+    /// Submits requests with the same authorization, and waits for their outcomes.
     func outcomes(of numbers: ClosedRange<Int>, authorization: String? = nil) async -> [Int: SeenOutcome] {
         let isTaken = await send(numbers.map { Push($0, authorization: authorization) })
         #expect(isTaken)
@@ -136,7 +136,7 @@ struct ProviderClient: Sendable {
         return await ends(of: push.number...push.number)[push.number]
     }
 
-    /// Waits until each of them has ended.
+    /// Waits until each of the requests has ended.
     func ends(of numbers: ClosedRange<Int>) async -> [Int: SeenOutcome] {
         let all = await events.wait { seen in Self.ended(seen).count { numbers.contains($0.0) } >= numbers.count }
         let pairs = Self.ended(all).filter { numbers.contains($0.0) }
@@ -181,7 +181,7 @@ struct ProviderClient: Sendable {
 }
 
 extension Apple {
-    /// Begins a connection to the HTTP/2 service; what becomes of it is in its events.
+    /// Starts a connection to the HTTP/2 service. Its events report the result.
     func connect(
         identity: TLSIdentity? = nil, options: HTTP2ClientConnection.Options = .init(), tls: TLSContext? = nil
     ) async throws -> ProviderClient {
@@ -199,7 +199,7 @@ extension Apple {
         return ProviderClient(peer: peer, events: events)
     }
 
-    /// A connection whose first SETTINGS have come.
+    /// Returns a connection after its first SETTINGS frame.
     func open(identity: TLSIdentity? = nil, options: HTTP2ClientConnection.Options = .init()) async throws
         -> ProviderClient
     {
@@ -208,7 +208,7 @@ extension Apple {
         return client
     }
 
-    /// A connection with all its streams, by a push certificate: for what is not about tokens.
+    /// Returns a connection with a push certificate and the full stream limit, for tests that are not about tokens.
     func openWithCertificate(options: HTTP2ClientConnection.Options = .init()) async throws -> ProviderClient {
         let client = try await open(identity: Credentials.shared.push, options: options)
         await client.untilLimit(1000)

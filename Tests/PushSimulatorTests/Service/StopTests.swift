@@ -5,9 +5,10 @@ import Testing
 
 @testable import PushSimulator
 
-/// What is under way when the simulator stops: `withApple` stops it, and finds whatever still holds it.
+/// Connections during the stop of the simulator. `withApple` stops it and fails if something retains the service.
 @Suite(.timeLimit(.minutes(10))) struct StopTests {
-    @Test func everyKindOfConnectionEnds() async throws {
+    @Test("Stopping ends every kind of connection")
+    func everyKindOfConnectionEnds() async throws {
         let script =
             #"{ rules: [{ match: { token: "aa*" }, latency: "1h" }, { on: "binary", packet: 1, latency: "1h" }] }"#
         let ends = EventRecorder<Bool>()
@@ -36,20 +37,21 @@ import Testing
         #expect(ends.events == [true])
     }
 
-    /// A connection that a fault has wait before it begins must not begin after the stop.
-    @Test func aConnectionThatWaitsIsClosed() async throws {
+    @Test("A delayed connection is closed, and does not start after the stop")
+    func aConnectionThatWaitsIsClosed() async throws {
         try await withApple(script: #"{ rules: [{ on: "connect", latency: "1h" }] }"#, clock: .manual()) { apple in
             let waiting = try RawClient(port: apple.provider.port)
             while try !apple.control.ask("GET", "/state").text.contains(#""connections":1,"#) { await Task.yield() }
             await apple.stopService()
-            // Closed now, not in an hour.
+            // The connection is closed now, not in an hour.
             #expect((try? waiting.rest()) ?? [] == [])
             await apple.loop.advance(by: .seconds(3601))
             #expect(await apple.with { $0.connectionCount } == 0)
         }
     }
 
-    @Test func stoppingTwiceAndStartingAgain() async throws {
+    @Test("The service can stop twice and start again")
+    func stoppingTwiceAndStartingAgain() async throws {
         for _ in 0..<3 {
             try await withApple { apple in
                 let client = try await apple.openWithCertificate()
@@ -59,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func aPortThatIsTakenLeavesNothingBehind() async throws {
+    @Test("A failed start because of a port in use leaves nothing behind")
+    func aPortThatIsTakenLeavesNothingBehind() async throws {
         try await withApple { apple in
             let taken = apple.control.port
             await #expect(throws: HTTP1Error.self) {

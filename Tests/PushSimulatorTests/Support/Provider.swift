@@ -6,7 +6,7 @@ let noon = WallTime(milliseconds: 1_767_225_600_000)
 
 func after(_ seconds: Int64) -> WallTime { WallTime(milliseconds: noon.milliseconds + seconds * 1000) }
 
-/// A client of the simulator's machine: one connection, and requests that are right unless told otherwise.
+/// A client of the simulator's machine with one connection, which sends valid requests by default.
 final class Provider {
     var machine: SimulatorMachine
     var connection: ProviderConnection
@@ -42,7 +42,8 @@ final class Provider {
         return settings
     }
 
-    /// A stand-in for ECDSA: a signature is right if its bytes sum up what it signs.
+    /// A replacement for ECDSA: a signature is valid if it equals pseudorandom bytes that depend on the key id and the
+    /// input.
     static func check(_ keyID: String, _ input: [UInt8], _ signature: [UInt8]) -> Bool? {
         signature == sign(keyID, input)
     }
@@ -74,7 +75,7 @@ final class Provider {
         return headers.sorted { $0.key < $1.key }
     }
 
-    /// Sends a request: the usual one with headers changed, added or (nil) left out.
+    /// Sends the default request with headers changed, added or (with nil) removed.
     @discardableResult
     func send(
         _ changes: [String: String?] = [:], _ payload: String = Provider.payload, at now: WallTime = noon
@@ -84,7 +85,7 @@ final class Provider {
 
     @discardableResult
     func send(_ headers: [(String, String)], _ payload: [UInt8], at now: WallTime = noon) -> Reaction {
-        // Views must outlive the call: all text stands in one buffer.
+        // The views must outlive the call, so all text is stored in one buffer.
         var memory: [UInt8] = []
         var places: [(Range<Int>, Range<Int>)] = []
         func put(_ bytes: some Sequence<UInt8>) -> Range<Int> {
@@ -108,7 +109,7 @@ final class Provider {
         }
     }
 
-    /// The answer as a client would see it.
+    /// Returns the answer as a client sees it.
     func text(of reaction: Reaction) -> (headers: [String: String], body: String) {
         machine.render(reaction, into: &answer)
         var headers: [String: String] = [:]
@@ -130,7 +131,7 @@ final class Provider {
         return (response.status, String(decoding: response.body, as: UTF8.self))
     }
 
-    /// The last record's warnings.
+    /// The warnings of the last record.
     var warnings: Warnings { Warnings(rawValue: machine.log.ring[machine.log.ring.newest].warnings) }
     var lastRecord: Record { machine.log.ring[machine.log.ring.newest] }
 }
