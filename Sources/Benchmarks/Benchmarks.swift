@@ -1,8 +1,8 @@
 import Foundation
 import PushLoop
 
-/// Measured work, by name. Each prints figures; none decides anything: ratios and CPU are to be read, and wall time on
-/// a shared machine is not to be trusted.
+/// The benchmarks by name. Each prints figures and judges none of them. Use ratios and CPU times; wall-clock times on a
+/// shared machine are unreliable.
 @main
 enum Benchmarks {
     struct Case: Sendable {
@@ -12,40 +12,40 @@ enum Benchmarks {
     }
 
     static let cases: [Case] = [
-        Case(name: "hops", about: "an actor hop on one loop, beside a hop between default actors", run: hopBenchmark),
+        Case(name: "hops", about: "actor hops on one loop and between default actors", run: hopBenchmark),
         Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: burstBenchmark),
         Case(
-            name: "zeromq", about: "messages PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
+            name: "zeromq", about: "PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
         Case(
-            name: "events", about: "an event from the ledger to a line and to a subscriber [events]",
+            name: "events", about: "events from the ledger to subscribers [events]",
             run: eventBenchmark),
         Case(
             name: "intake",
-            about: "requests from a producer to acks, with a ledger that replies at once [pushes [lines]]",
+            about: "requests to acks, with an instant ledger [pushes [lines]]",
             run: intakeBenchmark),
-        Case(name: "stages", about: "what each stage of a delivery costs alone", run: stageBenchmark),
-        Case(name: "envelopes", about: "what producers hand in, read; and acks written", run: envelopeBenchmark),
+        Case(name: "stages", about: "the cost of each stage of a delivery", run: stageBenchmark),
+        Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: envelopeBenchmark),
         Case(
-            name: "records", about: "the record layer over SQLite: insert, read all, find, stream [records [finds]]",
+            name: "records", about: "the record layer over SQLite [records [finds]]",
             run: recordBenchmark),
         Case(
-            name: "devices", about: "a registry of devices on the record layer [devices [MiB of cache]]",
+            name: "devices", about: "devices on the record layer [devices [MiB of cache]]",
             run: deviceBenchmark),
-        Case(name: "registry", about: "the registry of devices itself [devices]", run: registryBenchmark),
+        Case(name: "registry", about: "the device registry [devices]", run: registryBenchmark),
         Case(
-            name: "records-crash", about: "transactions to be killed in the middle of: --file FILE --from NUMBER",
+            name: "records-crash", about: "for a crash test: --file FILE --from NUMBER",
             run: recordCrash),
         Case(
-            name: "router", about: "what the router costs a delivery, between idle neighbours [rounds]",
+            name: "router", about: "the cost of the router per delivery [rounds]",
             run: routerBenchmark),
         Case(
-            name: "ledger", about: "messages through the ledger [messages [devices of each [directory]]]",
+            name: "ledger", about: "messages through the ledger [messages [devices [directory]]]",
             run: ledgerBenchmark),
         Case(
-            name: "ledger-crash", about: "a busy ledger to be killed: --directory DIRECTORY --from NUMBER",
+            name: "ledger-crash", about: "for a crash test: --directory DIR --from NUMBER",
             run: ledgerCrash),
         Case(
-            name: "http2-client", about: "requests to an HTTP/2 server: --port P --trust CA [--count N]",
+            name: "http2-client", about: "requests to a server: --port P --trust CA [--count N]",
             run: http2ClientBenchmark),
     ]
 
@@ -60,11 +60,11 @@ enum Benchmarks {
         let name = arguments.first
         guard name == nil || cases.contains(where: { $0.name == name }) else {
             FileHandle.standardError.write(
-                Data("Benchmarks: there is no '\(name ?? "")'; --help lists what there is\n".utf8))
+                Data("Benchmarks: unknown benchmark '\(name ?? "")'; --help lists them\n".utf8))
             exit(64)
         }
         do {
-            // Without a name: all that need nothing from outside.
+            // Without a name, run all benchmarks that need no options.
             for one in cases where one.name == name || (name == nil && !one.about.contains("--")) {
                 let figures = try await one.run(Array(arguments.dropFirst()))
                 print(wantsJSON ? Figure.json(one.name, figures) : Figure.text(one.name, figures))
@@ -88,7 +88,7 @@ enum Benchmarks {
     }
 }
 
-/// One line of a benchmark's result.
+/// One figure of a benchmark's result.
 struct Figure: Codable {
     let name: String
     let value: Double
@@ -109,7 +109,7 @@ struct Figure: Codable {
     }
 }
 
-/// User plus system time of this process so far.
+/// Returns the user plus system time that this process has used.
 func processCPU() -> Duration {
     var usage = rusage()
     getrusage(RUSAGE_SELF.rawValue, &usage)
@@ -117,7 +117,7 @@ func processCPU() -> Duration {
         + .microseconds(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
 }
 
-/// Peak resident memory in MiB.
+/// Returns the peak resident memory in MiB.
 func peakMemory() -> Double {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in status.split(separator: "\n") where line.hasPrefix("VmHWM:") {
@@ -126,7 +126,7 @@ func peakMemory() -> Double {
     return 0
 }
 
-/// Of that time, what each of `count` took since `began`.
+/// Returns the CPU time since `began`, divided by `count`, in microseconds.
 func microseconds(since began: Duration, for count: Int) -> Double {
     (processCPU() - began).inSeconds * 1e6 / Double(count)
 }

@@ -1,7 +1,7 @@
 import PushModel
 import PushWire
 
-/// What it costs to read what producers hand in, each with the request that comes of it; and to write the acks.
+/// Measures the parsing of envelopes into requests, and the writing of acks.
 func envelopeBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let reader = EnvelopeReader(
         apps: AppTable([AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)]))
@@ -28,14 +28,14 @@ func envelopeBenchmark(_ arguments: [String]) async throws -> [Figure] {
             }
         }
     }
-    let one = measured("a usual envelope, payload in frame 3", times: 500_000) { read(single, frame) }
-    let many = measured("one with 1,000 tokens", times: 2000) { read(thousand, frame) }
+    let one = measured("a typical envelope, payload in frame 3", times: 500_000) { read(single, frame) }
+    let many = measured("an envelope with 1,000 tokens", times: 2000) { read(thousand, frame) }
     let batch = measured("a batch of 1,000 lines", times: 500) {
         lines.withUnsafeBytes { lines in
             try? reader.readBatch(lines, now: now) { if case .success = $0 { taken += 1 } }
         }
     }
-    let fields = measured("a payload of plain fields", times: 200_000) { read(plain, nil) }
+    let fields = measured("an envelope with payload fields", times: 200_000) { read(plain, nil) }
     let id = MessageID("bench-000000000001")!
     var ack: [UInt8] = []
     let acks = measured("an ack written", times: 1_000_000) {
@@ -47,7 +47,7 @@ func envelopeBenchmark(_ arguments: [String]) async throws -> [Figure] {
     return [
         one,
         Figure(name: "each further token of 1,000", value: (many.value - one.value) / 999 * 1000, unit: "ns"),
-        Figure(name: "a line of a batch, payload in it", value: batch.value / 1000, unit: "µs"),
+        Figure(name: "a line of a batch, with its payload", value: batch.value / 1000, unit: "µs"),
         fields, acks,
     ]
 }

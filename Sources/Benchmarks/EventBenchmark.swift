@@ -4,7 +4,7 @@ import PushPipeline
 import PushTransport
 import PushWire
 
-/// What an event costs from the ledger to a line that somebody may read.
+/// Measures the cost of an event from the ledger to a line of JSON.
 func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
     let records = sampleRecords(1000)
@@ -20,10 +20,10 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
         let segment = writer.finish()
         if segments.count < 100 { segments.append(segment) }
     }
-    figures.append(Figure(name: "written into a segment", value: microseconds(since: began, for: count), unit: "us"))
+    figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
     let bytes = segments.reduce(0) { $0 + $1.bytes.count }
     figures.append(
-        Figure(name: "bytes of it", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
+        Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
 
     var text = EventText()
     var lines: [UInt8] = []
@@ -42,9 +42,9 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
     }
     let rendered = rounds * segments.count * 1000
     figures.append(
-        Figure(name: "walked through and written as JSON", value: microseconds(since: began, for: rendered), unit: "us")
+        Figure(name: "read and write as JSON", value: microseconds(since: began, for: rendered), unit: "us")
     )
-    figures.append(Figure(name: "bytes of that", value: Double(length) / Double(rendered), unit: "bytes"))
+    figures.append(Figure(name: "size as JSON", value: Double(length) / Double(rendered), unit: "bytes"))
 
     began = processCPU()
     var sum: UInt64 = 0
@@ -58,19 +58,19 @@ func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
     }
     figures.append(
         Figure(
-            name: "walked through only", value: microseconds(since: began, for: rendered) + Double(sum & 1) * 1e-9,
+            name: "read only", value: microseconds(since: began, for: rendered) + Double(sum & 1) * 1e-9,
             unit: "us"))
     figures += try await publishFigures(segments, rounds: rounds)
     return figures
 }
 
-/// Through the bus to one subscriber on another thread, over TCP loopback.
+/// Measures the event bus with one subscriber on another thread, over TCP loopback.
 private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws -> [Figure] {
     let context = try ZMQContext()
     _ = try ZAPHandler(in: context, users: [:])
     let (loop, reading) = (EventLoop(name: "bus"), EventLoop(name: "reader"))
     var settings = EventBusSettings(publish: "tcp://127.0.0.1:*", replay: "tcp://127.0.0.1:*")
-    // A benchmark hands in faster than any ledger: nothing is to be dropped.
+    // A benchmark publishes faster than any ledger, and nothing may be dropped.
     settings.sendHighWater = 0
     let bus = EventBus(on: loop, in: context, log: NoLog(), settings: settings)
     let endpoints = try await bus.open()
@@ -79,7 +79,7 @@ private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws 
 
     let alone = processCPU()
     for _ in 0..<rounds { for batch in batches { bus.publish(batch) } }
-    // Behind what was handed in.
+    // Wait for the events that were submitted above.
     await loop.run {}
     while await bus.status.messages > 0 { await Task.yield() }
     let idle = microseconds(since: alone, for: count)
@@ -102,7 +102,7 @@ private func publishFigures(_ segments: [LogSegment], rounds: Int) async throws 
     for _ in 0..<rounds {
         for batch in batches {
             bus.publish(batch)
-            // So that it takes them as it would from a ledger, and not all at once.
+            // Wait after each batch, so that the bus receives batches as from a ledger and not all at once.
             await loop.run {}
         }
     }
@@ -127,7 +127,7 @@ private final class NoLog: EventLog {
     func trace(_ subject: TraceSubject, limit: Int) async throws -> [LogSegment] { [] }
 }
 
-/// What a thousand deliveries of a few messages bring: most are taken, some refused.
+/// Returns the records of deliveries for a few messages: most were sent, some were rejected.
 func sampleRecords(_ count: Int) -> [DeliveryRecord] {
     let app = AppID("shop")!
     let messages = (0..<100).map { number in

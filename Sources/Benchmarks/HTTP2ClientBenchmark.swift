@@ -2,7 +2,7 @@ import Foundation
 import PushLoop
 import PushTransport
 
-/// Sends requests like a push gateway's to a server that is given: what the transport alone costs a request.
+/// Sends requests like those of a push gateway to a given server, to measure the cost of the transport.
 func http2ClientBenchmark(_ arguments: [String]) async throws -> [Figure] {
     @Sendable func option(_ name: String, _ fallback: String) -> String {
         guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return fallback }
@@ -74,7 +74,7 @@ private final class ClientRun {
 
     fileprivate func fill(_ connection: HTTP2ClientConnection) {
         while next < total, connection.available > 0 {
-            // 100 bytes in all: what a path and an id are.
+            // The path and the id take 110 bytes.
             var path: (UInt64, UInt64) = (UInt64(next) &* 0x9e37_79b9_7f4a_7c15, UInt64(next))
             let sent = withUnsafeBytes(of: &path) { bytes in
                 withUnsafeTemporaryAllocation(byteCount: 110, alignment: 1) { text in
@@ -114,7 +114,7 @@ private final class ClientRun {
 
     fileprivate func closed(_ closure: HTTP2Closure) {
         if ended < total {
-            FileHandle.standardError.write(Data("a connection ended early: \(closure)\n".utf8))
+            FileHandle.standardError.write(Data("connection closed early: \(closure)\n".utf8))
             ended = total
             done(ok)
         }
@@ -123,7 +123,7 @@ private final class ClientRun {
 
 private final class Link: HTTP2ClientConnectionDelegate {
     var connection: HTTP2ClientConnection?
-    /// Strong: the run lives until its links are closed.
+    /// The reference is strong: the run must live until its connections are closed.
     private let run: ClientRun
 
     init(_ run: ClientRun) {

@@ -5,9 +5,9 @@ import PushPipeline
 import PushTransport
 import PushWire
 
-/// What a push costs intake: received over TCP loopback, read, handed to a ledger that replies at once, acknowledged.
-/// Counted is the CPU of its loop and of libzmq's threads on its side; the producer has a context and a loop of its own.
-/// `[pushes [lines a batch]]`.
+/// Measures the cost of a push in the intake: received over TCP loopback, parsed, passed to a ledger that replies at
+/// once, and acknowledged. The result counts the CPU time of the intake's loop and of its libzmq threads; the producer
+/// has a separate context and loop. Arguments: `[pushes [lines per batch]]`.
 func intakeBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let pushes = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 500_000
     let lines = arguments.count > 1 ? max(1, Int(arguments[1]) ?? 1) : 100
@@ -26,11 +26,11 @@ func intakeBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let producerContext = try ZMQContext()
     let producer = IntakeProducer(on: producing)
     try await producer.open(in: producerContext, to: endpoint)
-    // Everything is warm, and the connection stands.
+    // Warm up, and wait until the connection is established.
     await producer.run(1000, linesPerBatch: 1)
 
     var figures: [Figure] = []
-    for (name, size) in [("one by one", 1), ("\(lines) a batch", lines)] {
+    for (name, size) in [("one by one", 1), ("\(lines) per batch", lines)] {
         let (cpu, began) = (Threads.nanoseconds(of: own), MonotonicTime.current())
         let groups = ledger.groups
         await producer.run(pushes, linesPerBatch: size)
@@ -74,7 +74,7 @@ private final class InstantLedger: Ledger {
     func due(at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void) {}
 }
 
-/// Sends with a window of messages that are not answered.
+/// A producer that keeps a limited number of unacknowledged messages in flight.
 private actor IntakeProducer {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -137,7 +137,7 @@ private actor IntakeProducer {
     }
 }
 
-/// CPU time of single threads, as the kernel counts it.
+/// The CPU time of single threads, from the kernel.
 private enum Threads {
     static func all() -> [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []

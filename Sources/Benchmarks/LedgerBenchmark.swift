@@ -4,12 +4,12 @@ import PushLoop
 import PushModel
 import PushStore
 
-/// Messages through a ledger: accepted, sent, completed. The CPU is that of the ledger's own threads; what makes the
-/// messages and carries them out is not in it.
+/// Measures messages in a ledger: accepted, sent, completed. The CPU time is that of the ledger's threads, without the
+/// threads that produce and deliver the messages.
 ///
-///   ledger [messages [devices of each [DIRECTORY]]] [--waiting]
+///   ledger [messages [devices per message [DIRECTORY]]] [--waiting]
 ///
-/// A directory that is named stays, and is opened again the next time. `--waiting`: nothing is carried out.
+/// A given directory is kept and opened again by the next run. With `--waiting` no message is delivered.
 func ledgerBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let words = arguments.filter { !$0.hasPrefix("--") }
     let messages = words.first.flatMap { Int($0) } ?? 100_000
@@ -22,7 +22,7 @@ func ledgerBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let began = MonotonicTime.current()
     let (ledger, backlog) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory))
     figures.append(Figure(name: "open", value: (MonotonicTime.current() - began).inSeconds, unit: "s"))
-    figures.append(Figure(name: "CPU of that", value: threadCPU("ledger"), unit: "s"))
+    figures.append(Figure(name: "CPU to open", value: threadCPU("ledger"), unit: "s"))
     figures.append(Figure(name: "memory when open", value: residentMemory(), unit: "MiB"))
     figures.append(Figure(name: "waiting", value: Double(backlog.lanes.reduce(0) { $0 + $1.seqs.count }), unit: ""))
     let before = await ledger.status()
@@ -53,7 +53,7 @@ func ledgerBenchmark(_ arguments: [String]) async throws -> [Figure] {
     return figures
 }
 
-/// One request at a time, as from a producer that waits for each reply.
+/// Measures one request at a time, as from a producer that waits for each reply.
 private func idleLatency(_ ledger: SQLiteLedger, _ producer: LedgerProducer) async -> [Figure] {
     var times: [Double] = []
     for index in 0..<500 {
@@ -88,7 +88,7 @@ private func traceTime(_ ledger: SQLiteLedger, _ producer: LedgerProducer) async
     ]
 }
 
-/// Hands in messages and, on a thread of its own, carries out what was accepted.
+/// Submits messages and, on a separate thread, records the deliveries of accepted ones.
 private final class LedgerProducer: LedgerWitness {
     private let ledger: SQLiteLedger
     private let devices: Int
@@ -117,7 +117,7 @@ private final class LedgerProducer: LedgerWitness {
             to: .tokens(tokens))
     }
 
-    /// The largest size of the log file on the way.
+    /// Submits messages and waits until they are delivered. Returns the largest size of the write-ahead log.
     func run(_ count: Int, from first: Int, log: String) async throws -> Int {
         started.withLock { $0 = first }
         let begun = done.withLock { $0 }
@@ -174,7 +174,7 @@ private final class LedgerProducer: LedgerWitness {
     func healthChanged(_ fault: LedgerFault?) {}
 }
 
-/// User and system time of this process's threads of that name, in seconds.
+/// Returns the CPU time of the threads with this name, in seconds.
 private func threadCPU(_ name: String) -> Double {
     let tasks = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
     var ticks = 0.0
@@ -188,7 +188,7 @@ private func threadCPU(_ name: String) -> Double {
     return ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
 }
 
-/// Resident memory in MiB, now.
+/// Returns the current resident memory in MiB.
 private func residentMemory() -> Double {
     let text = FileManager.default.contents(atPath: "/proc/self/statm").map { String(decoding: $0, as: UTF8.self) }
     return (text?.split(separator: " ").dropFirst().first.flatMap { Double($0) } ?? 0) * 4096 / 1_048_576

@@ -3,7 +3,7 @@ import PushLoop
 import PushModel
 import PushStore
 
-/// The request of `ledgerCrash` that has this number: to one device, to several, or for later.
+/// Returns the request of `ledgerCrash` with this number: to one device, to several devices, or with a start time.
 func crashRequest(_ number: Int) -> PushRequest {
     let app = AppID(number % 5 == 0 ? "other" : "shop")!
     let count = number % 7 == 0 ? 20 : 1
@@ -14,8 +14,8 @@ func crashRequest(_ number: Int) -> PushRequest {
             notBefore: number % 11 == 0 ? 4_000_000_000 : nil), to: .tokens(tokens))
 }
 
-/// Hands messages to a ledger, carries half of them out, and prints the number of each with its number in the ledger once
-/// it is accepted. A test kills it at some moment and looks at what is there.
+/// Submits messages to a ledger and delivers half of them. Prints the number of each accepted message with its sequence
+/// number. A test kills the process at a random moment and checks the ledger.
 ///
 ///   ledger-crash --directory DIRECTORY --from NUMBER
 func ledgerCrash(_ arguments: [String]) async throws -> [Figure] {
@@ -43,7 +43,7 @@ func ledgerCrash(_ arguments: [String]) async throws -> [Figure] {
     return []
 }
 
-/// Sends to every device of every second message.
+/// Records deliveries to every device of every second message.
 private final class CrashWitness: LedgerWitness {
     private let ledger: SQLiteLedger
 

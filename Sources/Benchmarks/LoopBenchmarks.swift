@@ -1,8 +1,8 @@
 import PushLoop
 import Synchronization
 
-/// An actor pinned to a loop that asks its partner for something each round. The state is touched through functions
-/// that are not inlined, on both sides: the optimizer drops a hop to an actor whose state nobody looks at.
+/// An actor pinned to a loop that calls another actor in each round. Its state is accessed only by functions that are
+/// not inlined, because the optimizer removes hops to an actor whose state is not used.
 private actor Pinned {
     nonisolated let loop: EventLoop
     private var count = 0
@@ -40,7 +40,7 @@ private actor Plain {
     }
 }
 
-/// The median of a few runs, in nanoseconds per round trip (two hops).
+/// Returns the median of several runs, in nanoseconds per round trip (two hops).
 private func median(of runs: Int, rounds: Int, _ work: () async -> Void) async -> Double {
     var times: [Double] = []
     for _ in 0..<runs {

@@ -1,7 +1,7 @@
 import ActiveObject
 import Foundation
 
-/// The record of old, with ten columns beside its key.
+/// A record with ten columns and a key.
 private struct Person: ActiveRecord {
     enum Sex: String, Codable { case female, male }
 
@@ -31,7 +31,7 @@ private struct Person: ActiveRecord {
     }
 }
 
-/// `records`, or a part of it in a process of its own: `records fill FILE [COUNT]`, `records stream FILE`.
+/// Measures records, or runs one part in a separate process: `records fill FILE [COUNT]`, `records stream FILE`.
 func recordBenchmark(_ arguments: [String]) async throws -> [Figure] {
     switch (arguments.first, arguments.dropFirst().first) {
     case ("fill", let path?):
@@ -41,7 +41,7 @@ func recordBenchmark(_ arguments: [String]) async throws -> [Figure] {
     }
 }
 
-/// `Tools/bench/records` runs it beside a C program that does the same by SQLite's own calls.
+/// `Tools/bench/records` compares this with a C program that executes the same SQL.
 private func rowBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
     let finds = arguments.dropFirst().first.flatMap { Int($0) } ?? 300_000
@@ -88,7 +88,7 @@ private func rowBenchmark(_ arguments: [String]) async throws -> [Figure] {
     ] + streamFigures(folder.appending(path: "people.db").path())
 }
 
-/// What `records stream` says in a process that does nothing else: in this one there are a million records.
+/// Returns the figures of `records stream` in a separate process, because this process holds a million records.
 private func streamFigures(_ path: String) throws -> [Figure] {
     let process = Process()
     process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -115,10 +115,10 @@ private func fillBenchmark(_ path: String, count: Int) async throws -> [Figure] 
     return [Figure(name: "rows", value: Double(rows), unit: "")]
 }
 
-/// How much memory grows while all rows of a file pass by, at its peak.
+/// Measures the peak growth of memory while all rows of a file are read.
 private func streamBenchmark(_ path: String) async throws -> [Figure] {
     let database = try await Database.open(path, name: nil)
-    // From the start, with all that SQLite comes to keep of the file.
+    // Measure from here, so that the memory that SQLite keeps for the file is included.
     forgetPeak()
     let opened = resident().now
     let beganStream = processCPU()
@@ -147,7 +147,7 @@ private func streamBenchmark(_ path: String) async throws -> [Figure] {
     ]
 }
 
-/// Resident memory in MiB, as it is and as it was at most.
+/// Returns the current and the peak resident memory in MiB.
 func resident() -> (now: Double, peak: Double) {
     let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
     func value(_ name: String) -> Double {
@@ -157,7 +157,7 @@ func resident() -> (now: Double, peak: Double) {
     return (value("VmRSS:"), value("VmHWM:"))
 }
 
-/// Linux counts the peak anew.
+/// Resets the peak resident memory that Linux reports.
 private func forgetPeak() {
     try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8)
 }

@@ -1,7 +1,7 @@
 import ActiveObject
 import Foundation
 
-/// A part of a transaction of `recordCrash`.
+/// One row of a transaction of `recordCrash`.
 struct CrashEntry: ActiveRecord {
     var objectId: Int64?
     var number: Int64
@@ -9,7 +9,7 @@ struct CrashEntry: ActiveRecord {
     var payload: String
 }
 
-/// What a transaction of `recordCrash` holds, if it is there whole.
+/// The summary row of a transaction of `recordCrash`, which shows whether the transaction is complete.
 struct CrashSum: ActiveRecord {
     var objectId: Int64?
     var number: Int64
@@ -17,15 +17,15 @@ struct CrashSum: ActiveRecord {
     var checksum: Int64
 }
 
-/// Writes transactions of 1 to 20 rows, each with a row that sums it up, and prints the number of each once `write`
-/// has returned. A test kills it at some moment and looks at what is there.
+/// Writes transactions of 1 to 20 rows, each with a summary row, and prints the number of each one after `write`
+/// returned. A test kills the process at a random moment and checks the file.
 ///
 ///   records-crash --file FILE --from NUMBER
 func recordCrash(_ arguments: [String]) async throws -> [Figure] {
     guard let path = value("--file", in: arguments), let first = value("--from", in: arguments).flatMap({ Int64($0) })
     else { throw CrashUsage() }
     var options = Database.Options()
-    // Soon, so that some kills fall into the copying of the log.
+    // Checkpoints are frequent, so that some kills happen during a checkpoint.
     options.checkpointPages = 40
     let database = try await Database.open(path, name: nil, options: options)
     for number in first..<first + 1_000_000 {
@@ -49,7 +49,7 @@ func recordCrash(_ arguments: [String]) async throws -> [Figure] {
             var sum = CrashSum(number: number, parts: parts, checksum: checksum)
             try sum.save(in: transaction)
         }
-        // One system call: a line is there whole or not at all.
+        // One system call writes a line completely or not at all.
         let line = Array("\(number)\n".utf8)
         guard write(1, line, line.count) == line.count else { break }
     }

@@ -15,7 +15,7 @@ private struct Token: ColumnValue, Hashable {
     }
 }
 
-/// A device as a registry keeps it.
+/// A device as a registry stores it.
 private struct Device: ActiveRecord {
     enum Platform: String, Codable { case ios, macos }
 
@@ -64,7 +64,7 @@ private struct DeviceTag: ActiveRecord {
     static var indexes: [Index<DeviceTag>] { [.unique(\.deviceId, \.tag), Index(\.tag, \.deviceId)] }
 }
 
-/// The same for the same number, and without an order.
+/// Returns pseudorandom bytes that depend only on the number.
 private func bytes(_ number: Int, count: Int) -> Data {
     var data = Data(capacity: count)
     for word in 0..<count / 8 {
@@ -81,7 +81,7 @@ private func mixed(_ number: UInt64) -> UInt64 {
     return value ^ (value >> 31)
 }
 
-/// What a registry of devices does all day: `devices [COUNT [MEBIBYTES OF CACHE]]`.
+/// Measures typical operations of a device registry: `devices [COUNT [MEBIBYTES OF CACHE]]`.
 func deviceBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let numbers = arguments.compactMap { Int($0) }
     let count = max(10_000, numbers.first ?? 1_000_000)
@@ -94,7 +94,7 @@ func deviceBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let path = folder.appending(path: "devices.db").path()
     let database = try await Database.open(path, name: nil, options: options)
     let bench = DeviceBenchmark(database: database, count: count)
-    // It takes minutes: each part is shown as soon as it is there.
+    // The benchmark takes minutes, so each part is printed when it is complete.
     var figures: [Figure] = []
     for part in [bench.register, bench.read, bench.deactivate] {
         let some = try await part()
@@ -111,12 +111,12 @@ private struct DeviceBenchmark: Sendable {
     let count: Int
 
     private static let group = 1000
-    /// Of what is done in random places, fewer will do.
+    /// The number of devices for operations in random order, which need a smaller sample.
     private var sample: Int { min(count / 5, 100_000) }
 
-    /// So many devices, none twice, in no order.
+    /// Returns `amount` different device numbers in random order.
     private func known(_ round: Int, _ amount: Int) -> [Int] {
-        // A prime that divides no count in use, so that its multiples meet each number once.
+        // The factor is a prime that divides no count in use, so that its multiples reach each number once.
         (0..<amount).map { (($0 + round * amount) * 7_368_787) % count }
     }
 
@@ -127,7 +127,7 @@ private struct DeviceBenchmark: Sendable {
             name: "\(name), CPU a device", value: microseconds(since: began, for: amount), unit: "us")
     }
 
-    /// The records are made before the clock is read.
+    /// Measures the writing of devices in groups, without the creation of the records.
     private func groups(
         _ name: String, _ numbers: [Int], at time: Double, _ write: @escaping @Sendable ([Device]) async throws -> Void
     ) async throws -> Figure {
@@ -184,7 +184,7 @@ private struct DeviceBenchmark: Sendable {
         return figures
     }
 
-    /// The half has "sale", a fifth "sport", a hundredth "beta", a thousandth "vip".
+    /// Returns the tags of a device: a half have "sale", a fifth "sport", a hundredth "beta", a thousandth "vip".
     private static func tags(_ number: Int) -> [DeviceTag] {
         let random = mixed(UInt64(number))
         let tags = [("sale", 2), ("sport", 5), ("beta", 100), ("vip", 1000)] as [(String, UInt64)]

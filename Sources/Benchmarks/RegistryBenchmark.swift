@@ -2,7 +2,7 @@ import Foundation
 import PushModel
 import PushStore
 
-/// What the registry does all day: `registry [COUNT]`.
+/// Measures typical operations of the registry: `registry [COUNT]`.
 func registryBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let count = max(20_000, arguments.compactMap { Int($0) }.first ?? 1_000_000)
     let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-registry-\(getpid())")
@@ -31,7 +31,7 @@ private struct RegistryBenchmark {
         registration.locale = number % 3 == 0 ? "en_US" : "de_DE"
         registration.platform = "ios"
         registration.appVersion = "4.\(number % 20).1"
-        // The half has "sale", a fifth "sport", a hundredth "beta", a thousandth "vip".
+        // A half have "sale", a fifth "sport", a hundredth "beta", a thousandth "vip".
         registration.tags = [("sale", 2), ("sport", 5), ("beta", 100), ("vip", 1000)]
             .filter { (number &* 2_654_435_761 >> 7) % $0.1 == 0 }.map(\.0)
         return registration

@@ -3,11 +3,11 @@ import PushLoop
 import PushModel
 import PushPipeline
 
-/// What the router costs a delivery, with a gateway, a ledger and a registry that cost nothing: accept to submit and
-/// report to record, for messages to one device and to a thousand.
+/// Measures the cost of the router per delivery, with a gateway, a ledger and a registry that cost nothing: from accept
+/// to submit, and from report to record, for messages to one, ten and a thousand devices.
 func routerBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let rounds = arguments.first.flatMap(Int.init) ?? 50
-    // First, while nothing that was freed can be used again.
+    // This runs first, while no freed memory is available for reuse.
     var figures = await spilled(1_000_000)
     figures += await RouterRun(tokens: 1, messages: 10_000).measure(rounds: rounds, "one device")
     figures += await RouterRun(tokens: 1000, messages: 10).measure(rounds: rounds, "a thousand devices")
@@ -15,7 +15,7 @@ func routerBenchmark(_ arguments: [String]) async throws -> [Figure] {
     return figures
 }
 
-/// What a message costs that waits on disk: by what the process has resident.
+/// Measures the resident memory per message that waits on disk.
 private func spilled(_ count: UInt64) async -> [Figure] {
     let loop = EventLoop(name: "router")
     let app = AppID("shop")!
@@ -34,7 +34,7 @@ private func spilled(_ count: UInt64) async -> [Figure] {
             })
         await loop.run {}
     }
-    // The tick that took the last of them has ended when the one after it begins.
+    // The second turn of the loop starts after the tick that processed the last messages has ended.
     await loop.run {}
     let bytes = (residentMemory() - before) * 1024 * 1024 / Double(count - 100_000)
     precondition(router.unfinished == Int(count))
@@ -42,7 +42,7 @@ private func spilled(_ count: UInt64) async -> [Figure] {
     return [Figure(name: "a message that waits on disk", value: bytes, unit: "bytes resident")]
 }
 
-/// In MiB.
+/// Returns the resident memory in MiB.
 private func residentMemory() -> Double {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
     for line in status.split(separator: "\n") where line.hasPrefix("VmRSS:") {
@@ -105,7 +105,7 @@ private struct RouterRun {
     private var secret: [UInt8] { (0..<32).map { UInt8($0) } }
 
     private func settle(_ loop: EventLoop) async {
-        // Answers come in the tick after, and what follows from them in the one after that.
+        // Replies arrive in the next tick, and their effects in the tick after that.
         for _ in 0..<20 { await loop.run {} }
     }
 

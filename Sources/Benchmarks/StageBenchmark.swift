@@ -5,7 +5,7 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// What each stage between a message and the wire costs, alone: the budget of a delivery.
+/// Measures each stage between a message and the network on its own.
 func stageBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let payload = Array(
         #"{"aps":{"alert":{"title":"Order 4711","body":"On its way"},"sound":"default","badge":3}}"#.utf8)
@@ -19,7 +19,7 @@ func stageBenchmark(_ arguments: [String]) async throws -> [Figure] {
     var sum: UInt64 = 0
 
     return [
-        measure("payload judged", times: 30_000) { _ in
+        measure("payload checked", times: 30_000) { _ in
             if PayloadRules.findings(in: payload, options).isEmpty { sum &+= 1 }
         },
         measure("apns-id derived", times: 100_000) { number in
@@ -50,13 +50,13 @@ func stageBenchmark(_ arguments: [String]) async throws -> [Figure] {
             for tag in tags { machine.answered(tag, .accepted(uniqueID: nil), now: now) }
             sum &+= UInt64(machine.takeEnded().count)
         },
-        measure("a refusal read", times: 300_000) { _ in
+        measure("an error response parsed", times: 300_000) { _ in
             sum &+= UInt64(Refusal(status: 410, body: refusal).reason?.rawValue.utf8.count ?? 0)
         },
         measure("a provider token signed (once in 50 minutes)", times: 3000) { _ in
             sum &+= UInt64((try? key.sign(claims))?.count ?? 0)
         },
-        Figure(name: "(sum, so that nothing is left out)", value: Double(sum % 1000), unit: ""),
+        Figure(name: "(sum, so that the optimizer removes nothing)", value: Double(sum % 1000), unit: ""),
     ]
 }
 

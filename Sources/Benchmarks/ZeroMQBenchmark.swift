@@ -1,8 +1,8 @@
 import PushLoop
 import PushTransport
 
-/// PUSH to PULL over TCP loopback, one message at a time, both ends on loops of their own: the same work as
-/// `Tools/bench/zmq_push_pull.c`, which `Tools/bench/zeromq` compares it with. `[messages [bytes]]`.
+/// Sends messages from PUSH to PULL over TCP loopback, one at a time, with a loop for each end. `Tools/bench/zeromq`
+/// compares this with `Tools/bench/zmq_push_pull.c`. Arguments: `[messages [bytes]]`.
 func zeroMQBenchmark(_ arguments: [String]) async throws -> [Figure] {
     let messages = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 1_000_000
     let messageSize = arguments.count > 1 ? max(8, Int(arguments[1]) ?? 8) : 300
@@ -40,7 +40,7 @@ private struct OutOfOrder: Error {
     let expected: UInt64
 }
 
-/// The end that counts. Confined to its loop.
+/// The receiving end, which counts messages. It belongs to its event loop.
 private final class Receiver {
     let endpoint: String
     private let socket: ZMQSocket
@@ -80,9 +80,9 @@ private final class Receiver {
     }
 }
 
-/// The end that sends as fast as the socket takes it. Confined to its loop.
+/// The sending end, which sends as fast as the socket accepts messages. It belongs to its event loop.
 private final class Sender: TickEndFlushing {
-    /// Messages in one go before the loop turns.
+    /// The number of messages per turn of the loop.
     private static let run = 1000
 
     private let loop: EventLoop

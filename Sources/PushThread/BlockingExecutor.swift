@@ -1,10 +1,10 @@
 import Glibc
 import Synchronization
 
-/// A serial executor on a thread of its own for actors that block: the ones over SQLite and over files. It has no
-/// descriptors and no timers; a loop is never waited for on it.
+/// A serial executor with its own thread, for actors that make blocking calls (SQLite, files). It has no descriptors
+/// and no timers, and its thread never waits for an event loop.
 ///
-/// - Important: It outlives every actor pinned to it. To enqueue on an executor that has stopped is a programming
+/// - Important: The executor must outlive every actor pinned to it. Enqueuing on a stopped executor is a programming
 ///   error and ends the process with a message, as with `EventLoop`.
 package final class BlockingExecutor: WorkExecutor {
     private struct State {
@@ -19,13 +19,13 @@ package final class BlockingExecutor: WorkExecutor {
     private let stopRequest = Locked<[@Sendable () -> Void]>([])
     private let thread = Locked<NamedThread?>(nil)
 
-    /// Starts the thread. It runs until `shutDown`.
+    /// Starts the thread. It runs until ``shutDown()``.
     package init(name: String) {
         self.name = name
         thread.withLock { $0 = NamedThread(named: name) { self.run() } }
     }
 
-    // MARK: Any thread
+    // MARK: Callable on any thread
 
     package var isOnExecutor: Bool {
         threadID.load(ordering: .relaxed) == UInt(pthread_self())
@@ -43,19 +43,19 @@ package final class BlockingExecutor: WorkExecutor {
         precondition(isOnExecutor, "not on blocking executor \(name), but isolated to it")
     }
 
-    /// Runs `work` on the thread, after what was enqueued before it.
+    /// Runs `work` on the thread, after all work that was enqueued before it.
     package func execute(_ work: @escaping @Sendable () -> Void) {
         submit(.closure(work))
     }
 
-    /// The same if it still runs; false, and nothing happens, if it has stopped.
+    /// Enqueues `work` like ``execute(_:)``, or returns false without an effect if the executor has stopped.
     package func executeUnlessStopped(_ work: @escaping @Sendable () -> Void) -> Bool {
         offer(.closure(work))
     }
 
-    /// Runs what is still queued, ends the thread and returns.
+    /// Runs all queued work, ends the thread and returns.
     package func shutDown() async {
-        precondition(!isOnExecutor, "blocking executor \(name) cannot wait for its own end")
+        precondition(!isOnExecutor, "blocking executor \(name) cannot shut itself down on its own thread")
         await withCheckedContinuation { continuation in
             execute {
                 self.stopRequest.withLock { $0.append { continuation.resume() } }
@@ -65,15 +65,16 @@ package final class BlockingExecutor: WorkExecutor {
     }
 
     private func submit(_ job: Job) {
-        // Not `precondition`: what it would say in the other case takes hold of the executor in this one.
+        // `precondition` would retain `self` for its message, also if the condition holds and `self` may already be
+        // freed.
         guard offer(job) else {
-            preconditionFailure("blocking executor \(name) has stopped, but work was enqueued on it")
+            preconditionFailure("blocking executor \(name) has stopped, it takes no work")
         }
     }
 
     private func offer(_ job: Job) -> Bool {
-        // The runtime holds no reference to the executor that it calls. Once the lock is given back the job may run, and
-        // be the last before the end: from then on the executor may be gone, and nothing of it is touched.
+        // The runtime does not retain the executor that it calls. As soon as the lock is released, the job may run and
+        // may be the last one, so the executor may already be freed. Do not touch any member after that.
         state.withLock { state, wake in
             if state.isStopped { return false }
             state.jobs.append(job)
@@ -82,7 +83,7 @@ package final class BlockingExecutor: WorkExecutor {
         }
     }
 
-    // MARK: The thread
+    // MARK: On the executor's thread
 
     private func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
@@ -98,7 +99,7 @@ package final class BlockingExecutor: WorkExecutor {
         for resume in stopRequest.withLock({ $0 }) { resume() }
     }
 
-    /// Waits for jobs and takes them all. Nil at the end: the stop was asked for and nothing is left.
+    /// Waits for jobs and takes all of them. Returns nil if a stop was requested and no job is left.
     private func nextJobs() -> [Job]? {
         let isStopping = stopRequest.withLock { !$0.isEmpty }
         let jobs = state.wait { state -> [Job]? in
@@ -114,7 +115,7 @@ package final class BlockingExecutor: WorkExecutor {
 }
 
 extension BlockingExecutor {
-    /// Holds up the thread that calls it. For threads whose work is to wait.
+    /// Blocks the calling thread. Use it only on threads that may block.
     package static func sleep(microseconds: UInt32) {
         usleep(microseconds)
     }

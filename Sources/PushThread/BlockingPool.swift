@@ -1,9 +1,9 @@
 import Synchronization
 
-/// A few threads for calls that block now and then: name look-ups, reading a file, the sync of a directory.
+/// A small pool of threads for occasional blocking calls: name lookups, file reads, `fsync` of a directory.
 ///
-/// Threads start when they are needed, up to `threadCount`, and stay. At most `queueLimit` calls wait; one more is
-/// refused as busy, so that what piles up is seen by the one who piles it up.
+/// Threads start on demand, up to ``threadCount``, and stay alive. At most ``queueLimit`` calls wait. The pool rejects
+/// further calls as busy, so that the caller that causes the backlog notices it.
 package final class BlockingPool: Sendable {
     private final class Ticket: Sendable {
         let isCancelled = Atomic(false)
@@ -11,14 +11,15 @@ package final class BlockingPool: Sendable {
 
     private struct Call {
         let ticket: Ticket
-        /// Does it; what it returns tells the caller.
+        /// Runs the blocking work and returns a closure that resumes the caller with the result.
         let work: @Sendable () -> @Sendable () -> Void
-        /// Ends the call without its work.
+        /// Ends the call with an error, without its work.
         let abandon: @Sendable (any Error) -> Void
     }
 
     private struct State {
-        /// In the order of arrival. Taken from the front: the limit keeps it short.
+        /// The waiting calls in order of arrival. Removing the first element is cheap because ``queueLimit`` keeps the
+        /// array short.
         var waiting: [Call] = []
         var running = 0
         var threads = 0
@@ -44,9 +45,9 @@ package final class BlockingPool: Sendable {
         self.queueLimit = queueLimit
     }
 
-    /// Runs `work` on one of the threads. Throws what `work` throws; `BlockingPoolError` if it was not taken;
-    /// `CancellationError`, and `work` does not run, if the task is cancelled while the call waits. Work that runs is
-    /// not interrupted.
+    /// Runs `work` on a thread of the pool. Throws what `work` throws. Throws ``BlockingPoolError`` if the pool rejects
+    /// the call. If the task is cancelled while the call waits, `work` does not run and the function throws
+    /// `CancellationError`. Work that has started is not interrupted.
     package func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         let ticket = Ticket()
         return try await withTaskCancellationHandler {
@@ -65,7 +66,7 @@ package final class BlockingPool: Sendable {
         }
     }
 
-    /// Takes no more calls, runs those that wait, ends the threads and returns.
+    /// Rejects new calls, runs the waiting calls, ends the threads and returns.
     package func shutDown() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
@@ -80,7 +81,7 @@ package final class BlockingPool: Sendable {
         for thread in threads.withLock({ $0 }) { thread.join() }
     }
 
-    /// Calls that wait and calls that run, for metrics.
+    /// The numbers of waiting and running calls, for metrics.
     package var load: (waiting: Int, running: Int) {
         state.withLock { ($0.waiting.count, $0.running) }
     }
@@ -96,18 +97,19 @@ package final class BlockingPool: Sendable {
     }
 
     private func admit(_ call: Call, _ state: inout State) -> Admission {
-        // Cancelled before it was queued: `cancel` has looked for it in vain.
+        // The call was cancelled before it was queued, so `cancel` did not find it in the queue.
         if call.ticket.isCancelled.load(ordering: .sequentiallyConsistent) { return .refused(CancellationError()) }
         if state.isStopped {
             return .refused(
                 BlockingPoolError(code: .stopped, message: "blocking pool \(name) has been shut down"))
         }
-        // What idle threads are about to take does not count as waiting.
+        // Calls that idle threads are about to take do not count as waiting.
         guard state.running + state.waiting.count < threadCount + queueLimit else {
             return .refused(
                 BlockingPoolError(
                     code: .busy,
-                    message: "blocking pool \(name): \(threadCount) calls run and \(queueLimit) wait; try again later"))
+                    message: "blocking pool \(name): busy, \(threadCount) calls run and \(queueLimit) wait; "
+                        + "try again later"))
         }
         state.waiting.append(call)
         guard state.threads < threadCount, state.running + state.waiting.count > state.threads else {
@@ -126,12 +128,13 @@ package final class BlockingPool: Sendable {
         call?.abandon(CancellationError())
     }
 
-    // MARK: The threads
+    // MARK: On the pool's threads
 
     private func work() {
         while let call = nextCall() {
             let tell = call.work()
-            // First: whoever calls again at once must not find the pool full of the call that has just returned.
+            // Update the count first: a caller that calls again at once must not find the pool still full with its
+            // finished call.
             state.withLock { $0.running -= 1 }
             tell()
         }

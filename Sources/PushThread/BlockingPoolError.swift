@@ -1,7 +1,7 @@
-/// Why a pool did not take a call. The work has not run.
+/// The reason why a pool rejected a call. The work has not run.
 package struct BlockingPoolError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: Hashable, Sendable {
-        /// As many calls wait as may. Try again later, or ask less.
+        /// The queue is full. Try again later, or make fewer calls.
         case busy
         /// The pool has been shut down.
         case stopped

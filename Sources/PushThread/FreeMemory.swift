@@ -1,19 +1,22 @@
 private import CLinux
 
-/// The memory that glibc keeps for later although nothing is in it. By itself it gives back only what lies at the end of a
-/// heap, and what thousands of connections have taken and freed lies in between.
+/// Control of the free memory that glibc keeps in its heaps. By default glibc returns only the free memory at the end
+/// of a heap, but the memory that thousands of connections allocate and free is spread over the whole heap.
 package enum FreeMemory {
-    /// From now on allocations of a mebibyte and more lie outside the heaps. By default glibc moves that bound up to 32 MiB
-    /// with the first large one that is freed, and libzmq asks for as much as a frame says that it will be.
+    /// Makes glibc map allocations of 1 MiB and more outside of the heaps. By default glibc raises that threshold up to
+    /// 32 MiB when it frees the first large allocation, and libzmq allocates as much as the header of a frame
+    /// announces.
     ///
-    /// With a bound that is set, glibc also no longer moves the other one, and would give back the end of a heap at each
-    /// 128 KiB that are free: twice the page faults of `serve` under load.
+    /// Setting the threshold also disables glibc's dynamic trim threshold. glibc would then trim the heap at every 128
+    /// KiB of free memory at its end, which doubled the page faults of `serve` under load. The trim threshold is
+    /// therefore set as well.
     package static func keepLargeApart() {
         CLinux_map_allocations_from(1 << 20)
         CLinux_keep_free_at_end(8 << 20)
     }
 
-    /// Gives back what is free within the heaps. It holds up allocations for some milliseconds, in large heaps some tens.
+    /// Returns free memory inside the heaps to the system. Allocations block for some milliseconds, with large heaps
+    /// for tens of milliseconds.
     package static func giveBack() {
         CLinux_return_free_memory()
     }

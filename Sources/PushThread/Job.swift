@@ -1,4 +1,4 @@
-/// One thing to run on an executor. An actor's job costs no allocation; a closure costs its own.
+/// A unit of work for an executor. A job of an actor needs no allocation; a closure needs its own.
 package enum Job {
     case job(UnownedJob)
     case closure(@Sendable () -> Void)

@@ -1,12 +1,12 @@
 import Glibc
 
-/// A value behind a lock: what `Synchronization.Mutex` is, but over the mutex of the C library.
+/// A value protected by a lock, like `Synchronization.Mutex`, but with a `pthread_mutex_t`.
 ///
-/// ThreadSanitizer knows that one. It cannot see into `Mutex`, which on Linux is a futex in a library that is not
-/// instrumented, and takes each value behind it for a race; a sanitizer that cries wolf finds no wolves.
+/// ThreadSanitizer knows `pthread_mutex_t`. On Linux, `Mutex` is a futex in a library that is not instrumented, so the
+/// sanitizer would report a false race for each protected value.
 @safe
 package final class Locked<Value: ~Copyable>: @unchecked Sendable {
-    // Unchecked: `value` is touched under `lock` only.
+    // Unchecked: `value` is accessed only while `lock` is held.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 

@@ -1,9 +1,9 @@
 import Glibc
 
-/// A lock with a condition to wait for: what threads that may block need and a `Mutex` does not offer.
+/// A value protected by a lock and a condition variable, for threads that may block. `Mutex` has no condition variable.
 @safe
 final class Monitor<State>: @unchecked Sendable {
-    // Unchecked: `state` is touched under `lock` only.
+    // Unchecked: `state` is accessed only while `lock` is held.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private let changed: UnsafeMutablePointer<pthread_cond_t>
     private var state: State
@@ -31,14 +31,15 @@ final class Monitor<State>: @unchecked Sendable {
         return body(&state)
     }
 
-    /// With what wakes one of those who wait: nothing is touched after `body`, so that it may be the end of the monitor.
+    /// Calls `body` with a closure that wakes one waiting thread. The monitor is not accessed after the lock is
+    /// released, so another thread may free it from then on.
     func withLock<Result>(_ body: (inout State, _ wakeOne: () -> Void) -> Result) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }
         return body(&state) { unsafe pthread_cond_signal(changed) }
     }
 
-    /// Waits until `body` returns something. It is asked at once and after each `wake`.
+    /// Waits until `body` returns a value. `body` is called at once and after each wake-up.
     func wait<Result>(for body: (inout State) -> Result?) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }

@@ -1,16 +1,16 @@
 private import CLinux
 import Glibc
 
-/// A thread of ours. It ends when its work does; whoever has to know that nothing of it is left waits with `join`.
+/// A named thread that ends when its work returns. ``join()`` waits until the thread itself has ended.
 ///
-/// "Its work has ended" is not enough at the end of a process: what a library keeps for each thread goes when the thread
-/// goes, and `exit` takes the library down at the same time.
+/// At the end of a process it is not enough to know that the work has returned: libraries free their thread-local data
+/// when the thread ends, and `exit` tears the libraries down at the same time.
 package final class NamedThread: @unchecked Sendable {
-    // Unchecked: `thread` is written in `init` only, `isJoined` guards itself.
+    // Unchecked: `thread` is written only in `init`, and `isJoined` has its own lock.
     private let thread: pthread_t
     private let isJoined = Locked(false)
 
-    /// Starts it, with a name that tools show (at most 15 bytes of it).
+    /// Starts the thread. Tools such as `top` show the first 15 bytes of `name`.
     package init(named name: String, _ body: @escaping @Sendable () -> Void) {
         let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
@@ -36,14 +36,15 @@ package final class NamedThread: @unchecked Sendable {
         }
     }
 
-    /// Nobody waited for it: the system takes back what it holds when it ends.
+    /// Detaches the thread if it was not joined, so that the system frees its resources when it ends.
     deinit {
         if isJoined.withLock({ !$0 }) { pthread_detach(thread) }
     }
 
-    /// Blocks until the thread is gone. For the last moments of one whose work has ended; not from the thread itself.
+    /// Blocks until the thread has ended. Call it only when the work of the thread ends, and not from the thread
+    /// itself.
     package func join() {
-        precondition(pthread_equal(pthread_self(), thread) == 0, "a thread cannot wait for its own end")
+        precondition(pthread_equal(pthread_self(), thread) == 0, "a thread cannot join itself")
         let isFirst = isJoined.withLock { isJoined in
             defer { isJoined = true }
             return !isJoined

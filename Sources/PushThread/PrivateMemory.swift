@@ -1,10 +1,10 @@
 private import CLinux
 import Glibc
 
-/// The memory of a process that holds private keys.
+/// Protection for the memory of a process that holds private keys.
 package enum PrivateMemory {
-    /// From now on neither a crash nor another process of this user writes this process's memory anywhere: no core dumps,
-    /// no debugger. What the system refuses of it stays as it was.
+    /// Disables core dumps and prevents other processes of this user from attaching a debugger or reading the memory. A
+    /// restriction that the system refuses is skipped silently.
     package static func keep() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         unsafe _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)

@@ -1,6 +1,6 @@
 import Glibc
 
-/// An error number of the operating system, with its name for people.
+/// An error number of the operating system with its text.
 package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
     package let number: CInt
 
@@ -8,7 +8,7 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
         self.number = number
     }
 
-    /// The error of the last failed call on this thread. Read it before anything else is called.
+    /// The error of the last failed call on this thread. Read it before any other call.
     package static var current: SystemError { SystemError(number: errno) }
 
     package var description: String {

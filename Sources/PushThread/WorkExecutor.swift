@@ -1,11 +1,11 @@
-/// A serial executor that also takes closures: an event loop, or a thread for work that blocks.
+/// A serial executor that also accepts closures: an event loop, or a thread for blocking work.
 package protocol WorkExecutor: SerialExecutor {
-    /// Runs `work` after what was enqueued before it.
+    /// Runs `work` after all work that was enqueued before it.
     func execute(_ work: @escaping @Sendable () -> Void)
 }
 
 extension WorkExecutor {
-    /// Runs `work` there and brings back what it returns.
+    /// Runs `work` on the executor and returns its result.
     package func run<Result: Sendable, Failure: Error>(
         _ work: @escaping @Sendable () throws(Failure) -> Result
     ) async throws(Failure) -> Result {

@@ -199,7 +199,7 @@ import Testing
             (["convert", "push.p12"], 64, "--out FILE"), (["show", "absent"], 65, "cannot open absent: No such file"),
             (["show", "push.p12"], 65, "and none was given"),
             (["show", "push.p12"], 65, "--password-file FILE, or the variable CARILLON_KEY_PASSWORD"),
-            (["show", "push.p12", "--password-file", "wrong.txt"], 65, "the password does not open it"),
+            (["show", "push.p12", "--password-file", "wrong.txt"], 65, "wrong password"),
             (["show", "push.p12", "--password-file", "absent"], 65, "cannot open absent"),
             (["show", "wrong.txt"], 65, "wrong.txt is not PEM"),
             (["convert", "key.p8", "--out", "x"], 65, "does not hold a certificate with its private key"),

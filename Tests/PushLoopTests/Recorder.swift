@@ -1,6 +1,6 @@
 @testable import PushLoop
 
-/// Gathers what happened, from whatever thread.
+/// A thread-safe recorder of events.
 final class Recorder<Value: Sendable>: Sendable {
     private let gathered = Locked<[Value]>([])
 

@@ -1,6 +1,6 @@
 /*
- * The yardstick for the record layer: the same SQL on the same kind of file, by SQLite's C calls and nothing else.
- * Prints CPU microseconds a record: insert, read all, find.
+ * The reference for the record layer: the same SQL on the same kind of file, with the C functions of SQLite.
+ * Prints the CPU time in microseconds per record: insert, read all, find.
  *
  *   records FILE COUNT FINDS
  */
@@ -89,7 +89,7 @@ int main(int count_of_arguments, char **arguments)
         " \"active\" INTEGER NOT NULL, \"flags\" INTEGER NOT NULL, \"rating\" REAL NOT NULL,"
         " \"birthdate\" REAL NOT NULL) STRICT");
 
-    /* The records are made before the clock starts, as the other program does. */
+    /* The records are created before the measurement, as in the Swift program. */
     struct person *people = calloc((size_t)count, sizeof *people);
     for (int64_t i = 0; i < count; i++) {
         struct person *person = &people[i];

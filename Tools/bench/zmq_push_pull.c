@@ -1,8 +1,8 @@
 /*
- * The yardstick for `Benchmarks zeromq`: the same work in C with libzmq's plain calls.
+ * The reference for `Benchmarks zeromq`: the same work in C with libzmq's functions.
  *
- * One thread sends N messages of SIZE bytes through a PUSH socket over TCP loopback, one at a time, another receives
- * them from a PULL socket and checks their order. Prints the CPU time (user and system, all threads) of a message.
+ * One thread sends N messages of SIZE bytes through a PUSH socket over TCP loopback, one at a time. Another thread
+ * receives them from a PULL socket and checks their order. Prints the CPU time (user and system, all threads) per message.
  *
  *   cc -O2 -o zmq_push_pull zmq_push_pull.c -lzmq -lpthread && ./zmq_push_pull [messages [bytes]]
  */
@@ -35,7 +35,7 @@ static void *receive(void *socket)
             fail("receive");
         memcpy(&number, bytes, sizeof number);
         if (number != expected) {
-            fprintf(stderr, "message %llu came for %llu\n", (unsigned long long)number, (unsigned long long)expected);
+            fprintf(stderr, "received message %llu, expected %llu\n", (unsigned long long)number, (unsigned long long)expected);
             exit(1);
         }
     }
@@ -98,7 +98,7 @@ int main(int count, char **arguments)
     double cpu = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     double wall = (end.tv_sec - start.tv_sec) + (end.tv_nsec - start.tv_nsec) * 1e-9;
     printf("%.4f\n", cpu / messages * 1e6);
-    fprintf(stderr, "C: %llu messages of %zu bytes, %.3f us CPU each, %.0f a second\n", (unsigned long long)messages,
+    fprintf(stderr, "C: %llu messages of %zu bytes, %.3f us CPU per message, %.0f per second\n", (unsigned long long)messages,
         size, cpu / messages * 1e6, messages / wall);
     return 0;
 }

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Hands one notification to Carillon and waits until it is safe: producer.py ENDPOINT APP TOKEN TEXT [ID]
+"""Sends one notification to Carillon and waits for its status: producer.py ENDPOINT APP TOKEN TEXT [ID]
 
-Ask again under the same id as often as you like: a device gets it once. Keep the message until it is acknowledged."""
+You may repeat a request with the same id: each device receives it once. Keep the message until it is acknowledged."""
 import json, sys, time, uuid
 import zmq
 
 def push(endpoint, envelope, patience=60, answer_time=2):
-    """The status that stands: accepted, duplicate or rejected. TimeoutError leaves you with a message to keep."""
+    """Returns the final status: accepted, duplicate or rejected. After a TimeoutError, keep the message and try again."""
     socket = zmq.Context.instance().socket(zmq.DEALER)
     socket.linger = 0
-    # With keys: socket.curve_serverkey, socket.curve_publickey and socket.curve_secretkey = b"40 characters", each.
+    # With CURVE, set socket.curve_serverkey, curve_publickey and curve_secretkey to b"40 characters" each.
     socket.connect(endpoint)
     deadline = time.monotonic() + patience
     try:
@@ -21,12 +21,12 @@ def push(endpoint, envelope, patience=60, answer_time=2):
                 kind, text = socket.recv_multipart()
                 status = json.loads(text)
                 if status["id"] != envelope["id"]:
-                    continue  # to an earlier message
+                    continue  # the answer to an earlier message
                 if status["status"] != "busy":
                     return status
                 time.sleep(status["retry_after_ms"] / 1000)
                 break
-        raise TimeoutError("no answer that stands; the message is yours to send again")
+        raise TimeoutError("no final answer; send the message again")
     finally:
         socket.close()
 

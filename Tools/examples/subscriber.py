@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Prints what becomes of deliveries and misses nothing: subscriber.py PUBLISH REPLAY [SINCE]
-An event names its predecessor in its topic, a heartbeat the last of each topic: what is missing is asked for."""
+"""Prints all delivery events and misses none: subscriber.py PUBLISH REPLAY [SINCE]
+An event has the number of its predecessor, a heartbeat the newest number of each topic. Gaps are replayed."""
 import json, sys, zmq
 if len(sys.argv) < 3: sys.exit(print(__doc__) or 64)
 publish, replay, start = sys.argv[1], sys.argv[2], int((sys.argv + [0])[3])
-context, last = zmq.Context.instance(), {}  # by topic: the seq of its newest event; the largest is the next SINCE
+context, last = zmq.Context.instance(), {}  # the newest seq of each topic; the largest one is the next SINCE
 def take(topic, lines):
     for event in map(json.loads, lines.splitlines()):
         if event["seq"] > last.get(topic, start):
             last[topic] = event["seq"]
-            print(json.dumps(event), flush=True)  # yours to replace
+            print(json.dumps(event), flush=True)  # replace this with your code
 
 def catch_up(since):
     with context.socket(zmq.DEALER) as asking:
@@ -20,10 +20,10 @@ def catch_up(since):
             frames, asked, since = [], since, None
             while asking.poll(5000) and (frames := asking.recv_multipart())[0] == b"event/1":
                 take(frames[1].decode(), frames[2])
-            if frames[:1] == [b"replay-end/1"]:  # if not, a later heartbeat shows what is still missing
+            if frames[:1] == [b"replay-end/1"]:  # otherwise a later heartbeat shows what is missing
                 end = json.loads(frames[1])
                 if asked + 1 < end["oldest"]:
-                    print(f"events before {end['oldest']} are gone", file=sys.stderr, flush=True)
+                    print(f"events before {end['oldest']} are no longer available", file=sys.stderr, flush=True)
                 since = end["next"] if end["next"] > asked else None
 
 (live := context.socket(zmq.SUB)).connect(publish)

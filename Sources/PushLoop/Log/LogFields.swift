@@ -1,14 +1,14 @@
-/// The name of a field. The keys are a closed set: each target adds its own as static constants of an extension, so
-/// that one thing has one name in every line.
+/// The name of a log field. The keys are a closed set: each target adds its own as static constants in an extension, so
+/// that one thing has the same name in every line.
 package struct LogKey: Hashable, Sendable {
     package let name: String
 
-    /// Lower-case letters, digits and underscores, and none of the names that every line has.
+    /// Creates a key from lowercase letters, digits and underscores. The names that every line contains are reserved.
     package init(_ name: StaticString) {
         let name = name.description
         precondition(
             !name.isEmpty && name.utf8.allSatisfy { Self.allowed.contains($0) } && !Self.reserved.contains(name),
-            "log key \"\(name)\": use lower-case letters, digits and _, and none of \(Self.reserved)")
+            "log key \"\(name)\": use lowercase letters, digits and _, but none of the reserved names \(Self.reserved)")
         self.name = name
     }
 
@@ -32,7 +32,7 @@ extension LogKey {
     package static let suppressed = LogKey("suppressed")
 }
 
-/// The fields of a line, in the order in which they are written.
+/// The fields of a line in the order of output.
 package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
     package private(set) var pairs: [(key: LogKey, value: LogValue)]
 

@@ -1,19 +1,19 @@
 import Glibc
 
-/// What a line looks like.
+/// The format of log lines.
 package enum LogFormat: Hashable, Sendable {
-    /// For people: columns, fields as `key=value`, what is not plain in quotes.
+    /// Columns for human readers, with fields as `key=value`. Values with special characters are quoted.
     case text(colours: Bool)
-    /// For machines: one JSON object a line.
+    /// One JSON object per line for programs.
     case json
 
-    /// Text, with colours where a person looks at a terminal and has not asked for none (`NO_COLOR`).
+    /// Returns the text format, with colors if the descriptor is a terminal and `NO_COLOR` is not set.
     package static func text(for descriptor: CInt) -> LogFormat {
         .text(colours: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
     }
 }
 
-/// All that one line says.
+/// The content of one log line.
 struct LogRecord {
     let time: WallTime
     let level: LogLevel
@@ -73,7 +73,7 @@ extension LogFormat {
         line.append("\"")
     }
 
-    /// Nothing in it that could be read as another field.
+    /// Returns whether the text contains nothing that could be read as another field.
     private static func isPlain(_ text: String) -> Bool {
         !text.isEmpty
             && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "=") }
@@ -85,7 +85,7 @@ extension LogFormat {
     private static let jsonCut = ",\"truncated\":true}\n"
 
     private func writeJSON(_ record: LogRecord, _ line: inout LogLine) {
-        // One byte more: the quote that closes a string that was cut.
+        // One more byte, for the quote that closes a truncated string.
         line.reserve(Self.jsonCut.utf8.count + 1)
         line.append("{\"ts\":\"")
         line.append(time: record.time)
@@ -101,7 +101,8 @@ extension LogFormat {
         line.append(line.isTruncated ? Self.jsonCut : Self.jsonEnd)
     }
 
-    /// A string is cut to fit; anything else is there whole or not at all, so that the line stays JSON.
+    /// Writes a field. A string is truncated to fit. Any other value is written completely or left out, so that the
+    /// line stays valid JSON.
     private func writeJSONField(_ key: LogKey, _ value: LogValue, _ line: inout LogLine) {
         if case .string(let text) = value {
             return writeJSONText(",\"\(key.name)\":\"", text, &line)

@@ -1,16 +1,16 @@
-/// How much a line matters. An output writes its level and what is above it.
+/// The severity of a log line. An output writes lines of its own level and above.
 package enum LogLevel: UInt8, Comparable, CaseIterable, Sendable {
     /// Single steps of a protocol.
     case trace
-    /// What a developer follows a problem with.
+    /// Details that help a developer to find a problem.
     case debug
-    /// What happens in normal operation.
+    /// Events of normal operation.
     case info
-    /// Normal, but worth a look: a credential rotated, a loop shut down.
+    /// Normal events that deserve attention: a rotated credential, a stopped loop.
     case notice
-    /// Carillon goes on, but someone should know.
+    /// Problems that Carillon survives but that an operator should know about.
     case warning
-    /// Something asked for did not happen.
+    /// Requested operations that failed.
     case error
 
     package var name: String {
@@ -24,7 +24,7 @@ package enum LogLevel: UInt8, Comparable, CaseIterable, Sendable {
         }
     }
 
-    /// The level of that name, as configuration and command line give it.
+    /// Returns the level with the given name, as in the configuration and on the command line.
     package init?(name: String) {
         guard let level = Self.allCases.first(where: { $0.name == name }) else { return nil }
         self = level

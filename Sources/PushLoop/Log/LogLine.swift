@@ -1,11 +1,11 @@
-/// One line while it is built: bytes with a bound, in which nothing that came from outside can end the line, move the
-/// cursor or turn the direction of reading.
+/// A log line under construction, with a maximum size. Text from outside cannot end the line, move the cursor or change
+/// the reading direction.
 struct LogLine {
     private(set) var bytes: [UInt8] = []
     private(set) var isTruncated = false
     private var limit: Int
 
-    /// `limit` counts every byte of the line, its newline too.
+    /// Creates a line of at most `limit` bytes, including its newline.
     init(limit: Int) {
         self.limit = limit
     }
@@ -18,7 +18,7 @@ struct LogLine {
         isTruncated = false
     }
 
-    /// Sets room aside for what closes the line.
+    /// Reserves room for the end of the line.
     mutating func reserve(_ count: Int) {
         limit -= count
     }
@@ -31,13 +31,13 @@ struct LogLine {
         isTruncated = true
     }
 
-    /// Text of our own: written as it is, whole or not at all.
+    /// Appends trusted text without escaping, completely or not at all.
     mutating func append(_ text: String) {
         guard text.utf8.count <= room else { return isTruncated = true }
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Text from anywhere. Cut where the room ends, between characters.
+    /// Appends text from any source, escaped. If the room runs out, the text is cut between two characters.
     mutating func append(escaping text: String, for style: Escaping) {
         for scalar in text.unicodeScalars {
             if !append(scalar, style) { return isTruncated = true }
@@ -45,11 +45,11 @@ struct LogLine {
     }
 
     enum Escaping {
-        /// A sentence: control characters only.
+        /// Escapes control characters only.
         case sentence
-        /// Between quotes: these and the backslash as well.
+        /// Escapes quotes and backslashes as well, for text between quotes.
         case quoted
-        /// Between the quotes of JSON, which knows fewer escapes.
+        /// Escapes for a JSON string, which supports fewer escape sequences.
         case json
     }
 
@@ -64,7 +64,7 @@ struct LogLine {
         case _ where Self.isHidden(scalar):
             let digits = String(scalar.value, radix: 16)
             guard style == .json else { return appendWhole("\\u{\(digits)}") }
-            // Above the first plane JSON wants two halves.
+            // JSON writes characters above U+FFFF as a surrogate pair.
             return appendWhole(
                 scalar.utf16.map {
                     let digits = String($0, radix: 16)
@@ -87,8 +87,8 @@ struct LogLine {
         return true
     }
 
-    /// Controls, line and paragraph separators, what turns the direction of reading, and what has no width, which
-    /// would let two different texts look the same.
+    /// Returns whether the character is a control character, a line or paragraph separator, a bidirectional control, or
+    /// has no width. Characters without width could make two different texts look equal.
     static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x20...0x7E: false
@@ -100,7 +100,7 @@ struct LogLine {
     }
 
     mutating func append(time: WallTime) {
-        // Rounded towards the past, also before 1970.
+        // Round down (toward the past), also before 1970.
         let seconds = (time.milliseconds >= 0 ? time.milliseconds : time.milliseconds - 999) / 1000
         let days = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
         let date = WallTime.date(daysSince1970: days)

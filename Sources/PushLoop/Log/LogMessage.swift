@@ -1,5 +1,5 @@
-/// The sentence of a line. It interpolates what is `LogRepresentable` and nothing else; what came from a peer is
-/// better put in a field, where it is quoted.
+/// The message of a log line. It interpolates only ``LogRepresentable`` values. Put text from a peer into a field
+/// instead, where it is quoted.
 package struct LogMessage: Sendable, ExpressibleByStringInterpolation {
     let text: String
 

@@ -1,7 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Where lines go: a descriptor, a format, a level. Safe from every thread; one `write` a line.
+/// A destination of log lines: a descriptor with a format and a level. It is thread-safe and writes each line with one
+/// `write`.
 package final class LogOutput: Sendable {
     private struct State {
         var line: LogLine
@@ -10,7 +11,8 @@ package final class LogOutput: Sendable {
         var lost: UInt64 = 0
     }
 
-    /// What a pipe takes in one piece (PIPE_BUF), so that lines of several processes on one pipe stay whole.
+    /// The number of bytes that a pipe accepts atomically (PIPE_BUF), so that lines of several processes do not mix on
+    /// one pipe.
     package static let maximumLineLength = 4096
 
     private let descriptor: CInt
@@ -18,7 +20,8 @@ package final class LogOutput: Sendable {
     private let clock: @Sendable () -> (WallTime, MonotonicTime)
     private let state: Locked<State>
 
-    /// The descriptor stays the caller's and must outlive the output. Without a `limit` every line is written.
+    /// Creates an output. The caller keeps ownership of the descriptor, which must outlive the output. Without a
+    /// `limit`, every line is written.
     package convenience init(
         descriptor: CInt = 2, format: LogFormat? = nil, level: LogLevel = .info, limit: LogRateLimit? = LogRateLimit()
     ) {
@@ -40,13 +43,13 @@ package final class LogOutput: Sendable {
             State(line: LogLine(limit: maximumLineLength), format: format, limiter: limit.map { LogRateLimiter($0) }))
     }
 
-    /// May be changed at any time, as a reload of the configuration does.
+    /// The minimum level of written lines. It may change at any time, for example when the configuration is reloaded.
     package var level: LogLevel {
         get { LogLevel(rawValue: threshold.load(ordering: .relaxed)) ?? .info }
         set { threshold.store(newValue.rawValue, ordering: .relaxed) }
     }
 
-    /// Likewise; of the next line.
+    /// The format of lines. It may change at any time and applies from the next line.
     package var format: LogFormat {
         get { state.withLock { $0.format } }
         set { state.withLock { $0.format = newValue } }
@@ -56,12 +59,12 @@ package final class LogOutput: Sendable {
         level.rawValue >= threshold.load(ordering: .relaxed)
     }
 
-    /// Lines that the descriptor did not take (it is full and does not block, or it is closed).
+    /// The number of lines lost because `write` failed: the descriptor is closed, or nonblocking and full.
     package var lostLineCount: UInt64 {
         state.withLock { $0.lost }
     }
 
-    /// Says now what the rate limit has left out and nobody has been told. For the end of a process.
+    /// Logs the counts of rate-limited lines that were not reported yet. Call it at the end of a process.
     package func flushSuppressed() {
         let (time, _) = clock()
         state.withLock { state in
@@ -96,7 +99,7 @@ package final class LogOutput: Sendable {
         write(
             LogRecord(
                 time: time, level: leftover.level, subsystem: leftover.subsystem,
-                message: "suppressed \(leftover.suppressed) lines like those of this place", fields: place),
+                message: "log lines suppressed by the rate limit: \(leftover.suppressed)", fields: place),
             &state)
     }
 
@@ -108,7 +111,7 @@ package final class LogOutput: Sendable {
         }
     }
 
-    /// One call a line; a second one only if the system was interrupted or took a part.
+    /// Writes a line with one system call. It calls again only if the call was interrupted or wrote only a part.
     private func send(_ bytes: [UInt8]) -> Bool {
         unsafe bytes.withUnsafeBytes { buffer in
             var sent = 0

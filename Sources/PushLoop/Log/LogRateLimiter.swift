@@ -1,14 +1,14 @@
-/// Where in the source a line is logged. There are as many as the program has, so a table of them is bounded.
+/// A place in the source that logs lines. The program has a fixed number of them, so a table of sites is bounded.
 struct LogSite: Hashable, Sendable {
     let file: String
     let line: UInt
 }
 
-/// Lets each call site write so many lines in a window and counts the rest: a peer that makes the same thing happen a
-/// thousand times a second must neither fill the disk nor push out what else happened.
+/// Limits the lines that each call site writes per interval and counts the suppressed ones. A peer that triggers the
+/// same event a thousand times per second must neither fill the disk nor hide other events.
 struct LogRateLimiter {
     enum Verdict: Equatable {
-        /// Write the line, and before it say how many like it were left out since the last one.
+        /// Write the line, and first report how many lines of this site were suppressed since the last report.
         case write(suppressed: Int)
         case suppress
     }
@@ -53,8 +53,8 @@ struct LogRateLimiter {
         return .write(suppressed: 0)
     }
 
-    /// Sites whose window is over and whose count nobody has said yet, because they fell silent. Looks at the table at
-    /// most once an interval; in the order of the source.
+    /// Removes and returns the sites whose interval has ended with suppressed lines that nobody reported, because the
+    /// site has logged nothing since. Scans the table at most once per interval. The result is sorted by file and line.
     mutating func takeLeftovers(now: MonotonicTime) -> [Leftover] {
         if let nextSweep, now < nextSweep { return [] }
         nextSweep = now + limit.interval
@@ -70,21 +70,21 @@ struct LogRateLimiter {
         return leftovers.sorted { ($0.site.file, $0.site.line) < ($1.site.file, $1.site.line) }
     }
 
-    /// Everything that was left out and not said yet, whatever its window: for the end of a process.
+    /// Removes and returns all unreported counts, including those of running intervals. Used at the end of a process.
     mutating func takeAll() -> [Leftover] {
         nextSweep = nil
         return takeLeftovers(now: .distantFuture)
     }
 }
 
-/// At most so many lines of one call site in an interval.
+/// The maximum number of lines of one call site per interval.
 package struct LogRateLimit: Sendable {
     package var lines: Int
     package var interval: Duration
 
-    /// Ten a second: enough to see what happens, too little to drown in.
+    /// Creates a limit. Ten lines per second are enough to see what happens and few enough to read.
     package init(lines: Int = 10, interval: Duration = .seconds(1)) {
-        precondition(lines > 0 && interval > .zero, "a log rate limit needs at least one line and a real interval")
+        precondition(lines > 0 && interval > .zero, "a log rate limit needs a line and an interval above zero")
         self.lines = lines
         self.interval = interval
     }

@@ -1,14 +1,14 @@
-/// How times and values read, without Foundation and without allocation where a line is built.
+/// The text forms of times and values, without Foundation and without an allocation while a line is built.
 extension WallTime {
-    /// In UTC, as in `2026-03-01T09:30:00.250Z`.
+    /// The time in UTC, as in `2026-03-01T09:30:00.250Z`.
     package var iso8601: String {
         var line = LogLine(limit: 32)
         line.append(time: self)
         return line.text
     }
 
-    /// Days since 1970-01-01 to a date of the Gregorian calendar, by counting eras of 400 years from 0000-03-01, so
-    /// that a leap day is the last of its year.
+    /// Converts days since 1970-01-01 to a date of the Gregorian calendar. It counts eras of 400 years from 0000-03-01,
+    /// so that a leap day is the last day of its year.
     static func date(daysSince1970 days: Int64) -> (year: Int64, month: Int64, day: Int64) {
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -22,7 +22,7 @@ extension WallTime {
 }
 
 extension LogValue {
-    /// As people read it: durations and sizes with their unit, nothing escaped yet.
+    /// The value for human readers: durations and sizes have units, and nothing is escaped yet.
     var plainText: String {
         switch self {
         case .string(let text): text
@@ -37,7 +37,7 @@ extension LogValue {
         }
     }
 
-    /// Three digits that matter and the unit that fits.
+    /// Returns the duration in the unit that fits, rounded to one decimal.
     private static func plainText(of duration: Duration) -> String {
         let nanoseconds = duration.wholeNanoseconds
         let size = nanoseconds.magnitude

@@ -1,17 +1,17 @@
-/// What may be logged is what conforms. A type that holds something private conforms with what may be seen of it (a
-/// device token with its device id), or does not conform at all, like `Secret`.
+/// A value that may be logged. A type with private content conforms with the part that may be shown (a device token
+/// with its device id) or does not conform at all, like ``Secret``.
 package protocol LogRepresentable {
     var logValue: LogValue { get }
 }
 
-/// The value of a field: a number stays a number for machines and gets its unit for people.
+/// The value of a field. JSON keeps numbers as numbers; text adds units.
 package enum LogValue: Hashable, Sendable, LogRepresentable {
     case string(String)
     case int(Int64)
     case uint(UInt64)
     case double(Double)
     case bool(Bool)
-    /// For machines in seconds.
+    /// A duration. In JSON, a number of seconds.
     case duration(Duration)
     /// A number of bytes, never their content.
     case bytes(Int)

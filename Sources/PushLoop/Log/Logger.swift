@@ -1,4 +1,4 @@
-/// Logs for one subsystem. Copies are cheap; message and fields are not evaluated when the level is off.
+/// A logger for one subsystem. Copies are cheap. The message and the fields are not evaluated if the level is disabled.
 package struct Logger: Sendable {
     package let output: LogOutput
     package let subsystem: String
@@ -14,7 +14,7 @@ package struct Logger: Sendable {
         self.context = context
     }
 
-    /// The same logger with fields that each of its lines carries.
+    /// Returns a logger that adds the given fields to each of its lines.
     package func with(_ fields: LogFields) -> Logger {
         var all = context
         all.append(contentsOf: fields)

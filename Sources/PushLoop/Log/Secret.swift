@@ -1,5 +1,5 @@
-/// Something that is never shown: a key, a password, a token. Printing, interpolating, dumping or reflecting it gives
-/// `<secret>`; it is not `LogRepresentable`, so a line that would log it does not compile.
+/// A value that must never be shown: a key, a password, a token. Printing, interpolating, dumping or reflecting it
+/// yields `<secret>`. It is not ``LogRepresentable``, so code that logs it does not compile.
 package struct Secret<Value: Sendable>: Sendable {
     private let value: Value
 
@@ -7,7 +7,7 @@ package struct Secret<Value: Sendable>: Sendable {
         self.value = value
     }
 
-    /// Opens the secret to the one who needs it. What `body` returns is no longer protected.
+    /// Calls `body` with the secret value. The result of `body` is not protected.
     package func withRevealed<Result, Failure: Error>(
         _ body: (Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -19,6 +19,6 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     package var description: String { "<secret>" }
     package var debugDescription: String { "<secret>" }
 
-    /// Without children: `dump` and a debugger's summary walk the mirror.
+    /// A mirror without children, because `dump` and debugger summaries walk the mirror.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .struct) }
 }

@@ -3,18 +3,18 @@ private import CLinux
 import Glibc
 import Synchronization
 
-/// An event loop on a thread of its own that is a serial executor: actors pinned to it run between its events.
+/// An event loop on its own thread that is also a serial executor: actors pinned to it run between its events.
 ///
-/// One turn of the loop is a tick: descriptors that are ready, timers that are due, jobs, then the tick's end, where
-/// what gathered during the tick is flushed (`flushAtTickEnd`). Any thread may enqueue jobs; a burst of them costs one
-/// wake-up. Everything marked "on the loop" traps elsewhere.
+/// One turn of the loop is a tick: it handles ready descriptors, due timers and jobs, and at its end it flushes the
+/// output collected during the tick (``flushAtTickEnd(_:)``). Any thread may enqueue jobs; a burst of jobs costs one
+/// wake-up. Functions marked "on the loop" trap on other threads.
 ///
-/// - Important: A loop outlives every actor pinned to it. To enqueue on a loop that has stopped is a programming
-///   error and ends the process with a message: a job must never be dropped in silence.
+/// - Important: A loop must outlive every actor pinned to it. Enqueuing on a stopped loop is a programming error and
+///   ends the process with a message, because a job must never be lost silently.
 @safe
 package final class EventLoop: WorkExecutor, @unchecked Sendable {
-    // Unchecked: `incoming`, `threadID` and `waking` guard themselves; every other variable is touched on the loop's thread
-    // only, which `assertOnLoop` holds callers to.
+    // Unchecked: `incoming`, `threadID` and `waking` synchronize themselves. All other variables are accessed only on
+    // the loop's thread; `assertOnLoop` enforces this for callers.
 
     private struct Incoming {
         var jobs: [Job?] = []
@@ -25,14 +25,14 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     package let name: String
     private let incoming = Locked(Incoming())
     private let threadID = Atomic<UInt>(0)
-    /// Threads that are about to wake the loop.
+    /// The number of threads that are about to wake the loop.
     private let waking = Atomic<Int>(0)
     private let wakeDescriptor: CInt
     private let clock: LoopClock
-    /// Set in `init` only.
+    /// The thread. Set only in `init`.
     private var thread: NamedThread?
 
-    // On the loop's thread only, from here.
+    // The following variables are accessed only on the loop's thread.
     private let base: OpaquePointer
     private var wakeEvent: OpaquePointer?
     private var timerEvent: OpaquePointer?
@@ -53,7 +53,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         case every(Duration, TimerHandle, () -> Void)
     }
 
-    /// Starts the thread. The loop runs until `shutDown`.
+    /// Starts the thread. The loop runs until ``shutDown()``.
     package init(name: String, clock: LoopClock = .monotonic) {
         self.name = name
         self.clock = clock
@@ -63,11 +63,11 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
         wakeDescriptor = CLinux_eventfd()
         precondition(wakeDescriptor >= 0, "event loop \(name): eventfd failed: \(SystemError.current)")
-        // NOLOCK: the base is touched by its own thread only, other threads wake it through the eventfd.
+        // NOLOCK: only the loop's thread accesses the base. Other threads wake the loop through the eventfd.
         guard let config = unsafe event_config_new() else { fatalError("event loop \(name): out of memory") }
         unsafe event_config_set_flag(config, CInt(EVENT_BASE_FLAG_NOLOCK.rawValue))
         guard let base = unsafe event_base_new_with_config(config) else {
-            fatalError("event loop \(name): libevent offers no way to wait for events on this system")
+            fatalError("event loop \(name): libevent found no event mechanism on this system")
         }
         unsafe event_config_free(config)
         unsafe self.base = base
@@ -78,7 +78,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         close(wakeDescriptor)
     }
 
-    // MARK: Any thread
+    // MARK: Callable on any thread
 
     package var isOnLoop: Bool {
         threadID.load(ordering: .relaxed) == UInt(pthread_self())
@@ -96,20 +96,20 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         precondition(isOnLoop, "not on event loop \(name), but isolated to it")
     }
 
-    /// Runs `work` on the loop, after what was enqueued before it.
+    /// Runs `work` on the loop, after all work that was enqueued before it.
     package func execute(_ work: @escaping @Sendable () -> Void) {
         submit(.closure(work))
     }
 
-    /// Runs `work` on the loop if it still runs. For the end of something that could not be stopped and that nobody
-    /// waits for any more once the loop has gone.
+    /// Runs `work` on the loop if the loop has not stopped. Use it to end something that could not be stopped before
+    /// and whose end does not matter once the loop has stopped.
     package func executeUnlessStopped(_ work: @escaping @Sendable () -> Void) {
         _ = offer(.closure(work))
     }
 
-    /// Runs what is still queued, ends the thread and returns. Watches and timers that are left do not fire again.
+    /// Runs all queued work, ends the thread and returns. Remaining watches and timers do not fire again.
     package func shutDown() async {
-        precondition(!isOnLoop, "event loop \(name) cannot wait for its own end")
+        precondition(!isOnLoop, "event loop \(name) cannot shut itself down on its own thread")
         await withCheckedContinuation { continuation in
             execute {
                 self.stopRequested = true
@@ -120,15 +120,16 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     }
 
     private func submit(_ job: Job) {
-        // Not `precondition`: what it would say in the other case takes hold of the loop in this one.
-        guard offer(job) else { preconditionFailure("event loop \(name) has stopped, but work was enqueued on it") }
+        // `precondition` would retain `self` for its message, also if the condition holds and `self` may already be
+        // freed.
+        guard offer(job) else { preconditionFailure("event loop \(name) has stopped, it takes no work") }
     }
 
-    /// False when the loop has stopped.
+    /// Enqueues a job. Returns false if the loop has stopped.
     ///
-    /// The runtime holds no reference to the executor that it calls. Once the job can be seen it may run, and be the last
-    /// before the end: from then on the loop may be gone, and nothing of it is touched but by a caller that `stopNow`
-    /// waits for.
+    /// The runtime does not retain the executor that it calls. As soon as the loop can see the job, the job may run and
+    /// may be the last one, so the loop may already be freed. No member may be accessed after that, except by a caller
+    /// that is counted in `waking`: `stopNow` waits for it.
     private func offer(_ job: Job) -> Bool {
         if isOnLoop {
             local.append(job)
@@ -151,21 +152,21 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
 
     private func wake() {
         var one: UInt64 = 1
-        // EAGAIN means that the counter is full: the loop is as awake as it can be.
+        // EAGAIN means that the counter is full, so the loop wakes up anyway.
         unsafe _ = write(wakeDescriptor, &one, 8)
     }
 
     // MARK: On the loop: time and timers
 
-    /// The time of this tick.
+    /// The time of the current tick. On the loop.
     package var now: MonotonicTime {
         assertOnLoop()
-        // The loop has waited since the last reading, and libevent calls handlers before it returns.
+        // The loop has waited since the last reading, and libevent calls handlers before it returns to the loop.
         if !timeIsRead { readTime() }
         return time
     }
 
-    /// Ticks so far: a measure of how often the loop turned, for tests and metrics.
+    /// The number of ticks so far, for tests and metrics. On the loop.
     package var tickCount: UInt64 {
         assertOnLoop()
         return ticks
@@ -184,7 +185,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         return timers.add(.once(action), at: deadline)
     }
 
-    /// Runs `action` every `interval` until the handle is cancelled. Ticks that were missed are not made up for.
+    /// Runs `action` every `interval` until the handle is cancelled. Missed intervals are not made up for. On the loop.
     package func scheduleRepeating(every interval: Duration, _ action: @escaping () -> Void) -> TimerHandle {
         assertOnLoop()
         precondition(interval > .zero, "a repeating timer needs an interval above zero")
@@ -193,7 +194,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         return handle
     }
 
-    /// False if the timer has fired or was cancelled before. On the loop.
+    /// Cancels a timer. Returns false if the timer has already fired or was cancelled. On the loop.
     @discardableResult
     package func cancel(_ id: TimerID) -> Bool {
         assertOnLoop()
@@ -207,16 +208,17 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
     }
 
-    /// Moves a timer that has not fired yet, without building its action again. On the loop.
+    /// Moves a timer that has not fired yet and keeps its action. Returns false if it has fired or was cancelled. On
+    /// the loop.
     @discardableResult
     package func reschedule(_ id: TimerID, at deadline: MonotonicTime) -> Bool {
         assertOnLoop()
         return timers.move(id, to: deadline)
     }
 
-    /// Turns the hands of a manual clock: each timer fires at its own time, with jobs and flushes between them.
+    /// Advances a manual clock. Each timer fires at its own time, and jobs and flushes run between the timers.
     package func advance(by duration: Duration) async {
-        guard case .manual = clock else { preconditionFailure("event loop \(name) runs on the machine's clock") }
+        guard case .manual = clock else { preconditionFailure("event loop \(name) does not have a manual clock") }
         await run {
             let target = self.time + duration
             self.runUntilQuiet()
@@ -229,33 +231,33 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
     }
 
-    // MARK: On the loop: the tick's end
+    // MARK: On the loop: end of the tick
 
-    /// Has `flusher` called once at the end of this tick, so that what gathers until then goes out together.
-    /// The caller sees to it that it asks once a tick.
+    /// Calls `flusher` once at the end of this tick, so that all output collected until then is sent together. The
+    /// caller must register at most once per tick.
     package func flushAtTickEnd(_ flusher: any TickEndFlushing) {
         assertOnLoop()
         flushes.append(flusher)
     }
 
-    // MARK: On the loop: for the other files of this target
+    // MARK: On the loop: access for other targets
 
-    /// The libevent base, for what stands on libevent itself (watches, signals, the HTTP/1.1 server).
+    /// The libevent base, for code that uses libevent directly (watches, signals, the HTTP/1.1 server).
     package var eventBase: OpaquePointer {
         assertOnLoop()
         return unsafe base
     }
 
     package func assertOnLoop() {
-        precondition(isOnLoop, "to be called on event loop \(name) only")
+        precondition(isOnLoop, "not on event loop \(name)")
     }
 
-    // MARK: The thread
+    // MARK: On the loop's thread
 
     private func run() {
         threadID.store(UInt(pthread_self()), ordering: .relaxed)
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // Both events live as long as the thread, and the thread holds the loop.
+        // Both events live as long as the thread, and the thread retains the loop.
         unsafe wakeEvent = event_new(
             base, wakeDescriptor, Int16(EV_READ | EV_PERSIST),
             { _, _, context in unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().takeIncoming() },
@@ -264,8 +266,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         unsafe timerEvent = event_new(
             base, -1, 0,
             { _, _, context in
-                // Fired, so armed no more. libevent reads a coarse clock and may be some milliseconds early: the
-                // deadline is then waited for once more.
+                // The timer has fired and is no longer armed. libevent reads a coarse clock and may fire some
+                // milliseconds early. In that case the loop arms the timer for the same deadline again.
                 unsafe Unmanaged<EventLoop>.fromOpaque(context!).takeUnretainedValue().armedDeadline = nil
             }, context)
 
@@ -275,8 +277,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
             armTimer()
             let isBusy = !local.isEmpty || !flushes.isEmpty
             timeIsRead = false
-            // ONCE in both cases: NONBLOCK alone does not return while any descriptor stays ready, and a descriptor
-            // may wait for the very flush that comes after it.
+            // Use ONCE in both cases. NONBLOCK alone does not return while a descriptor stays ready, and the descriptor
+            // may stay ready until the flush that follows.
             unsafe event_base_loop(base, isBusy ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE)
             ticks &+= 1
             if !timeIsRead { readTime() }
@@ -295,7 +297,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         if case .monotonic = clock { time = .current() }
     }
 
-    /// Closes the door to other threads, unless something came in at the last moment.
+    /// Rejects jobs of other threads from now on. Returns false if a job arrived at the last moment.
     private func stopNow() -> Bool {
         takeIncoming()
         guard local.isEmpty else { return false }
@@ -304,7 +306,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
             state.isStopped = true
             return true
         }
-        // Whoever is still on the way out of `offer`: after that the loop may be freed. Others do not come in any more.
+        // Wait for threads that are still inside `offer`, because the loop may be freed afterward. No further threads
+        // can enter.
         while isStopped, waking.load(ordering: .acquiring) > 0 { sched_yield() }
         return isStopped
     }
@@ -319,7 +322,7 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         local.append(contentsOf: &taken)
     }
 
-    /// Jobs may enqueue jobs. After this many the loop looks at its descriptors first, so that neither starves.
+    /// The maximum number of jobs per tick. Jobs may enqueue jobs, and descriptors must not starve.
     private static let jobsPerTick = 4096
 
     private func runJobsAndFlushes() {
@@ -340,8 +343,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         }
     }
 
-    /// What a flush enqueues runs before a manual clock goes on. Where jobs bring forth jobs without end, it goes on all
-    /// the same.
+    /// Runs jobs and flushes until none is left, before a manual clock advances. Gives up after 1000 rounds, so that
+    /// jobs that enqueue jobs endlessly do not stop the clock.
     private func runUntilQuiet() {
         for _ in 0..<1000 {
             runJobsAndFlushes()
@@ -350,8 +353,8 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     }
 
     private func fireDueTimers() {
-        // A timer that is set while timers fire waits for the next tick, or an action that sets a timer of
-        // zero length would hold the loop for ever.
+        // A timer that is set while timers fire waits for the next tick. Otherwise an action that sets a timer with no
+        // delay would block the loop forever.
         let due = time
         let newest = timers.newestOrder
         while let (_, timer) = timers.popDue(at: due, upTo: newest) {
@@ -375,19 +378,19 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
             return
         }
         let wait = max(0, deadline.nanoseconds - MonotonicTime.current().nanoseconds)
-        // Rounded up: an early wake-up would find nothing due and turn the loop once more for nothing.
+        // Round up: a wake-up that is too early finds no due timer and costs another turn.
         let microseconds = (wait + 999) / 1000
         var interval = timeval(tv_sec: Int(microseconds / 1_000_000), tv_usec: Int(microseconds % 1_000_000))
         unsafe event_add(timerEvent, &interval)
     }
 }
 
-/// What a repeating timer is cancelled with. Confined to its loop.
+/// A handle that cancels a repeating timer. Confined to its loop.
 package final class TimerHandle {
     fileprivate(set) var id: TimerID?
 }
 
-/// Something that gathers output during a tick and sends it at the tick's end.
+/// An object that collects output during a tick and sends it at the end of the tick.
 package protocol TickEndFlushing: AnyObject {
     func flushAtTickEnd()
 }

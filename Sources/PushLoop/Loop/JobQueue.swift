@@ -1,13 +1,13 @@
 import PushThread
 
-/// First in, first out, on one array. The popped front is given back when the queue runs empty, or when it is the
-/// larger half: actors that keep calling each other never let the queue run empty.
+/// A first-in, first-out queue on one array. The space of removed jobs is reclaimed when the queue is empty or when
+/// they fill at least half of the array, since a queue in constant use may never become empty.
 struct JobQueue {
-    /// Nil where a job was popped: what it holds must not wait for the array to be emptied.
+    /// The jobs; nil after removal, so that a job is freed before the array is compacted.
     private var jobs: [Job?] = []
     private var head = 0
 
-    /// A front shorter than this is not worth moving the rest for.
+    /// The number of removed jobs below which compacting is not worthwhile.
     private static let longFront = 1024
 
     var isEmpty: Bool { head == jobs.count }
@@ -34,7 +34,7 @@ struct JobQueue {
             jobs.removeAll(keepingCapacity: jobs.count <= 8192)
             head = 0
         } else if head >= Self.longFront, 2 * head >= jobs.count {
-            // Each job is moved at most once for each one popped.
+            // On average, each removed job costs at most one move.
             jobs.removeSubrange(..<head)
             head = 0
         }

@@ -1,17 +1,18 @@
-/// Carries a value that is confined to a loop through code that is not on it. Opening it elsewhere traps.
+/// A container that carries a value confined to a loop through code that runs elsewhere. Access outside of the loop
+/// traps.
 package final class LoopBound<Value>: @unchecked Sendable {
-    // Unchecked: `value` is touched on the loop only, which every accessor asserts.
+    // Unchecked: every accessor asserts that it runs on the loop.
     package let loop: EventLoop
     private var value: Value
 
-    /// On the loop.
+    /// Wraps a value. On the loop.
     package init(_ value: Value, on loop: EventLoop) {
         loop.assertOnLoop()
         self.loop = loop
         self.value = value
     }
 
-    /// On the loop.
+    /// The value. On the loop.
     package var wrapped: Value {
         get {
             loop.assertOnLoop()
@@ -23,7 +24,7 @@ package final class LoopBound<Value>: @unchecked Sendable {
         }
     }
 
-    /// From anywhere: runs `work` on the loop with the value.
+    /// Runs `work` with the value on the loop. Callable from any thread.
     package func with<Result: Sendable, Failure: Error>(
         _ work: @escaping @Sendable (Value) throws(Failure) -> Result
     ) async throws(Failure) -> Result {

@@ -1,6 +1,6 @@
-/// Where a loop takes its time from: the machine, or a test that turns the hands itself.
+/// The time source of a loop: the system clock, or a clock that a test advances.
 package enum LoopClock: Sendable {
     case monotonic
-    /// Time stands still until `EventLoop.advance(by:)`. Descriptors are as live as ever.
+    /// A clock that stands still until ``EventLoop/advance(by:)``. Descriptors work as usual.
     case manual(start: MonotonicTime = MonotonicTime(nanoseconds: 1_000_000_000_000))
 }

@@ -1,7 +1,7 @@
 private import CLinux
 import Synchronization
 
-/// The loops of a process, one a core unless told otherwise.
+/// The event loops of a process, by default one per core.
 package final class LoopGroup: Sendable {
     package let loops: [EventLoop]
     private let turn = Atomic<Int>(0)
@@ -11,17 +11,17 @@ package final class LoopGroup: Sendable {
         loops = (0..<count).map { EventLoop(name: "\(name)-\($0)") }
     }
 
-    /// The cores that this process may use, which under a CPU set are fewer than the machine has.
+    /// The number of cores that this process may use. A CPU set may allow fewer than the machine has.
     package static var coreCount: Int {
         max(1, Int(CLinux_core_count()))
     }
 
-    /// The loops in turn.
+    /// Returns the loops in round-robin order.
     package func next() -> EventLoop {
         loops[turn.wrappingAdd(1, ordering: .relaxed).oldValue % loops.count]
     }
 
-    /// The loop of a shard: the same hash always gives the same loop.
+    /// Returns the loop of a shard. The same hash always yields the same loop.
     package func loop(forHash hash: UInt64) -> EventLoop {
         loops[Int(hash % UInt64(loops.count))]
     }

@@ -1,9 +1,9 @@
 private import CEvent
 
-/// Watches one descriptor on a loop. Level-triggered: it fires again while there is something left to read.
+/// A watch for one descriptor on a loop. It is level-triggered: it fires again while data is left to read.
 ///
-/// Confined to its loop; created, used and cancelled there. It does not own the descriptor: cancel the watch, then
-/// close the descriptor.
+/// Confined to its loop; it is created, used and cancelled there. It does not own the descriptor: cancel the watch
+/// first, then close the descriptor.
 @safe
 package final class Watch {
     package struct Readiness: OptionSet, Sendable {
@@ -22,14 +22,14 @@ package final class Watch {
     private var readEvent: OpaquePointer?
     private var writeEvent: OpaquePointer?
 
-    /// What is watched for. Setting the same again costs nothing.
+    /// The events to watch for. Setting the same value again costs nothing.
     package var interest: Readiness = [] {
         didSet {
             if interest != oldValue { update(from: oldValue) }
         }
     }
 
-    /// The handler is kept until `cancel`; capture its owner weakly or unowned.
+    /// Creates a watch. The handler is kept until ``cancel()``; capture its owner weakly or unowned.
     package init(_ descriptor: CInt, on loop: EventLoop, handler: @escaping (Readiness) -> Void) {
         self.loop = loop
         self.handler = handler
@@ -42,7 +42,8 @@ package final class Watch {
             { _, _, context in unsafe Watch.from(context).handler?(.writable) }, context)
     }
 
-    /// Ends the watch; its handler is not called again, not even for what is ready in this tick. May be called twice.
+    /// Ends the watch. The handler is not called again, not even for events that are ready in this tick. May be called
+    /// twice.
     package func cancel() {
         guard unsafe readEvent != nil else { return }
         loop.assertOnLoop()
@@ -54,7 +55,7 @@ package final class Watch {
     }
 
     deinit {
-        precondition(unsafe readEvent == nil, "a watch must be cancelled before it goes")
+        precondition(unsafe readEvent == nil, "a watch must be cancelled before it is released")
     }
 
     private func update(from old: Readiness) {

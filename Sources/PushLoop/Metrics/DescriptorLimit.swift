@@ -1,12 +1,12 @@
 import Glibc
 
-/// How many descriptors this process may have open.
+/// The limit of open descriptors of this process.
 package enum DescriptorLimit {
-    /// No more than this is ever taken: some systems allow a billion.
+    /// The upper bound of the limit. Some systems allow a billion.
     package static let most: UInt64 = 1 << 20
 
-    /// Raises the soft limit to the hard one, and returns what holds. A service manager or a shell sets a low soft limit
-    /// for the sake of programs that use `select`.
+    /// Raises the soft limit to the hard limit, but at most to ``most``, and returns the limit in effect. Service
+    /// managers and shells set a low soft limit because of programs that use `select`.
     @discardableResult
     package static func raise() -> UInt64 {
         var limit = rlimit()

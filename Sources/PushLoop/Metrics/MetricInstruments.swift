@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts up. Safe from every thread; costs one atomic add.
+/// A counter. It is thread-safe and costs one atomic addition.
 package final class Counter: Sendable {
     private let total = Atomic<UInt64>(0)
 
@@ -11,14 +11,14 @@ package final class Counter: Sendable {
     }
 
     package func increment(by amount: Int) {
-        precondition(amount >= 0, "a counter cannot go down by \(-amount); use a gauge")
+        precondition(amount >= 0, "a counter cannot decrease by \(-amount); use a gauge")
         total.wrappingAdd(UInt64(amount), ordering: .relaxed)
     }
 
     package var value: UInt64 { total.load(ordering: .relaxed) }
 }
 
-/// Goes up and down. Safe from every thread; costs one atomic operation.
+/// A gauge. It is thread-safe and costs one atomic operation.
 package final class Gauge: Sendable {
     private let level = Atomic<Int64>(0)
 
@@ -39,11 +39,11 @@ package final class Gauge: Sendable {
     package var value: Int64 { level.load(ordering: .relaxed) }
 }
 
-/// Counts observations in fixed buckets. Safe from every thread; costs a search among the bounds and two atomic adds.
+/// A histogram with fixed buckets. It is thread-safe and costs a search in the bounds and two atomic additions.
 @safe
 package final class Histogram: Sendable {
-    /// One for each bound and one for what is above the last. Never moved, freed with the histogram; the elements
-    /// guard themselves.
+    /// One counter per bound, and one for values above the last bound. The memory is not moved and is freed with the
+    /// histogram. The elements are atomic.
     private nonisolated(unsafe) let counts: UnsafeMutablePointer<Atomic<UInt64>>
     private let sum = Atomic<Int64>(0)
     private let buckets: HistogramBuckets
@@ -61,13 +61,13 @@ package final class Histogram: Sendable {
         unsafe counts.deallocate()
     }
 
-    /// Only for a histogram of durations.
+    /// Observes a duration. Only for histograms of durations.
     package func observe(_ duration: Duration) {
         precondition(buckets.unit == .seconds, "a duration was observed by a histogram of numbers")
         record(duration.wholeNanoseconds)
     }
 
-    /// Only for a histogram of numbers (bytes, messages).
+    /// Observes a number (of bytes, of messages). Only for histograms of numbers.
     package func observe(_ number: Int) {
         precondition(buckets.unit == .numbers, "a number was observed by a histogram of durations")
         record(Int64(number))
@@ -78,17 +78,17 @@ package final class Histogram: Sendable {
         sum.wrappingAdd(value, ordering: .relaxed)
     }
 
-    /// Observations by bucket (not added up), and their sum in seconds or in numbers.
+    /// The observations per bucket (not cumulative), and their sum in seconds or as a number.
     package var snapshot: (counts: [UInt64], sum: Double) {
         let read = (0...buckets.bounds.count).map { unsafe counts[$0].load(ordering: .relaxed) }
         return (read, buckets.scaled(sum.load(ordering: .relaxed)))
     }
 }
 
-/// The upper bounds of a histogram, ascending; a value equal to a bound belongs below it.
+/// The upper bounds of a histogram in ascending order. A value equal to a bound counts in that bound's bucket.
 package struct HistogramBuckets: Hashable, Sendable {
     enum Unit: Hashable {
-        /// Kept as nanoseconds, shown as seconds.
+        /// Durations, stored as nanoseconds and rendered as seconds.
         case seconds
         case numbers
     }
@@ -104,7 +104,7 @@ package struct HistogramBuckets: Hashable, Sendable {
         HistogramBuckets(unit: .numbers, bounds: bounds.map(Int64.init))
     }
 
-    /// From a fifth of a millisecond to ten seconds, in steps of 1, 2, 5.
+    /// Bounds from 200 microseconds to ten seconds, in steps of 1, 2 and 5.
     package static let latencies = durations([
         .microseconds(200), .microseconds(500), .milliseconds(1), .milliseconds(2), .milliseconds(5),
         .milliseconds(10), .milliseconds(20), .milliseconds(50), .milliseconds(100), .milliseconds(200),
@@ -114,7 +114,7 @@ package struct HistogramBuckets: Hashable, Sendable {
     private init(unit: Unit, bounds: [Int64]) {
         precondition(!bounds.isEmpty, "a histogram needs at least one bound")
         precondition(
-            zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "the bounds of a histogram ascend: \(bounds)")
+            zip(bounds, bounds.dropFirst()).allSatisfy { $0 < $1 }, "the bounds of a histogram must ascend: \(bounds)")
         self.unit = unit
         self.bounds = bounds
     }

@@ -1,4 +1,4 @@
-/// The values of a label when they are known at compile time: an enum, most often of strings.
+/// A label whose values are known at compile time: an enumeration, mostly of strings.
 package protocol MetricLabel: CaseIterable, Equatable, Sendable {
     var labelValue: String { get }
 }
@@ -7,7 +7,7 @@ extension MetricLabel where Self: RawRepresentable, RawValue == String {
     package var labelValue: String { rawValue }
 }
 
-/// Names and values that tell the series of one metric apart, in the order in which they are rendered.
+/// The label names and values that distinguish the series of one metric, in the order of output.
 package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral {
     struct Pair: Hashable, Sendable {
         let name: String
@@ -20,7 +20,7 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         pairs = elements.map { Pair(name: $0.0, value: $0.1) }
     }
 
-    /// For a check of the names.
+    /// Creates labels with empty values, for a check of the names.
     init(names: [String]) {
         pairs = names.map { Pair(name: $0, value: "") }
     }
@@ -38,7 +38,8 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
     var names: [String] { pairs.map(\.name) }
 }
 
-/// One of the values that a metric computes all together: of its labels, in their order, and what they count.
+/// One value of a metric that computes all its series together: the label values in the order of the names, and the
+/// number.
 package struct MetricValue: Sendable {
     let labels: [String]
     let value: Double
@@ -49,9 +50,9 @@ package struct MetricValue: Sendable {
     }
 }
 
-/// One series for each value of a label, made at registration.
+/// One series for each value of a label, created at registration.
 ///
-/// The subscript looks through the cases; where every nanosecond counts, keep the series it returns.
+/// The subscript searches the cases. On the hot path, keep the series that it returns.
 package struct MetricFamily<Label: MetricLabel, Series: Sendable>: Sendable {
     private let series: [(label: Label, series: Series)]
 

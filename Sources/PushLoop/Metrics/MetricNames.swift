@@ -1,19 +1,19 @@
-/// What Prometheus allows as a name, and what this house asks for beyond it.
+/// The naming rules of Prometheus, and the stricter rules of this project.
 enum MetricNames {
-    /// What is wrong with a metric's names; nil if nothing is.
+    /// Returns what is wrong with the names of a metric, or nil if they are valid.
     static func fault(name: String, kind: MetricsRegistry.Kind, labels: MetricLabels) -> String? {
         guard isName(name, colons: true) else {
-            return "a name has letters, digits, _ and :, and does not begin with a digit"
+            return "a name consists of letters, digits, _ and :, and does not begin with a digit"
         }
-        if kind == .counter, !name.hasSuffix("_total") { return "the name of a counter ends in _total" }
-        if kind != .counter, name.hasSuffix("_total") { return "only the name of a counter ends in _total" }
+        if kind == .counter, !name.hasSuffix("_total") { return "the name of a counter must end in _total" }
+        if kind != .counter, name.hasSuffix("_total") { return "only the name of a counter may end in _total" }
         for label in labels.names {
             guard isName(label, colons: false), !label.hasPrefix("__") else {
-                return "label \"\(label)\": letters, digits and _, no digit first, not two _ first"
+                return "label \"\(label)\": use letters, digits and _; do not begin with a digit or with __"
             }
-            if kind == .histogram, label == "le" { return "label \"le\" belongs to the buckets of a histogram" }
+            if kind == .histogram, label == "le" { return "label \"le\" is reserved for the buckets of a histogram" }
         }
-        if Set(labels.names).count != labels.names.count { return "a label is named twice: \(labels.names)" }
+        if Set(labels.names).count != labels.names.count { return "duplicate label names: \(labels.names)" }
         return nil
     }
 

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Where metrics are registered and read. Registering is for start and reload; what it returns is for the hot path.
+/// A registry of metrics. Register metrics at start and reload; update the returned instruments on the hot path.
 ///
-/// The same name, kind and labels again give the series there is. The same name with another kind, help, label names
-/// or bounds is a programming error and ends the process with a message.
+/// Registering the same name, kind and labels again returns the existing series. Registering the same name with another
+/// kind, help text, label names or bounds is a programming error and ends the process with a message.
 ///
-/// How many series there are depends on the configuration and on what peers answer, so that too many of them is no
-/// error: beyond `maximumSeries` a metric takes no more. The caller gets a series to count on that is not shown, and
-/// `refusedSeries` says how often that happened.
+/// The number of series depends on the configuration and on the responses of peers, so too many series are not an
+/// error: above `maximumSeries`, a metric accepts no more. The caller then gets a series that is not rendered, and
+/// ``refusedSeries`` counts the refusals.
 package final class MetricsRegistry: Sendable {
     enum Kind: String, Sendable {
         case counter, gauge, histogram
@@ -26,21 +26,21 @@ package final class MetricsRegistry: Sendable {
         let kind: Kind
         let labelNames: [String]
         var series = SeriesTable()
-        /// Instead of series: asked for all of them when the metrics are rendered.
+        /// A function that computes all series of the metric when it is rendered, instead of `series`.
         var values: (@Sendable () -> [MetricValue])?
 
-        /// Why a series cannot be one of this metric; nil if it can.
+        /// Returns why a series with these properties cannot belong to this metric, or nil if it can.
         func clash(_ kind: Kind, _ labels: MetricLabels, _ help: String) -> String? {
-            if values != nil { return "is computed for all its labels together already" }
-            if self.kind != kind { return "is a \(self.kind) already; it cannot be a \(kind) as well" }
+            if values != nil { return "is already registered as computed for all its labels together" }
+            if self.kind != kind { return "is already registered as a \(self.kind); it cannot also be a \(kind)" }
             if labelNames != labels.names {
-                return "has the labels \(labelNames); it cannot have \(labels.names) as well"
+                return "is already registered with the labels \(labelNames); it cannot also have \(labels.names)"
             }
-            return self.help == help ? nil : "has another help text already: \"\(self.help)\""
+            return self.help == help ? nil : "is already registered with another help text: \"\(self.help)\""
         }
     }
 
-    /// Of one metric, not counting those that are computed all together.
+    /// The maximum number of series per metric, except for metrics that compute all series together.
     private let maximumSeries: Int
     private let metrics = Locked<[String: Metric]>([:])
     private let refused = Counter()
@@ -49,7 +49,7 @@ package final class MetricsRegistry: Sendable {
         self.maximumSeries = maximumSeries
     }
 
-    /// Series that were asked for and are not shown, since their metric has as many as it may.
+    /// The number of requested series that are not rendered because their metric had reached `maximumSeries`.
     package var refusedSeries: UInt64 { refused.value }
 
     // MARK: Registration
@@ -71,33 +71,33 @@ package final class MetricsRegistry: Sendable {
     ) -> Histogram {
         let source = register(name, help, .histogram, labels) { .histogram(Histogram(buckets: buckets), buckets) }
         guard case .histogram(let histogram, let known) = source else { mixed(name, "computed") }
-        precondition(known == buckets, "metric \(name) is registered already with other bounds")
+        precondition(known == buckets, "metric \(name) is already registered with other bounds")
         return histogram
     }
 
-    /// A gauge that is asked for its value when the metrics are rendered, on the thread that renders them.
+    /// Registers a gauge whose value is computed when the metrics are rendered, on the rendering thread.
     package func computedGauge(
         _ name: String, help: String, labels: MetricLabels = [:], value: @escaping @Sendable () -> Double
     ) {
         registerComputed(name, help, .gauge, labels, value)
     }
 
-    /// A counter that something else keeps (the kernel, a library). It must not go down.
+    /// Registers a counter that is kept elsewhere (by the kernel, by a library). It must not decrease.
     package func computedCounter(
         _ name: String, help: String, labels: MetricLabels = [:], value: @escaping @Sendable () -> Double
     ) {
         registerComputed(name, help, .counter, labels, value)
     }
 
-    /// Gauges of one name that are asked for their labels and values together when the metrics are rendered: nothing is
-    /// kept for any one of them, so that there may be many.
+    /// Registers gauges of one name whose labels and values are computed together when the metrics are rendered. No
+    /// memory is kept per series, so there may be many.
     package func computedGauges(
         _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
     ) {
         registerFamily(name, help, .gauge, labels, values)
     }
 
-    /// The same for counters that something else keeps. They must not go down.
+    /// Registers counters that are kept elsewhere, in the same way. They must not decrease.
     package func computedCounters(
         _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
     ) {
@@ -125,8 +125,8 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// Takes the series with these labels out, when the app it counts for is gone. Whoever still counts on it counts
-    /// in vain. False if there is none.
+    /// Removes the series with these labels, for example when its app was removed. Instruments of the series that are
+    /// still in use have no effect any more. Returns false if there is no such series.
     @discardableResult
     package func remove(_ name: String, labels: MetricLabels) -> Bool {
         metrics.withLock { $0[name]?.series.remove(labels) ?? false }
@@ -134,9 +134,9 @@ package final class MetricsRegistry: Sendable {
 
     // MARK: Rendering
 
-    /// Prometheus text exposition, version 0.0.4, in the order of the names.
+    /// Returns all metrics in the Prometheus text exposition format 0.0.4, sorted by name.
     package func render() -> String {
-        // Out of the lock: a computed gauge may take its time, or register something.
+        // Outside of the lock: a computed gauge may take long or register a metric.
         let metrics = metrics.withLock { $0.values.sorted { $0.name < $1.name } }
         var page = PrometheusPage()
         for metric in metrics {
@@ -159,7 +159,7 @@ package final class MetricsRegistry: Sendable {
             return .computed(value)
         }
         precondition(
-            isNew.load(ordering: .relaxed), "metric \(name) is registered already; two cannot compute one series")
+            isNew.load(ordering: .relaxed), "metric \(name) is already registered; a series can be computed only once")
     }
 
     private func registerFamily(
@@ -172,7 +172,7 @@ package final class MetricsRegistry: Sendable {
         metrics.withLock { metrics in
             if let known = metrics[name] { mixed(name, "a \(known.kind.rawValue)") }
             if let other = Self.clash(of: name, kind, in: metrics) {
-                preconditionFailure("metric \(name): its rendered names are those of \(other)")
+                preconditionFailure("metric \(name): its rendered names collide with those of \(other)")
             }
             metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels, values: values)
         }
@@ -185,10 +185,10 @@ package final class MetricsRegistry: Sendable {
             preconditionFailure("metric \(name): \(fault)")
         }
         return metrics.withLock { metrics in
-            // Never held by another name than this: to add to what is held twice would copy all of it.
+            // Change the metric in place. A second reference would cause a copy of the whole table on each append.
             guard metrics[name] != nil else {
                 if let other = Self.clash(of: name, kind, in: metrics) {
-                    preconditionFailure("metric \(name): its rendered names are those of \(other)")
+                    preconditionFailure("metric \(name): its rendered names collide with those of \(other)")
                 }
                 let source = make()
                 metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels.names)
@@ -207,7 +207,8 @@ package final class MetricsRegistry: Sendable {
         }
     }
 
-    /// A histogram `x` renders `x_sum`, which no other metric may be called.
+    /// Returns the metric that collides with this name. A histogram `x` renders `x_sum`, so no other metric may have
+    /// that name.
     private static func clash(of name: String, _ kind: Kind, in metrics: [String: Metric]) -> String? {
         for suffix in ["_bucket", "_sum", "_count"] {
             if kind == .histogram, metrics[name + suffix] != nil { return name + suffix }
@@ -220,6 +221,6 @@ package final class MetricsRegistry: Sendable {
     }
 
     private func mixed(_ name: String, _ other: String) -> Never {
-        preconditionFailure("metric \(name) is registered already as \(other)")
+        preconditionFailure("metric \(name) is already registered as \(other)")
     }
 }

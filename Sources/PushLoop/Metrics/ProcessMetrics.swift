@@ -1,36 +1,36 @@
 import Glibc
 
-/// What the system knows of this process, under the names that Prometheus libraries have agreed on.
+/// Metrics of the process that the system keeps, with the names that Prometheus client libraries use.
 package enum ProcessMetrics {
-    /// Once for each registry.
+    /// Registers the metrics. Call it once per registry.
     package static func register(in registry: MetricsRegistry) {
         let started = MonotonicTime.current()
         let startedAt = WallTime.current()
-        registry.computedGauge("process_resident_memory_bytes", help: "Memory that is in RAM.") {
+        registry.computedGauge("process_resident_memory_bytes", help: "Resident memory size in bytes.") {
             residentBytes.map { Double($0) } ?? .nan
         }
-        registry.computedGauge("process_open_fds", help: "Open file descriptors.") {
+        registry.computedGauge("process_open_fds", help: "Number of open file descriptors.") {
             openDescriptorCount.map { Double($0) } ?? .nan
         }
-        registry.computedGauge("process_max_fds", help: "How many file descriptors may be open.") {
+        registry.computedGauge("process_max_fds", help: "Maximum number of open file descriptors.") {
             descriptorLimit.map { Double($0) } ?? .nan
         }
-        registry.computedCounter("process_cpu_seconds_total", help: "Processor time, user and system.") {
+        registry.computedCounter("process_cpu_seconds_total", help: "User and system CPU time in seconds.") {
             cpuTime.inSeconds
         }
-        registry.computedGauge("process_start_time_seconds", help: "When the process started, in Unix time.") {
+        registry.computedGauge("process_start_time_seconds", help: "Start time of the process in Unix seconds.") {
             Double(startedAt.milliseconds) / 1000
         }
         registry.computedCounter(
             "carillon_metrics_refused_series_total",
-            help: "Series that are not shown, since their metric has as many as it may."
+            help: "Requested series that are not shown because their metric reached its series limit."
         ) { [weak registry] in Double(registry?.refusedSeries ?? 0) }
-        registry.computedGauge("carillon_uptime_seconds", help: "How long Carillon has been running.") {
+        registry.computedGauge("carillon_uptime_seconds", help: "Time since Carillon started, in seconds.") {
             (MonotonicTime.current() - started).inSeconds
         }
     }
 
-    /// Nil where /proc is not mounted.
+    /// The resident memory in bytes, or nil if /proc is not mounted.
     package static var residentBytes: Int? {
         guard let text = readFile("/proc/self/statm") else { return nil }
         let fields = text.split(separator: " ")
@@ -38,13 +38,13 @@ package enum ProcessMetrics {
         return pages * sysconf(CInt(_SC_PAGESIZE))
     }
 
-    /// Nil where /proc is not mounted.
+    /// The number of open descriptors, or nil if /proc is not mounted.
     package static var openDescriptorCount: Int? {
         guard let directory = unsafe opendir("/proc/self/fd") else { return nil }
         var count = 0
         while unsafe readdir(directory) != nil { count += 1 }
         unsafe closedir(directory)
-        // Not counted: ".", "..", and the descriptor of this very reading.
+        // Exclude ".", ".." and the descriptor of this directory.
         return count - 3
     }
 

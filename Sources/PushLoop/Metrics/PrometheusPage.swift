@@ -1,8 +1,10 @@
-/// A page of metrics as Prometheus reads it (text exposition format 0.0.4).
+/// A page of metrics in the Prometheus text exposition format 0.0.4.
 struct PrometheusPage {
     private(set) var text = ""
 
-    /// - Parameter values: what the metric has computed for all its labels together.
+    /// Appends a metric.
+    ///
+    /// - Parameter values: The values of a metric that computes all its series together.
     mutating func append(_ metric: MetricsRegistry.Metric, _ values: [MetricValue]) {
         text += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n"
         text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
@@ -22,7 +24,7 @@ struct PrometheusPage {
     private mutating func append(
         _ name: String, _ labels: MetricLabels, _ histogram: Histogram, _ buckets: HistogramBuckets
     ) {
-        // One reading for all lines: the count is that of the buckets, however much is observed meanwhile.
+        // Take one snapshot for all lines, so that the count matches the buckets while other threads observe.
         let (counts, sum) = histogram.snapshot
         var total: UInt64 = 0
         for (index, count) in counts.enumerated() {
@@ -50,7 +52,7 @@ struct PrometheusPage {
     private static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
-        // A whole number without its ".0", where a double holds each of them.
+        // Write a whole number without ".0" if it is in the range in which a double is exact for whole numbers.
         return value == value.rounded() && value.magnitude < 9e15 ? String(Int64(value)) : String(value)
     }
 

@@ -1,4 +1,4 @@
-/// The series of one metric, found by their labels, in the order in which they were made.
+/// The series of one metric in order of creation, with an index by labels.
 struct SeriesTable: Sendable {
     struct Series: Sendable {
         let labels: MetricLabels
@@ -6,7 +6,7 @@ struct SeriesTable: Sendable {
     }
 
     private var places: [MetricLabels: Int] = [:]
-    /// With a gap where one was removed.
+    /// The series, with nil in place of removed ones.
     private var series: [Series?] = []
 
     var count: Int { places.count }
@@ -22,11 +22,11 @@ struct SeriesTable: Sendable {
         series.append(Series(labels: labels, source: source))
     }
 
-    /// False if there is none.
+    /// Removes a series. Returns false if there is none with these labels.
     mutating func remove(_ labels: MetricLabels) -> Bool {
         guard let place = places.removeValue(forKey: labels) else { return false }
         series[place] = nil
-        // Gaps are closed when they are the greater part, so that many removals cost little each.
+        // Compact the array when most of it is gaps, so that the cost per removal is small.
         if series.count > 2 * places.count + 16 {
             series.removeAll { $0 == nil }
             for (place, one) in series.enumerated() {

@@ -5,7 +5,7 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible, LogRepresent
     package let number: CInt
 
     package init(number: CInt) {
-        precondition(number > 0 && number <= Self.highest, "there is no signal \(number)")
+        precondition(number > 0 && number <= Self.highest, "\(number) is not a signal number")
         self.number = number
     }
 
@@ -38,8 +38,8 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible, LogRepresent
 
     package var logValue: LogValue { .string(description) }
 
-    /// Has the system drop the signal, process-wide. At start for SIGPIPE: a peer that is gone must show as an error
-    /// of `write`, not end the process.
+    /// Makes the whole process ignore the signal. Used for SIGPIPE at start, so that `write` to a closed connection
+    /// returns an error instead of ending the process.
     package func ignore() {
         var action = sigaction()
         unsafe action.__sigaction_handler.sa_handler = SIG_IGN
@@ -47,7 +47,7 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible, LogRepresent
         precondition(result == 0, "cannot ignore \(self): \(SystemError.current)")
     }
 
-    /// Whether the system drops the signal.
+    /// Whether the process ignores the signal.
     package var isIgnored: Bool {
         var action = sigaction()
         guard unsafe sigaction(number, nil, &action) == 0 else { return false }

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Turns signals into events of a loop: the handler runs on the loop, once for each time the process got the signal
-/// (the system itself merges signals that are pending at the same time).
+/// A source that turns signals into events of a loop. The handler runs on the loop, once per received signal. (The
+/// system merges equal signals that are pending at the same time.)
 ///
-/// Confined to its loop; created and cancelled there. A signal has one source in a process.
+/// Confined to its loop; created and cancelled there. A process can have only one source per signal.
 package final class SignalSource {
     private let loop: EventLoop
     private var watches: [(signal: Signal, watch: Watch)] = []
 
-    /// The handler is kept until `cancel`. On the loop.
+    /// Creates the source. The handler is kept until ``cancel()``. On the loop.
     package init(on loop: EventLoop, _ signals: [Signal], handler: @escaping (Signal) -> Void) {
         loop.assertOnLoop()
         self.loop = loop
@@ -22,7 +22,7 @@ package final class SignalSource {
         }
     }
 
-    /// Ends the source and gives each signal back to what it did before. May be called twice.
+    /// Ends the source and restores the former action of each signal. May be called twice.
     package func cancel() {
         loop.assertOnLoop()
         for (signal, watch) in watches {
@@ -35,7 +35,7 @@ package final class SignalSource {
     private func deliver(_ signal: Signal, from descriptor: CInt, to handler: (Signal) -> Void) {
         var count: UInt64 = 0
         guard unsafe read(descriptor, &count, 8) == 8 else { return }
-        // The handler may cancel: what is left of the count then goes nowhere.
+        // The handler may cancel the source; the rest of the count is then dropped.
         while count > 0, !watches.isEmpty {
             count -= 1
             handler(signal)

@@ -2,16 +2,15 @@ private import CLinux
 import Glibc
 import Synchronization
 
-/// The way from a signal handler, where next to nothing may be called, to a descriptor that a loop watches.
+/// The connection from a signal handler, which may call almost nothing, to descriptors that a loop watches.
 ///
-/// libevent's own signal events are left alone: they belong to one event base of the process at a time, and each loop
-/// has a base. The handler writes to the eventfd of its signal; the eventfds are made on first use and stay for the
-/// life of the process, so that a handler that is just running never writes to a descriptor that is something else
-/// by now.
+/// libevent's own signal events are not used: they support only one event base per process, and each loop has its own
+/// base. The handler writes to the eventfd of its signal. The eventfds are created on first use and stay open until the
+/// process ends, so that a running handler never writes to a descriptor that was closed and reused.
 @safe
 enum SignalTable {
-    /// By signal number; -1 where no descriptor was made yet. Never moved, never freed: a handler may look at it at any
-    /// time. The elements guard themselves.
+    /// The descriptors by signal number, or -1 if not created yet. The table is never moved or freed because a handler
+    /// may read it at any time. The elements are atomic.
     private nonisolated(unsafe) static let descriptors: UnsafeMutablePointer<Atomic<CInt>> = {
         let count = Int(Signal.highest) + 1
         let table = UnsafeMutablePointer<Atomic<CInt>>.allocate(capacity: count)
@@ -21,21 +20,21 @@ enum SignalTable {
         return unsafe table
     }()
 
-    /// What each signal that is taken did before.
+    /// The former actions of the signals that are taken.
     private static let former = Locked<[Signal: FormerAction]>([:])
 
     private struct FormerAction: @unchecked Sendable {
-        // Unchecked: a C struct of plain values, kept to be handed back.
+        // Unchecked: a C struct of plain values that is only stored and passed back.
         let action: sigaction
     }
 
-    /// Takes the signal over and returns its descriptor.
+    /// Installs the handler for the signal and returns the descriptor.
     static func take(_ signal: Signal) -> CInt {
         former.withLock { former in
             precondition(
-                former[signal] == nil, "\(signal) has a source already; a signal has one owner in a process")
+                former[signal] == nil, "\(signal) already has a source; a process can have only one source per signal")
             let descriptor = descriptor(of: signal)
-            // What came in after the last owner went is not for this one.
+            // Discard the signals that arrived after the last source was cancelled.
             var count: UInt64 = 0
             unsafe _ = read(descriptor, &count, 8)
             var action = sigaction()
@@ -43,19 +42,19 @@ enum SignalTable {
             action.sa_flags = SA_RESTART
             var old = sigaction()
             let result = unsafe sigaction(signal.number, &action, &old)
-            precondition(result == 0, "cannot take \(signal): \(SystemError.current)")
+            precondition(result == 0, "cannot install a handler for \(signal): \(SystemError.current)")
             former[signal] = FormerAction(action: old)
             return descriptor
         }
     }
 
-    /// Gives the signal back to what it did before.
+    /// Restores the former action of the signal.
     static func giveBack(_ signal: Signal) {
         former.withLock { former in
             guard let old = former.removeValue(forKey: signal) else { return }
             var action = old.action
             let result = unsafe sigaction(signal.number, &action, nil)
-            precondition(result == 0, "cannot give \(signal) back: \(SystemError.current)")
+            precondition(result == 0, "cannot restore the former action of \(signal): \(SystemError.current)")
         }
     }
 
@@ -63,13 +62,13 @@ enum SignalTable {
         let known = unsafe descriptors[Int(signal.number)].load(ordering: .relaxed)
         if known >= 0 { return known }
         let descriptor = CLinux_eventfd()
-        precondition(descriptor >= 0, "cannot take \(signal): eventfd failed: \(SystemError.current)")
+        precondition(descriptor >= 0, "cannot install a handler for \(signal): eventfd failed: \(SystemError.current)")
         unsafe descriptors[Int(signal.number)].store(descriptor, ordering: .releasing)
         return descriptor
     }
 
-    /// Runs inside the signal handler, on any thread, between any two instructions: an atomic load and a `write`. The
-    /// table was made by `take` before the handler was set.
+    /// Runs inside the signal handler, on any thread, between any two instructions. It may only do an atomic load and a
+    /// `write`. `take` creates the table before it installs the handler.
     private static func arrived(_ number: CInt) {
         let saved = errno
         var one: UInt64 = 1

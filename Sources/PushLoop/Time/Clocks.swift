@@ -1,11 +1,12 @@
 import Glibc
-// Threads, locks and blocking work are what loops are made of and come with them.
+// Threads, locks and blocking pools are the basis of loops, so this module re-exports them.
 @_exported public import PushThread
-// The times themselves are values that the floors below know too; reading a clock begins here.
+// The time types are plain values that lower targets also use. Reading a clock is part of this module.
 @_exported public import PushTime
 
 extension MonotonicTime {
-    /// What the clock reads at this moment. On a loop prefer `EventLoop.now`, which is read once a tick.
+    /// Returns the current time of the monotonic clock. On a loop, prefer ``EventLoop/now``, which is read once per
+    /// tick.
     package static func current() -> MonotonicTime {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,13 +1,14 @@
-/// Names a timer of one heap. A slot is used again; its generation tells an old name from the new timer there.
+/// The identifier of a timer in one heap. Slots are reused; the generation distinguishes an old identifier from a new
+/// timer in the same slot.
 package struct TimerID: Hashable, Sendable {
     fileprivate let slot: UInt32
     fileprivate let generation: UInt32
 }
 
-/// Timers in order of their deadline: a binary heap that knows where each timer stands in it.
+/// A priority queue of timers by deadline: a binary heap that tracks the position of each timer.
 ///
-/// Adding, cancelling and taking the earliest are O(log n); the earliest deadline is O(1). Timers with the same
-/// deadline come out in the order in which they were added.
+/// Adding, cancelling and removing the earliest timer are O(log n); reading the earliest deadline is O(1). Timers with
+/// the same deadline fire in the order in which they were added.
 struct TimerHeap<Payload> {
     private struct Entry {
         var deadline: MonotonicTime
@@ -50,7 +51,7 @@ struct TimerHeap<Payload> {
         return TimerID(slot: slot, generation: slots[Int(slot)].generation)
     }
 
-    /// Takes the timer out. False if it has fired or was cancelled before.
+    /// Removes the timer. Returns false if it has already fired or was cancelled.
     @discardableResult
     mutating func cancel(_ id: TimerID) -> Bool {
         guard let position = position(of: id) else { return false }
@@ -58,7 +59,7 @@ struct TimerHeap<Payload> {
         return true
     }
 
-    /// Moves a timer that still runs. False if it has fired or was cancelled.
+    /// Moves a pending timer. Returns false if it has already fired or was cancelled.
     @discardableResult
     mutating func move(_ id: TimerID, to deadline: MonotonicTime) -> Bool {
         guard let position = position(of: id) else { return false }
@@ -70,11 +71,11 @@ struct TimerHeap<Payload> {
         return true
     }
 
-    /// Rises with each timer that is added or moved.
+    /// A counter that increases with each timer that is added or moved.
     var newestOrder: UInt64 { nextOrder }
 
-    /// The earliest timer that is due at `now`, taken out; nil as well if that timer is younger than `newest`, a value
-    /// of `newestOrder` from before.
+    /// Removes and returns the earliest timer that is due at `now`. Returns nil if there is none, or if that timer was
+    /// added after `newest`, an earlier value of `newestOrder`.
     mutating func popDue(
         at now: MonotonicTime, upTo newest: UInt64 = .max
     ) -> (id: TimerID, payload: Payload)? {
@@ -101,7 +102,7 @@ struct TimerHeap<Payload> {
             siftDown(from: position)
         }
         guard let payload = slots[slot].payload.take() else {
-            preconditionFailure("timer heap: slot \(slot) stands in the heap without a payload")
+            preconditionFailure("timer heap: slot \(slot) is in the heap without a payload")
         }
         slots[slot].position = -1
         slots[slot].generation &+= 1

@@ -1,10 +1,10 @@
-/// Bytes on their way: appended at the end, consumed from the front, in one run of memory.
+/// A byte buffer: bytes are appended at the end and consumed from the front, in contiguous memory.
 ///
-/// Consuming is free; the front is moved down only when room at the end runs out, so that each byte is moved at most
-/// a few times however the queue is used. An emptied queue gives back memory above `keptCapacity`.
+/// Consuming costs nothing. The remaining bytes move to the front only when the room at the end is used up, so the
+/// number of moves per byte is bounded. An emptied queue frees its memory above `keptCapacity`.
 @safe
 package struct ByteQueue: ~Copyable {
-    /// What an empty queue keeps for the next burst.
+    /// The capacity that an empty queue keeps for the next burst.
     private static let keptCapacity = 256 * 1024
 
     private var storage: UnsafeMutableRawBufferPointer
@@ -22,7 +22,7 @@ package struct ByteQueue: ~Copyable {
     package var count: Int { end - start }
     package var isEmpty: Bool { end == start }
 
-    /// The bytes in the queue; valid until the queue changes.
+    /// Calls `body` with the bytes in the queue, which are valid until the queue changes.
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -40,18 +40,18 @@ package struct ByteQueue: ~Copyable {
         unsafe bytes.withUnsafeBytes { unsafe append($0) }
     }
 
-    /// Lets `body` write up to `capacity` bytes at the end and say how many it wrote.
+    /// Lets `body` write up to `capacity` bytes at the end and return the number of written bytes.
     package mutating func append<Failure: Error>(
         upTo capacity: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) {
         reserve(capacity)
         let room = unsafe UnsafeMutableRawBufferPointer(rebasing: storage[end..<end + capacity])
         let written = unsafe try body(room)
-        precondition(written >= 0 && written <= capacity, "a writer claimed \(written) bytes of \(capacity)")
+        precondition(written >= 0 && written <= capacity, "a writer returned \(written) for \(capacity) bytes")
         end += written
     }
 
-    /// Drops bytes from the front.
+    /// Removes bytes from the front.
     package mutating func consume(_ amount: Int) {
         precondition(amount >= 0 && amount <= count, "consumed \(amount) bytes of \(count)")
         start += amount

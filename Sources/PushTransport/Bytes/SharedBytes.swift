@@ -1,7 +1,7 @@
-/// Bytes that never change, shared by everything that sends them. Crossing an actor or a loop copies nothing.
+/// Immutable bytes that all senders share. Passing them to another actor or loop copies nothing.
 @safe
 package final class SharedBytes: @unchecked Sendable {
-    // Unchecked: the memory is written in `init` only.
+    // Unchecked: the memory is written only in `init`.
     private let storage: UnsafeMutableRawBufferPointer
 
     package init(_ bytes: UnsafeRawBufferPointer) {
@@ -30,6 +30,6 @@ package final class SharedBytes: @unchecked Sendable {
         unsafe try body(UnsafeRawBufferPointer(storage))
     }
 
-    /// For C that keeps the pointer while something else keeps this object.
+    /// The bytes, for C code that keeps the pointer while another object keeps this one alive.
     @unsafe var unsafeBytes: UnsafeRawBufferPointer { unsafe UnsafeRawBufferPointer(storage) }
 }

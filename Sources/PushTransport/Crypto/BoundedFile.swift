@@ -1,13 +1,13 @@
 import Glibc
 package import PushLoop
 
-/// Reads small files: keys, certificates, passwords, configurations. All methods block, and read at most one piece more
-/// than `limit`: who asked judges what is too large.
+/// Functions that read small files: keys, certificates, passwords, configurations. They block. They read at most one
+/// buffer more than `limit`, so that the caller can detect and reject files that are too large.
 package enum BoundedFile {
-    /// Reads a regular file: a named pipe or a terminal would block for as long as nobody writes to it. `unreadableFile`
-    /// says why it cannot be read.
+    /// Reads a regular file. Other files are rejected, because a named pipe or a terminal would block until somebody
+    /// writes to it. Throws `unreadableFile` with the reason.
     package static func read(_ path: String, limit: Int) throws(CryptoError) -> [UInt8] {
-        // Without O_NONBLOCK the open itself waits for somebody to write to a named pipe. Regular files do not care.
+        // Without O_NONBLOCK, opening a named pipe waits for a writer. The flag has no effect on regular files.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
             throw CryptoError(.unreadableFile, "cannot open \(path): \(SystemError.current)")
@@ -37,7 +37,7 @@ package enum BoundedFile {
         }
     }
 
-    /// The descriptor is the caller's to close.
+    /// Opens a file for reading. The caller must close the descriptor.
     package static func openToRead(_ path: String) throws(SystemError) -> CInt {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw SystemError.current }
@@ -46,7 +46,7 @@ package enum BoundedFile {
 
     package static func read(from descriptor: CInt, limit: Int) throws(SystemError) -> [UInt8] {
         var bytes: [UInt8] = []
-        // An array that grows leaves copies of its content, which may be a key, in freed memory.
+        // Reserve the capacity first: a growing array leaves copies of its content, possibly a key, in freed memory.
         var status = stat()
         if unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG {
             bytes.reserveCapacity(min(max(Int(status.st_size), 0), limit) + 16 * 1024)

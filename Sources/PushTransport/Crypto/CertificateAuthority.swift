@@ -2,12 +2,13 @@ private import COpenSSL
 private import Glibc
 package import PushLoop
 
-/// Makes certificates: a root of its own, and servers and clients below it. All keys are P-256.
+/// A certificate authority that issues certificates: its own root, and server and client certificates. All keys are
+/// P-256.
 package final class CertificateAuthority: Sendable {
     package let certificate: CertificateInfo
     private let key: KeyHandle
 
-    /// Makes a new root. `validity` nil: from an hour ago for ten years.
+    /// Creates a new root. A nil `validity` means from one hour ago for ten years.
     package init(commonName: String, validity: CertificateValidity? = nil) throws(CryptoError) {
         key = try KeyHandle.newP256()
         var draft = try CertificateDraft(
@@ -18,7 +19,7 @@ package final class CertificateAuthority: Sendable {
         certificate = CertificateInfo(try draft.signed(by: key))
     }
 
-    /// Takes up a root that was made before and kept as PEM.
+    /// Loads an existing root from PEM.
     package init(certificate source: PEMSource, key keySource: PEMSource) throws(CryptoError) {
         let root = try source.certificates()[0]
         key = try keySource.privateKey(password: nil)
@@ -28,21 +29,21 @@ package final class CertificateAuthority: Sendable {
                 .keyMismatch, "the key in \(keySource.name) does not belong to the certificate in \(source.name)")
         }
         guard unsafe X509_check_ca(root.pointer) > 0 else {
-            throw CryptoError(.invalidRequest, "the certificate in \(source.name) is not one of an authority")
+            throw CryptoError(.invalidRequest, "the certificate in \(source.name) is not a CA certificate")
         }
         certificate = CertificateInfo(root)
     }
 
     package var certificatePEM: String { certificate.pem }
 
-    /// To be kept as secret as whatever trusts this authority is dear.
+    /// The private key of the root. Anyone who has it can issue certificates that all clients of this authority trust.
     package var privateKeyPEM: String { key.privatePEMText }
 
     package func issue(_ request: CertificateRequest) throws(CryptoError) -> IssuedCertificate {
         try request.make(signer: key, issuer: certificate.certificate)
     }
 
-    /// A certificate that stands for itself: no authority is behind it.
+    /// Issues a self-signed certificate without an authority.
     package static func selfSigned(_ request: CertificateRequest) throws(CryptoError) -> IssuedCertificate {
         try request.make(signer: nil, issuer: nil)
     }
@@ -57,7 +58,7 @@ package struct CertificateValidity: Sendable {
         self.notAfter = notAfter
     }
 
-    /// From an hour ago, for clocks that differ.
+    /// Returns a validity that starts one hour ago, because clocks may differ.
     package static func startingNow(days: Int) -> CertificateValidity {
         let now = WallTime.current().milliseconds
         return CertificateValidity(
@@ -66,7 +67,7 @@ package struct CertificateValidity: Sendable {
     }
 }
 
-/// What a certificate is to say.
+/// The content of a certificate to be issued.
 package struct CertificateRequest: Sendable {
     package enum Usage: Sendable {
         case server
@@ -74,7 +75,7 @@ package struct CertificateRequest: Sendable {
         case serverAndClient
     }
 
-    /// An extension by object identifier in dotted form, its value as DER.
+    /// An extension: its object identifier in dotted form, and its value as DER.
     package struct Extension: Sendable {
         package var oid: String
         package var value: [UInt8]
@@ -91,9 +92,9 @@ package struct CertificateRequest: Sendable {
     package var usage: Usage
     package var dnsNames: [String]
     package var ipAddresses: [String]
-    /// The subject's attribute UID.
+    /// The UID attribute of the subject.
     package var userID: String?
-    /// Nil: from an hour ago for 825 days.
+    /// The validity. Nil means from one hour ago for 825 days.
     package var validity: CertificateValidity?
     package var extensions: [Extension]
 
@@ -110,7 +111,7 @@ package struct CertificateRequest: Sendable {
         self.extensions = extensions
     }
 
-    /// `signer` nil: the new key signs itself.
+    /// Issues the certificate. If `signer` is nil, the new key signs its own certificate.
     fileprivate func make(signer: KeyHandle?, issuer: X509Certificate?) throws(CryptoError) -> IssuedCertificate {
         let key = try KeyHandle.newP256()
         var draft = try CertificateDraft(
@@ -140,7 +141,8 @@ package struct CertificateRequest: Sendable {
         return IssuedCertificate(certificate: CertificateInfo(certificate), key: key)
     }
 
-    /// In OpenSSL's notation, in which a comma would begin another name: hence the strictness.
+    /// Returns the names in OpenSSL's notation. A comma would start another name there, so the characters are checked
+    /// strictly.
     private func alternativeNames() throws(CryptoError) -> String {
         var names: [String] = []
         for name in dnsNames {

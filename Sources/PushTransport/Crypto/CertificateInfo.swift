@@ -2,26 +2,26 @@ private import COpenSSL
 import Glibc
 package import PushLoop
 
-/// What a certificate says.
+/// The content of a certificate.
 package struct CertificateInfo: Sendable {
-    /// For people, in the order of RFC 4514: `CN=…,O=…`.
+    /// The subject as text in the order of RFC 4514: `CN=…,O=…`.
     package let subject: String
     package let issuer: String
     package let commonName: String?
-    /// The attribute UID (0.9.2342.19200300.100.1.1), where Apple puts a bundle id.
+    /// The UID attribute (0.9.2342.19200300.100.1.1), in which Apple puts the bundle id.
     package let userID: String?
     package let issuerCommonName: String?
     package let notBefore: WallTime
     package let notAfter: WallTime
-    /// Lower-case hexadecimal.
+    /// The serial number in lowercase hexadecimal.
     package let serial: String
-    /// SHA-256 over the DER encoding.
+    /// The SHA-256 digest of the DER encoding.
     package let fingerprint: Digest256
     package let dnsNames: [String]
     package let ipAddresses: [String]
     let certificate: X509Certificate
 
-    /// Reads the first certificate of a PEM.
+    /// Reads the first certificate of a PEM source.
     package init(pem source: PEMSource) throws(CryptoError) {
         let certificates = try source.certificates()
         self.init(certificates[0])
@@ -32,7 +32,7 @@ package struct CertificateInfo: Sendable {
         let pointer = unsafe der.withUnsafeBufferPointer { bytes in
             var position = bytes.baseAddress
             let pointer = unsafe d2i_X509(nil, &position, bytes.count)
-            // Bytes after the end: not what was asked for.
+            // Reject bytes after the end of the certificate.
             guard let pointer = unsafe pointer, unsafe position != bytes.baseAddress! + bytes.count else {
                 return unsafe pointer
             }
@@ -63,7 +63,7 @@ package struct CertificateInfo: Sendable {
         unsafe digest.withMutableBytes { unsafe _ = X509_digest(pointer, EVP_sha256(), $0.baseAddress, nil) }
         fingerprint = digest
         (dnsNames, ipAddresses) = unsafe Self.alternativeNames(of: pointer)
-        // The error queue may hold what an odd certificate left in it.
+        // An unusual certificate may have left errors in the queue.
         OpenSSLErrors.clear()
     }
 
@@ -82,7 +82,8 @@ package struct CertificateInfo: Sendable {
         String(decoding: certificate.pem, as: UTF8.self)
     }
 
-    /// The value of an extension, which is DER of its own, by object identifier in dotted form. Nil if it has none.
+    /// Returns the DER value of an extension by its object identifier in dotted form, or nil if the certificate does
+    /// not have it.
     package func extensionValue(oid: String) -> [UInt8]? {
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
@@ -95,7 +96,7 @@ package struct CertificateInfo: Sendable {
         return unsafe Self.bytes(of: value)
     }
 
-    // MARK: What OpenSSL holds, as values
+    // MARK: Conversion from OpenSSL's types
 
     private static func text(of name: OpaquePointer?) -> String {
         let bio = MemoryBIO()
@@ -167,7 +168,7 @@ package struct CertificateInfo: Sendable {
 }
 
 extension WallTime {
-    /// `2026-03-01T12:00:00Z`, for error texts.
+    /// The time as `2026-03-01T12:00:00Z`, for error messages.
     package var utcText: String {
         var parts = unsafe tm()
         var time = time_t(seconds)

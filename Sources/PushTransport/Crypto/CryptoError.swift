@@ -1,4 +1,4 @@
-/// What is wrong with a key, a certificate or a signature, in words that a person can act on.
+/// An error about a key, a certificate or a signature. The message says what to do.
 package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     package let message: String
@@ -32,17 +32,17 @@ package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let noCertificate = Code(.noCertificate)
         package static let noPrivateKey = Code(.noPrivateKey)
         package static let malformedPKCS12 = Code(.malformedPKCS12)
-        /// The password fits, but no provider that is installed decrypts what it opens.
+        /// The password is correct, but no installed provider supports the encryption of the content.
         package static let unsupportedEncryption = Code(.unsupportedEncryption)
-        /// Encrypted, and no password was given.
+        /// The key is encrypted, and no password was given.
         package static let missingPassword = Code(.missingPassword)
         package static let wrongPassword = Code(.wrongPassword)
-        /// A key, but not of the kind that is needed here.
+        /// The key is valid but of a kind that is not supported here.
         package static let wrongKeyKind = Code(.wrongKeyKind)
         package static let keyMismatch = Code(.keyMismatch)
-        /// A certificate was asked for that cannot be made: a malformed name, an end before its begin.
+        /// A requested certificate is invalid: a malformed name, or an end before the begin.
         package static let invalidRequest = Code(.invalidRequest)
-        /// OpenSSL failed where it should not; the message has its words.
+        /// OpenSSL failed unexpectedly. The message contains its error text.
         package static let failed = Code(.failed)
     }
 }

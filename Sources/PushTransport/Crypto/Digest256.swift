@@ -1,11 +1,11 @@
-/// 32 bytes: a SHA-256 or an HMAC over it. Held inline, so that it costs no allocation.
+/// A digest of 32 bytes: SHA-256 or HMAC-SHA256. It is stored inline and needs no allocation.
 package struct Digest256: Hashable, Sendable, CustomStringConvertible {
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-    /// All zero.
+    /// Creates a digest of zeros.
     init() {}
 
-    /// Nil unless there are 32 bytes.
+    /// Creates a digest from 32 bytes. Returns nil for any other count.
     package init?(_ bytes: [UInt8]) {
         guard bytes.count == 32 else { return nil }
         unsafe withMutableBytes { target in
@@ -25,7 +25,7 @@ package struct Digest256: Hashable, Sendable, CustomStringConvertible {
         unsafe withUnsafeMutableBytes(of: &words) { unsafe body($0.assumingMemoryBound(to: UInt8.self)) }
     }
 
-    /// Lower-case hexadecimal.
+    /// The digest in lowercase hexadecimal.
     package var hex: String { Hex.encode(bytes) }
 
     package var description: String { hex }
@@ -38,7 +38,8 @@ package struct Digest256: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(words.0)
     }
 
-    /// As long whether they differ in the first byte or in the last: for comparing with what a peer claims.
+    /// Compares in constant time, so that timing does not reveal the first difference. Use it for values that a peer
+    /// sends.
     package func equalsInConstantTime(_ other: Digest256) -> Bool {
         let difference =
             (words.0 ^ other.words.0) | (words.1 ^ other.words.1) | (words.2 ^ other.words.2)

@@ -1,13 +1,14 @@
 private import COpenSSL
 import PushLoop
 
-/// Signs as JSON Web Tokens do with `ES256`: ECDSA on P-256 with SHA-256. Any thread may use it, one at a time.
+/// A private key that signs JSON Web Tokens with `ES256`: ECDSA on P-256 with SHA-256. It is thread-safe; operations
+/// run one at a time.
 package final class ES256PrivateKey: Sendable {
     private let key: KeyHandle
     private let operation: Locked<KeyOperation>
     package let publicKey: ES256PublicKey
 
-    /// Reads a private key as Apple hands them out (`.p8`), or any other PEM of a P-256 key.
+    /// Reads a `.p8` private key from Apple, or any other PEM with a P-256 key.
     package convenience init(pem source: PEMSource, password: String? = nil) throws(CryptoError) {
         let key = try source.privateKey(password: password)
         guard key.isP256 else {
@@ -17,7 +18,7 @@ package final class ES256PrivateKey: Sendable {
         try self.init(key)
     }
 
-    /// A new key.
+    /// Generates a new key.
     package static func generate() throws(CryptoError) -> ES256PrivateKey {
         try ES256PrivateKey(KeyHandle.newP256())
     }
@@ -28,10 +29,11 @@ package final class ES256PrivateKey: Sendable {
         publicKey = try ES256PublicKey(key)
     }
 
-    /// PKCS#8, not encrypted: what `init(pem:)` reads.
+    /// The key as unencrypted PKCS#8 PEM, which `init(pem:password:)` reads.
     package var pem: String { key.privatePEMText }
 
-    /// The two numbers of the signature, 32 bytes each, as JWS wants them (RFC 7518 §3.4).
+    /// Signs a message. Returns the two numbers of the signature, 32 bytes each, as JWS requires (RFC 7518, section
+    /// 3.4).
     package func sign(_ message: [UInt8]) throws(CryptoError) -> [UInt8] {
         let digest = SHA256.hash(message)
         let signature = operation.withLock { $0.sign(digest) }
@@ -42,12 +44,13 @@ package final class ES256PrivateKey: Sendable {
     }
 }
 
-/// Verifies what an `ES256PrivateKey` signed. Any thread may use it, one at a time.
+/// A public key that verifies the signatures of an ``ES256PrivateKey``. It is thread-safe; operations run one at a
+/// time.
 package final class ES256PublicKey: Sendable {
     private let key: KeyHandle
     private let operation: Locked<KeyOperation>
 
-    /// From a public key in PEM, or from what contains one: a certificate, a private key.
+    /// Reads a public key from PEM: a public key, a certificate or a private key.
     package convenience init(pem source: PEMSource) throws(CryptoError) {
         let blocks = try source.blocks()
         let key: KeyHandle
@@ -58,7 +61,7 @@ package final class ES256PublicKey: Sendable {
         } else if let block = blocks.first(where: \.isPrivateKey) {
             key = try KeyHandle(block, password: nil, name: source.name)
         } else {
-            throw CryptoError(.malformedPEM, "\(source.name) has no public key in it, but \(PEMSource.listing(blocks))")
+            throw CryptoError(.malformedPEM, "\(source.name) contains no public key, only \(PEMSource.listing(blocks))")
         }
         try self.init(checking: key, name: source.name)
     }
@@ -68,12 +71,12 @@ package final class ES256PublicKey: Sendable {
         try self.init(checking: KeyHandle(of: certificate.certificate, name: name), name: name)
     }
 
-    /// From the 65 bytes of an uncompressed point, as in VAPID's `k`.
+    /// Creates a key from the 65 bytes of an uncompressed point, as in the `k` parameter of VAPID.
     package convenience init(point: [UInt8]) throws(CryptoError) {
-        // DER of SubjectPublicKeyInfo for P-256 up to where the point begins.
+        // The DER prefix of a P-256 SubjectPublicKeyInfo, up to the point.
         let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200") ?? []
         guard point.count == 65, point[0] == 4 else {
-            throw CryptoError(.wrongKeyKind, "a point on P-256 has 65 bytes and begins with 4")
+            throw CryptoError(.wrongKeyKind, "an uncompressed P-256 point has 65 bytes and begins with 4")
         }
         let bytes = head + point
         OpenSSLErrors.clear()
@@ -99,13 +102,14 @@ package final class ES256PublicKey: Sendable {
         operation = Locked(try KeyOperation(key, isForSigning: false))
     }
 
-    /// SubjectPublicKeyInfo.
+    /// The key as PEM of its SubjectPublicKeyInfo.
     package var pem: String { String(decoding: key.publicPEM, as: UTF8.self) }
 
-    /// SHA-256 over its SubjectPublicKeyInfo in DER: what tells two keys apart without saying either.
+    /// The SHA-256 digest of the key's SubjectPublicKeyInfo in DER. It identifies the key in texts without showing it.
     package var fingerprint: Digest256 { SHA256.hash(key.publicDER) }
 
-    /// False for anything that is not the signature of this message by this key, of whatever length it may be.
+    /// Returns whether `signature` is a signature of the message by this key. A signature of any other length is
+    /// invalid.
     package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let digest = SHA256.hash(message)
@@ -114,7 +118,7 @@ package final class ES256PublicKey: Sendable {
 }
 
 extension ES256PrivateKey: CustomReflectable {
-    /// Without children: a key is not shown, and OpenSSL's state in it cannot be reflected.
+    /// A mirror without children, because a key must not be shown and OpenSSL's state cannot be reflected.
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
 }
 
@@ -122,10 +126,10 @@ extension ES256PublicKey: CustomReflectable {
     package var customMirror: Mirror { Mirror(self, children: EmptyCollection(), displayStyle: .class) }
 }
 
-/// OpenSSL's state for signing or verifying with one key, set up once.
+/// OpenSSL's context for signing or verifying with one key, initialized once.
 @safe
 private struct KeyOperation: ~Copyable, @unchecked Sendable {
-    // Unchecked: whoever holds one keeps it in a mutex.
+    // Unchecked: the owners keep the value in a lock.
     private let context: OpaquePointer
 
     init(_ key: KeyHandle, isForSigning: Bool) throws(CryptoError) {
@@ -172,7 +176,7 @@ private struct KeyOperation: ~Copyable, @unchecked Sendable {
         let isSet = unsafe raw.withUnsafeBufferPointer { raw in
             let r = unsafe BN_bin2bn(raw.baseAddress, 32, nil)
             let s = unsafe BN_bin2bn(raw.baseAddress! + 32, 32, nil)
-            // Takes both over if it succeeds.
+            // Takes ownership of both numbers if it succeeds.
             if unsafe ECDSA_SIG_set0(signature, r, s) == 1 { return true }
             unsafe BN_free(r)
             unsafe BN_free(s)

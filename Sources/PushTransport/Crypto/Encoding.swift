@@ -1,8 +1,8 @@
-/// Hexadecimal text.
+/// Hexadecimal encoding.
 package enum Hex {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    /// Lower-case.
+    /// Encodes bytes as lowercase hexadecimal.
     package static func encode(_ bytes: [UInt8]) -> String {
         unsafe String(unsafeUninitializedCapacity: bytes.count * 2) { target in
             for (index, byte) in bytes.enumerated() {
@@ -13,7 +13,7 @@ package enum Hex {
         }
     }
 
-    /// Either case; nil for an odd count of digits or anything that is not one.
+    /// Decodes digits of either case. Returns nil for an odd number of digits or any other character.
     package static func decode(_ text: String) -> [UInt8]? {
         let utf8 = text.utf8
         guard utf8.count.isMultiple(of: 2) else { return nil }
@@ -42,7 +42,7 @@ package enum Hex {
     }
 }
 
-/// The URL-safe Base64 of RFC 4648 §5 without padding, as JSON Web Tokens use it.
+/// The URL-safe Base64 encoding without padding (RFC 4648, section 5) that JSON Web Tokens use.
 package enum Base64URL {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -80,8 +80,8 @@ package enum Base64URL {
         encode(Array(text.utf8))
     }
 
-    /// Strict: nil for padding, for the other alphabet, for white space, and for an encoding that is not the only one
-    /// (bits set after the last byte), so that no two texts stand for the same bytes.
+    /// Decodes strictly. Returns nil for padding, for characters of the standard alphabet, for white space, and for
+    /// nonzero bits after the last byte, so that no two texts decode to the same bytes.
     package static func decode(_ text: String) -> [UInt8]? {
         let utf8 = text.utf8
         guard utf8.count % 4 != 1 else { return nil }

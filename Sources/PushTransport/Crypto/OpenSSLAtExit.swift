@@ -1,9 +1,9 @@
 private import COpenSSL
 
-/// What OpenSSL does when the process ends.
+/// The cleanup of OpenSSL when the process exits.
 package enum OpenSSLAtExit {
-    /// Has it keep what it holds until the process is gone. Else `exit` takes it down under threads that still use it: a
-    /// loop that nobody waited for, or a library's own. Before anything else of OpenSSL is called.
+    /// Disables OpenSSL's cleanup at exit. Otherwise `exit` frees its data while threads still use it: those of a loop
+    /// that was not shut down, or of a library. Call it before any other function of OpenSSL.
     package static func leave() {
         _ = OPENSSL_init_crypto(UInt64(OPENSSL_INIT_NO_ATEXIT), nil)
     }

@@ -1,6 +1,6 @@
 private import COpenSSL
 
-/// What OpenSSL left in this thread's error queue, oldest first.
+/// The content of this thread's OpenSSL error queue, oldest error first.
 struct OpenSSLErrors {
     struct Entry {
         let library: CInt
@@ -10,7 +10,7 @@ struct OpenSSLErrors {
 
     private(set) var entries: [Entry] = []
 
-    /// Empties the queue. What is found is what failed since `clear`.
+    /// Empties the queue and returns its errors: those since the last `clear()`.
     static func drain() -> OpenSSLErrors {
         var errors = OpenSSLErrors()
         var data: UnsafePointer<CChar>?
@@ -28,13 +28,13 @@ struct OpenSSLErrors {
         return errors
     }
 
-    /// Before every call whose failure is to be told apart from earlier ones.
+    /// Empties the queue. Call it before each call whose errors must not mix with earlier ones.
     @inline(__always)
     static func clear() {
         ERR_clear_error()
     }
 
-    /// The first reason of the TLS library.
+    /// The first reason code of the TLS library.
     var tlsReason: CInt? {
         entries.first { $0.library == ERR_LIB_SSL }?.reason
     }
@@ -43,22 +43,23 @@ struct OpenSSLErrors {
         entries.contains { $0.library == library && $0.reason == reason }
     }
 
-    /// Something was to be done for which no provider is loaded.
+    /// Whether an operation failed because no loaded provider supports it.
     var saysUnsupported: Bool {
         entries.contains { COpenSSL_is_unsupported($0.reason) == 1 }
     }
 
-    /// For people: what failed, the cause first. Peers influence it, hence the bound.
+    /// The error texts, the cause first. Peers influence them, so the length is limited.
     var text: String {
         var seen: [String] = []
         for entry in entries where !seen.contains(entry.text) {
             seen.append(entry.text)
         }
-        return seen.isEmpty ? "no cause given" : printable(seen.joined(separator: "; "), limit: 300)
+        return seen.isEmpty ? "unknown cause" : printable(seen.joined(separator: "; "), limit: 300)
     }
 }
 
-/// Text that a peer had a hand in, made fit for a log line: no control characters, no endless length.
+/// Returns text from a peer in a form that is safe for a log line: without control characters and with a maximum
+/// length.
 func printable(_ text: String, limit: Int = 200) -> String {
     var result = ""
     var length = 0

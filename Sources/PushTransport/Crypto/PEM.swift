@@ -1,6 +1,6 @@
 private import COpenSSL
 
-/// Where PEM comes from: memory, or a file that errors name.
+/// The source of PEM: bytes in memory, or a file whose name errors contain.
 package enum PEMSource: Sendable {
     case bytes([UInt8])
     case file(String)
@@ -9,7 +9,7 @@ package enum PEMSource: Sendable {
         .bytes(Array(text.utf8))
     }
 
-    /// How an error names it.
+    /// The name of the source in errors.
     var name: String {
         switch self {
         case .bytes: "the given PEM"
@@ -17,13 +17,13 @@ package enum PEMSource: Sendable {
         }
     }
 
-    /// The largest PEM that is read; the system's whole bundle of roots has a fifth of it.
+    /// The maximum size of PEM input. The system's whole root bundle has a fifth of it.
     private static let maximumSize = 1 << 20
 
-    /// The blocks in it. `unreadableFile` or `malformedPEM`, nothing else.
+    /// Returns the PEM blocks of the source. Throws only `unreadableFile` or `malformedPEM`.
     func blocks() throws(CryptoError) -> [PEMBlock] {
         switch self {
-        // The caller's to wipe.
+        // The caller must wipe these bytes.
         case .bytes(let given): return try blocks(in: given)
         case .file(let path):
             var bytes = try BoundedFile.read(path, limit: Self.maximumSize)
@@ -40,8 +40,8 @@ package enum PEMSource: Sendable {
     }
 }
 
-/// One `-----BEGIN LABEL-----` … `-----END LABEL-----`, still encoded. Its text, which may be that of a key, is
-/// overwritten when the last copy of the block goes.
+/// A PEM block, from `-----BEGIN LABEL-----` to `-----END LABEL-----`, still encoded. The text may contain a key, so it
+/// is overwritten when the last copy of the block is freed.
 struct PEMBlock {
     let label: String
     private let content: WipedBytes
@@ -61,7 +61,7 @@ struct PEMBlock {
         label.hasSuffix("PRIVATE KEY")
     }
 
-    /// Text outside of blocks is allowed, as in what tools export.
+    /// Parses PEM blocks. Text outside of blocks is allowed, because many tools export it.
     static func parse(_ bytes: [UInt8], name: String) throws(CryptoError) -> [PEMBlock] {
         var blocks: [PEMBlock] = []
         var open: (label: ArraySlice<UInt8>, start: Int)?
@@ -75,7 +75,7 @@ struct PEMBlock {
                     guard label == begun.label else {
                         throw CryptoError(
                             .malformedPEM,
-                            "\(name): a block that begins as \(printable(begun.label)) ends as \(printable(label))")
+                            "\(name): the BEGIN line \(printable(begun.label)) has the END line \(printable(label))")
                     }
                     let text = String(decoding: label, as: UTF8.self)
                     blocks.append(PEMBlock(label: text, text: Array(bytes[begun.start..<next])))
@@ -88,10 +88,10 @@ struct PEMBlock {
         }
         if let open {
             throw CryptoError(
-                .malformedPEM, "\(name): the block \(printable(open.label)) has no end; is the file complete?")
+                .malformedPEM, "\(name): the block \(printable(open.label)) has no END line; is the file complete?")
         }
         guard !blocks.isEmpty else {
-            throw CryptoError(.malformedPEM, "\(name) is not PEM: there is no -----BEGIN line in it")
+            throw CryptoError(.malformedPEM, "\(name) is not PEM: it has no -----BEGIN line")
         }
         return blocks
     }
@@ -113,18 +113,18 @@ struct PEMBlock {
     }
 }
 
-/// A BIO over memory. OpenSSL's readers want one.
+/// A memory BIO, as OpenSSL's PEM functions require.
 @safe
 struct MemoryBIO: ~Copyable {
     let pointer: OpaquePointer
 
-    /// For writing to.
+    /// Creates an empty BIO for writing.
     init() {
         guard let bio = unsafe BIO_new(BIO_s_mem()) else { fatalError("out of memory") }
         unsafe pointer = bio
     }
 
-    /// For reading a copy of `bytes`.
+    /// Creates a BIO for reading a copy of `bytes`.
     init(_ bytes: [UInt8]) {
         self.init()
         unsafe bytes.withUnsafeBytes { bytes in
@@ -136,7 +136,7 @@ struct MemoryBIO: ~Copyable {
         unsafe BIO_free(pointer)
     }
 
-    /// What was written to it.
+    /// The bytes written to the BIO.
     var bytes: [UInt8] {
         var data: UnsafeMutablePointer<CChar>?
         let count = unsafe COpenSSL_memory(pointer, &data)
@@ -145,11 +145,11 @@ struct MemoryBIO: ~Copyable {
     }
 }
 
-/// Bytes that are overwritten before their memory is given back.
+/// Bytes that are overwritten before their memory is freed.
 final class WipedBytes {
     private(set) var bytes: [UInt8]
 
-    /// The caller keeps no copy of the bytes: another copy's memory would not be overwritten.
+    /// Takes over the bytes. The caller must not keep a copy, because its memory would not be overwritten.
     init(_ bytes: consuming [UInt8]) {
         self.bytes = bytes
     }
@@ -159,8 +159,8 @@ final class WipedBytes {
     }
 }
 
-/// Overwrites what was secret, in a way that the compiler does not optimise away. Only where nobody else holds a copy: an
-/// array that is shared is copied before it is changed.
+/// Overwrites secret bytes in a way that the compiler does not optimize away. The array must be unique: a shared array
+/// would be copied first.
 package func wipe(_ bytes: inout [UInt8]) {
     unsafe bytes.withUnsafeMutableBytes { unsafe OPENSSL_cleanse($0.baseAddress, $0.count) }
 }

@@ -1,19 +1,21 @@
 private import COpenSSL
 
-/// A private key with its certificate and chain, out of a PKCS#12 file (`.p12`, `.pfx`).
+/// A private key with its certificate and chain from a PKCS#12 file (`.p12`, `.pfx`).
 ///
-/// Keychains still export with RC2-40, which OpenSSL 3 has in its legacy provider only. To load that one into the
-/// process's own context would switch the implicit default provider off, so a file is opened in a context of its own
-/// that has both and is gone afterwards (PROTOCOLS C); key and certificates then move into the usual one.
+/// Keychains still export with RC2-40, which OpenSSL 3 supports only in its legacy provider. Loading that provider into
+/// the process's own context would disable the implicit default provider. A file is therefore opened in a temporary
+/// context with both providers (see Certificates and keys with OpenSSL 3 in Documentation/Protocols.md). Key and
+/// certificates are then moved into the default context.
 package struct PKCS12: Sendable {
-    /// The largest file that is read: a key and a chain have some thousand bytes.
+    /// The maximum file size. A key and a chain have some thousand bytes.
     package static let maximumSize = 1 << 20
-    /// A file may ask for any amount of work before the password is known to be right; tools ask for 2048 to 1000000.
+    /// The maximum number of MAC iterations. The file chooses the number, and the work is done before the password is
+    /// verified. Tools use 2048 to 1000000.
     static let maximumIterations = 5_000_000
 
     let name: String
     let key: KeyHandle
-    /// The key's own certificate first.
+    /// The certificates; that of the key is the first.
     let chain: [X509Certificate]
 
     package init(file path: String, password: String? = nil) throws(CryptoError) {
@@ -22,15 +24,15 @@ package struct PKCS12: Sendable {
         try self.init(bytes: bytes, password: password, name: path)
     }
 
-    /// Never prompts. Without a password, or with an empty one, both of the forms in which "none" is written are tried.
-    /// `name` is what errors call it.
+    /// Opens an archive. Never prompts. A missing or empty password is tried in both encodings of "no password". `name`
+    /// identifies the source in errors.
     package init(bytes: [UInt8], password: String? = nil, name: String = "the given PKCS#12") throws(CryptoError) {
         try self.init(bytes: bytes, password: password, name: name, providers: .all)
     }
 
     enum Providers {
         case all
-        /// As where the legacy provider is not installed.
+        /// As on systems without the legacy provider.
         case defaultOnly
     }
 
@@ -42,7 +44,7 @@ package struct PKCS12: Sendable {
             throw CryptoError(.malformedPKCS12, "\(name) is PEM, not PKCS#12")
         }
         guard !(password ?? "").utf8.contains(0) else {
-            throw CryptoError(.wrongPassword, "\(name): a password cannot have a zero byte in it")
+            throw CryptoError(.wrongPassword, "\(name): a password cannot contain a zero byte")
         }
         let context = try PKCS12Context(providers)
         var contents = try context.open(bytes, password: password, name: name)
@@ -59,7 +61,7 @@ package struct PKCS12: Sendable {
         OpenSSLErrors.clear()
         guard let own = chain.first, unsafe X509_check_private_key(own.pointer, key.pointer) == 1 else {
             OpenSSLErrors.clear()
-            throw CryptoError(.keyMismatch, "\(name): the private key in it belongs to none of its certificates")
+            throw CryptoError(.keyMismatch, "\(name): the private key in it matches none of its certificates")
         }
         self.name = name
         self.key = key
@@ -67,7 +69,7 @@ package struct PKCS12: Sendable {
     }
 }
 
-/// Everything in DER, so that nothing of the context it came from stays behind.
+/// The content in DER, so that no object refers to the temporary context.
 private struct PKCS12Contents {
     var key: [UInt8]
     var certificates: [[UInt8]]
@@ -75,7 +77,7 @@ private struct PKCS12Contents {
     mutating func wipe() { PushTransport.wipe(&key) }
 }
 
-/// OpenSSL with the providers that old files need, apart from the process's own.
+/// A temporary OpenSSL context with the providers that old files need, separate from the process's own context.
 @safe
 private struct PKCS12Context: ~Copyable {
     private let pointer: OpaquePointer
@@ -87,7 +89,7 @@ private struct PKCS12Context: ~Copyable {
         guard let pointer = unsafe OSSL_LIB_CTX_new() else { fatalError("out of memory") }
         unsafe self.pointer = pointer
         unsafe main = OSSL_PROVIDER_load(pointer, "default")
-        // Some systems package it apart: without it most files can be read all the same.
+        // Some systems package the legacy provider separately. Most files can be read without it.
         unsafe legacy = providers == .all ? OSSL_PROVIDER_load(pointer, "legacy") : nil
         guard unsafe main != nil else {
             throw CryptoError(.failed, "OpenSSL's default provider cannot be loaded: \(OpenSSLErrors.drain().text)")
@@ -118,12 +120,12 @@ private struct PKCS12Context: ~Copyable {
     }
 
     private func checkPassword(_ password: String?, of archive: OpaquePointer, name: String) throws(CryptoError) {
-        // Nothing would tell a wrong password from damage, or bound the work that the file asks for. OpenSSL 3.0 does not
-        // parse one with a password either.
+        // Without a MAC, a wrong password cannot be distinguished from damage, and the work that the file requests has
+        // no limit. OpenSSL 3.0 also cannot parse such a file with a password.
         guard unsafe PKCS12_mac_present(archive) == 1 else {
             throw CryptoError(
                 .malformedPKCS12,
-                "\(name) has no check value (MAC), so that no password can be checked; export it again, or convert it: "
+                "\(name) has no MAC, so its password cannot be verified; export it again, or convert it: "
                     + "openssl pkcs12 -in FILE -nodes -out push.pem")
         }
         var iterations: UnsafePointer<ASN1_INTEGER>?
@@ -131,7 +133,7 @@ private struct PKCS12Context: ~Copyable {
         if let iterations = unsafe iterations, unsafe !(0...PKCS12.maximumIterations ~= ASN1_INTEGER_get(iterations)) {
             throw CryptoError(
                 .malformedPKCS12,
-                "\(name): checking its password would take more than \(PKCS12.maximumIterations) rounds")
+                "\(name): its MAC needs more than \(PKCS12.maximumIterations) iterations")
         }
         OpenSSLErrors.clear()
         let isGiven = !(password ?? "").isEmpty
@@ -144,7 +146,7 @@ private struct PKCS12Context: ~Copyable {
         let errors = OpenSSLErrors.drain()
         if errors.saysUnsupported { throw unsupported(name, errors) }
         throw isGiven
-            ? CryptoError(.wrongPassword, "\(name): the password does not open it")
+            ? CryptoError(.wrongPassword, "\(name): wrong password")
             : CryptoError(.missingPassword, "\(name) is protected by a password, and none was given")
     }
 
@@ -170,12 +172,12 @@ private struct PKCS12Context: ~Copyable {
         let count = unsafe max(0, OPENSSL_sk_num(others))
         guard let key = unsafe key else {
             throw CryptoError(
-                .noPrivateKey, "\(name) has no private key in it; export the key together with its certificate")
+                .noPrivateKey, "\(name) contains no private key; export the key together with its certificate")
         }
         guard let own = unsafe own else {
             throw count == 0
-                ? CryptoError(.noCertificate, "\(name) has a private key in it, but no certificate")
-                : CryptoError(.keyMismatch, "\(name): the private key in it belongs to none of its certificates")
+                ? CryptoError(.noCertificate, "\(name) contains a private key, but no certificate")
+                : CryptoError(.keyMismatch, "\(name): the private key in it matches none of its certificates")
         }
         var certificates = unsafe [Self.der(ofCertificate: own)]
         for index in 0..<count {
@@ -191,8 +193,8 @@ private struct PKCS12Context: ~Copyable {
         return CryptoError(
             .unsupportedEncryption,
             hasLegacy
-                ? "\(name) is encrypted in a way that OpenSSL does not know: \(errors.text)"
-                : "\(name) is encrypted in the old way (RC2-40), and OpenSSL's legacy provider, which reads that, is not "
+                ? "\(name) uses an encryption that OpenSSL does not support: \(errors.text)"
+                : "\(name) is encrypted with RC2-40, which only OpenSSL's legacy provider supports, and this is not "
                     + "installed here: install it (newer Debian: openssl-provider-legacy), or convert the file where it "
                     + "is: openssl pkcs12 -legacy -in FILE -nodes")
     }

@@ -1,6 +1,6 @@
 private import COpenSSL
 
-/// Owns one reference to a key pair or a public key, which nobody changes. It never prints itself.
+/// An owner of one reference to an immutable key pair or public key. It never prints the key.
 @safe
 final class KeyHandle: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -29,7 +29,7 @@ final class KeyHandle: @unchecked Sendable {
                 throw CryptoError(.missingPassword, "\(name): the private key is encrypted and no password was given")
             }
             if asked.wasAsked {
-                throw CryptoError(.wrongPassword, "\(name): the password does not open the private key")
+                throw CryptoError(.wrongPassword, "\(name): wrong password for the private key")
             }
             throw CryptoError(.malformedPEM, "\(name): the private key cannot be read: \(errors.text)")
         }
@@ -37,12 +37,12 @@ final class KeyHandle: @unchecked Sendable {
         guard isConsistent else {
             throw CryptoError(
                 .malformedPEM,
-                "\(name): the private key is damaged: the public key that comes with it belongs to another one")
+                "\(name): the private key is damaged: the public key in it does not match")
         }
     }
 
-    /// A file may hold any public key beside the private one; what that signs nobody could verify. For curves only:
-    /// with RSA the question takes a good part of a second.
+    /// Whether the public key in the file matches the private key. If it does not, nobody can verify the signatures.
+    /// Only elliptic curve keys are checked, because the check takes a large part of a second for RSA.
     var isConsistent: Bool {
         guard unsafe EVP_PKEY_is_a(pointer, "EC") == 1 else { return true }
         OpenSSLErrors.clear()
@@ -64,13 +64,13 @@ final class KeyHandle: @unchecked Sendable {
         return String(decoding: name.prefix(length).map { UInt8(bitPattern: $0) }, as: UTF8.self) == "prime256v1"
     }
 
-    /// For errors: "RSA, 2048 bits".
+    /// The kind of key for errors: "RSA, 2048 bits".
     var kind: String {
         let type = unsafe EVP_PKEY_get0_type_name(pointer).map { unsafe String(cString: $0) } ?? "unknown"
         return "\(type), \(bits) bits"
     }
 
-    /// PKCS#8, not encrypted.
+    /// The key as unencrypted PKCS#8 PEM.
     var privatePEM: [UInt8] {
         let bio = MemoryBIO()
         unsafe PEM_write_bio_PKCS8PrivateKey(bio.pointer, pointer, nil, nil, 0, nil, nil)
@@ -101,7 +101,7 @@ private struct PasswordRequest {
     var wasAsked = false
 }
 
-/// OpenSSL asks here for the password; without this it would ask the terminal.
+/// Passes the password to OpenSSL. Without this callback OpenSSL would prompt on the terminal.
 private func givePassword(
     _ buffer: UnsafeMutablePointer<CChar>?, _ size: CInt, _ isForWriting: CInt, _ context: UnsafeMutableRawPointer?
 ) -> CInt {
@@ -117,11 +117,11 @@ private func givePassword(
 }
 
 extension PEMSource {
-    /// The one private key in it.
+    /// Returns the first private key of the source.
     func privateKey(password: String?) throws(CryptoError) -> KeyHandle {
         let blocks = try blocks()
         guard let block = blocks.first(where: \.isPrivateKey) else {
-            throw CryptoError(.noPrivateKey, "\(name) has no private key in it, but \(Self.listing(blocks))")
+            throw CryptoError(.noPrivateKey, "\(name) contains no private key, only \(Self.listing(blocks))")
         }
         return try KeyHandle(block, password: password, name: name)
     }

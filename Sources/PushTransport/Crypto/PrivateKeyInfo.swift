@@ -1,11 +1,12 @@
-/// What kind of private key it is, without the key.
+/// The kind of a private key, without the key.
 package struct PrivateKeyInfo: Sendable, Equatable {
-    /// For people: "RSA, 2048 bits".
+    /// The kind as text: "RSA, 2048 bits".
     package let kind: String
-    /// Fit for ES256.
+    /// Whether the key is usable for ES256.
     package let isP256: Bool
 
-    /// Of the first private key in a PEM. Throws as `ES256PrivateKey(pem:password:)` does, but for the kind.
+    /// Reads the first private key of a PEM source. Throws the errors of ``ES256PrivateKey/init(pem:password:)``,
+    /// except for the wrong kind of key.
     package init(pem source: PEMSource, password: String? = nil) throws(CryptoError) {
         let key = try source.privateKey(password: password)
         kind = key.kind

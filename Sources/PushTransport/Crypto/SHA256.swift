@@ -1,7 +1,7 @@
 private import COpenSSL
 
 package enum SHA256 {
-    // Fetched once: looking an algorithm up costs more than hashing a short text with it. Never changed.
+    // Fetched once and never changed: fetching an algorithm costs more than hashing a short text.
     nonisolated(unsafe) fileprivate static let algorithm: OpaquePointer = {
         guard let found = unsafe EVP_MD_fetch(nil, "SHA256", nil) else { fatalError("OpenSSL has no SHA-256") }
         return unsafe found
@@ -22,7 +22,7 @@ package enum SHA256 {
     }
 }
 
-/// SHA-256 of bytes that come in pieces. One that is kept for many messages spares an allocation for each.
+/// A SHA-256 hasher for bytes that arrive in pieces. Reusing it for many messages avoids an allocation per message.
 @safe
 package struct SHA256Hasher: ~Copyable {
     private let context: OpaquePointer
@@ -45,7 +45,7 @@ package struct SHA256Hasher: ~Copyable {
         unsafe bytes.withUnsafeBytes { unsafe update($0) }
     }
 
-    /// The digest of what came since the last one; the hasher is ready for the next.
+    /// Returns the digest of the bytes since the last call. The hasher is then ready for the next message.
     package mutating func finish() -> Digest256 {
         var digest = Digest256()
         unsafe digest.withMutableBytes { unsafe _ = EVP_DigestFinal_ex(context, $0.baseAddress, nil) }
@@ -73,7 +73,7 @@ package struct HMACSHA256: ~Copyable {
     package init(key: [UInt8]) {
         guard let context = unsafe EVP_MAC_CTX_new(Self.algorithm) else { fatalError("out of memory") }
         unsafe self.context = context
-        // For OpenSSL a null key means the key from before; no key at all is a key of length zero.
+        // OpenSSL takes a null pointer as "the previous key", so an empty key needs a pointer with length zero.
         let given = key.isEmpty ? [0] : key
         let result = unsafe COpenSSL_begin_hmac_sha256(context, given, key.count)
         precondition(result == 1, "OpenSSL refuses HMAC-SHA256")
@@ -85,7 +85,7 @@ package struct HMACSHA256: ~Copyable {
 
     package mutating func authenticate(_ message: UnsafeRawBufferPointer) -> Digest256 {
         var digest = Digest256()
-        // Without a key it begins anew with the key it has.
+        // Without a key, OpenSSL starts again with the current key.
         let began = unsafe EVP_MAC_init(context, nil, 0, nil)
         precondition(began == 1, "OpenSSL refuses HMAC-SHA256")
         unsafe EVP_MAC_update(context, message.assumingMemoryBound(to: UInt8.self).baseAddress, message.count)
@@ -97,7 +97,7 @@ package struct HMACSHA256: ~Copyable {
         unsafe message.withUnsafeBytes { unsafe authenticate($0) }
     }
 
-    /// For a single message.
+    /// Authenticates a single message.
     package static func authenticate(_ message: [UInt8], key: [UInt8]) -> Digest256 {
         var mac = HMACSHA256(key: key)
         return mac.authenticate(message)

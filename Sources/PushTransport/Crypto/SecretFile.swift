@@ -2,8 +2,8 @@ import Glibc
 
 /// Permissions of files that hold private keys or passwords.
 package enum SecretFile {
-    /// A sentence about each file that users other than its owner and its group may read, or that others than its owner
-    /// may change. Files that cannot be looked at are left out: reading them says why.
+    /// Returns a warning for each file that other users can read, or that its group or other users can change. Files
+    /// that cannot be examined are skipped: reading them reports the reason.
     package static func cautions(_ paths: [String]) -> [String] {
         var seen: Set<String> = []
         return paths.filter { seen.insert($0).inserted }.compactMap(caution)

@@ -1,7 +1,7 @@
 private import COpenSSL
 
-/// Owns one reference to a certificate. OpenSSL counts references atomically, and nobody changes a certificate that
-/// is held by one of these.
+/// An owner of one reference to a certificate. OpenSSL counts references atomically, and the certificate is never
+/// changed.
 @safe
 final class X509Certificate: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -11,7 +11,7 @@ final class X509Certificate: @unchecked Sendable {
         unsafe self.pointer = pointer
     }
 
-    /// Takes a reference of its own.
+    /// Adds a reference.
     init(sharing pointer: OpaquePointer) {
         unsafe X509_up_ref(pointer)
         unsafe self.pointer = pointer
@@ -39,7 +39,7 @@ final class X509Certificate: @unchecked Sendable {
 }
 
 extension PEMSource {
-    /// All certificates in it, in order; at least one.
+    /// Returns all certificates of the source in order. There is at least one.
     func certificates() throws(CryptoError) -> [X509Certificate] {
         let blocks = try blocks()
         var certificates: [X509Certificate] = []
@@ -48,7 +48,7 @@ extension PEMSource {
         }
         guard !certificates.isEmpty else {
             throw CryptoError(
-                .noCertificate, "\(name) has no certificate in it, but \(Self.listing(blocks))")
+                .noCertificate, "\(name) contains no certificate, only \(Self.listing(blocks))")
         }
         return certificates
     }

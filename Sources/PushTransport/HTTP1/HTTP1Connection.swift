@@ -2,42 +2,44 @@ private import CEvent
 import Glibc
 import PushLoop
 
-/// One client's connection: reads requests strictly, and lets libevent's evhttp answer them.
+/// A connection of one client. It parses requests strictly and lets libevent's evhttp write the answers.
 ///
-/// evhttp 2.1 keeps connections and frames answers, but its parser takes bare line feeds, folded lines, two lengths
-/// and much else. So it never sees a byte of the client: the bufferevent's read callback is taken from it while a
-/// request is read by `HTTP1RequestMachine`, and for each request it is handed an *errand* instead, a request line of
-/// this side's making that is answered in the client's place (`GET / HTTP/1.1`; HEAD for HEAD). Refusals are errands
-/// too, so that every answer leaves by the same way.
+/// evhttp 2.1 manages connections and frames answers, but its parser accepts bare line feeds, folded lines, two lengths
+/// and other invalid input. Therefore evhttp never sees a byte from the client. While ``HTTP1RequestMachine`` reads a
+/// request, this class takes over the read callback of the bufferevent. For each request, evhttp receives an *errand*
+/// instead: a request line that this class generates (`GET / HTTP/1.1`, or HEAD for HEAD), and whose answer is sent to
+/// the client. Refusals are errands too, so that all answers take the same path.
 ///
-/// libevent's callbacks only note what happened; all work is done at the tick's end, with no frame of libevent below
-/// that might hold what is freed.
+/// The callbacks of libevent only record events. All work is done at the end of the tick, when no function of libevent
+/// is on the stack that might use freed objects.
 @safe
 final class HTTP1Connection: TickEndFlushing {
     private enum Phase {
-        /// Accepted in this tick; evhttp has its callbacks. Can transition to: reading, answering, closed.
+        /// The connection was accepted in this tick, and evhttp has its callbacks. Can transition to: reading,
+        /// answering, closed.
         case opening
-        /// Bytes go to the machine. Can transition to: answering, closed.
+        /// The machine parses the input. Can transition to: answering, closed.
         case reading
-        /// A handler or libevent has the request; bytes wait in libevent's buffer. Can transition to: between, closed.
+        /// A handler or libevent has the request; input waits in libevent's buffer. Can transition to: between, closed.
         case answering
-        /// The answer is out, and evhttp has its callbacks back. Ends with the tick: reading, closed.
+        /// The answer was sent, and evhttp has its callbacks again. Ends with the tick. Can transition to: reading,
+        /// closed.
         case between
-        /// evhttp has freed it.
+        /// evhttp has freed the connection.
         case closed
     }
 
-    /// What is to become of a connection that was just accepted.
+    /// The decision about an accepted connection.
     enum Admission {
         case served
-        /// Told 503: all places are taken.
+        /// The connection is answered with 503 because the maximum number of connections is open.
         case refused
     }
 
     private typealias DataCallback = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?) -> Void
     private typealias EventCallback = @convention(c) (OpaquePointer?, Int16, UnsafeMutableRawPointer?) -> Void
 
-    /// What of a client's next requests may wait while the present one is answered.
+    /// The maximum size of pipelined requests that wait while the current one is answered.
     private static let heldBytes = 16 * 1024
 
     private let server: HTTP1Server
@@ -57,7 +59,7 @@ final class HTTP1Connection: TickEndFlushing {
     private var served = 0
     private var wasRefused = false
     private var isEvicted = false
-    /// When it began to wait for a request, as a place in the order of all.
+    /// The sequence number of the moment when the connection began to wait for a request.
     private(set) var waitsSince: UInt64
     private var linger: HTTP1Linger?
 
@@ -80,9 +82,10 @@ final class HTTP1Connection: TickEndFlushing {
         limits = server.limits
         waitsSince = server.nextTurn()
         machine = HTTP1RequestMachine(limits: server.limits)
-        // Until `begin`: the client may go in the tick in which it came, and evhttp then tells nobody.
+        // Retained until `begin`: the client may disconnect in the tick in which it connected, and evhttp reports this
+        // to nobody.
         unsafe bufferevent_incref(buffer)
-        // From now: bytes may come before this tick ends, and evhttp has its callbacks still.
+        // Watch the buffers from now on: bytes may arrive before this tick ends, while evhttp still has its callbacks.
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
         unsafe inputWatch = evbuffer_add_cb(
             bufferevent_get_input(buffer),
@@ -104,7 +107,7 @@ final class HTTP1Connection: TickEndFlushing {
         if case .opening = phase { begin() }
         if case .between = phase { continueReading() }
         if case .reading = phase { read() }
-        // Unless its request has come just now.
+        // Do not evict a connection whose request has just arrived.
         if case .reading = phase, isEvicted { closeNow() }
         if case .answering = phase { exchange?.outputHasDrained() }
         if case .closed = phase { finishClosing() }
@@ -117,16 +120,17 @@ final class HTTP1Connection: TickEndFlushing {
         var event: EventCallback?
         unsafe bufferevent_getcb(buffer, nil, nil, &event, &context)
         guard unsafe event != nil, let context = unsafe context else {
-            // The client has gone again, and evhttp with it.
+            // The client has disconnected, and evhttp has freed its connection.
             removeWatches()
             phase = .closed
             unsafe bufferevent_decref(buffer)
             return
         }
-        // The argument of evhttp's callbacks is its connection: there is no other way to it before a first request.
+        // The argument of evhttp's callbacks is its connection. Before the first request there is no other access to
+        // it.
         let connection = OpaquePointer(context)
         precondition(
-            unsafe evhttp_connection_get_bufferevent(connection) == buffer, "this libevent's evhttp is built otherwise")
+            unsafe evhttp_connection_get_bufferevent(connection) == buffer, "unsupported version of libevent")
         unsafe evhttp = connection
         unsafe bufferevent_decref(buffer)
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -161,14 +165,14 @@ final class HTTP1Connection: TickEndFlushing {
         var port: UInt16 = 0
         unsafe evhttp_connection_get_peer(evhttp, &host, &port)
         peer = unsafe .address(host: host.map { unsafe String(cString: $0) } ?? "", port: port)
-        // Each answer goes out in one write; a streamed one must not wait for the acknowledgement of its last chunk.
+        // Each answer is sent with one write. A streamed answer must not wait for the acknowledgment of its last chunk.
         var on: CInt = 1
         unsafe _ = setsockopt(descriptor, CInt(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<CInt>.size))
     }
 
     // MARK: Reading
 
-    /// From here evhttp hears of errors and the end only.
+    /// Takes over the read and write callbacks. evhttp still receives errors and the end of the connection.
     private func takeCallbacks() {
         unsafe bufferevent_getcb(buffer, &readCallback, &writeCallback, nil, nil)
         unsafe setCallbacks(read: nil, write: nil)
@@ -188,7 +192,7 @@ final class HTTP1Connection: TickEndFlushing {
         case .reading: schedule()
         case .opening, .between:
             takeInput()
-            // One tick may hold several reads; the machine comes to its turn only at the end.
+            // A tick may contain several reads, but the machine runs only at its end.
             if incoming.count > Self.heldBytes { unsafe bufferevent_disable(buffer, Int16(EV_READ)) }
         case .answering, .closed: break
         }
@@ -232,7 +236,8 @@ final class HTTP1Connection: TickEndFlushing {
     }
 
     private func askForBody() {
-        // Its write callback is taken: evhttp would think that the answer before is out once more.
+        // evhttp's write callback is removed here. Otherwise evhttp would assume that the previous answer was sent
+        // again.
         let text = "HTTP/1.1 100 Continue\r\n\r\n"
         unsafe _ = evbuffer_add(bufferevent_get_output(buffer), text, text.utf8.count)
         unsafe bufferevent_enable(buffer, Int16(EV_WRITE))
@@ -258,11 +263,12 @@ final class HTTP1Connection: TickEndFlushing {
         server.releasing = nil
         isReleasing = false
         guard case .answering = phase, let arrived = unsafe arrived.take() else {
-            // Only where memory has run out.
+            // This happens only if memory has run out.
             abort()
             return
         }
-        // Read on, to hear that the client has gone. Without evhttp's callback: given bytes now, it ends the process.
+        // Keep reading to detect a disconnect, but without evhttp's read callback: given bytes now, evhttp would abort
+        // the process.
         unsafe setCallbacks(read: nil, write: nil)
         unsafe bufferevent_enable(buffer, Int16(EV_READ))
         let this = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -280,12 +286,12 @@ final class HTTP1Connection: TickEndFlushing {
         }
     }
 
-    /// From evhttp's request callback, within `release`.
+    /// Called from evhttp's request callback, within `release`.
     func errandArrived(_ request: OpaquePointer) {
         unsafe arrived = request
     }
 
-    /// All of the answer is in the system's hands. evhttp goes on to wait for the next request, or to close.
+    /// Called when the system has taken the whole answer. evhttp then waits for the next request or closes.
     private func wasAnswered() {
         phase = .between
         clearTimer()
@@ -293,7 +299,7 @@ final class HTTP1Connection: TickEndFlushing {
         schedule()
     }
 
-    // MARK: For the exchange
+    // MARK: Functions for the exchange
 
     var closesAfterAnswer: Bool { server.isDraining }
     var streamBufferBytes: Int { limits.streamBufferBytes }
@@ -315,12 +321,13 @@ final class HTTP1Connection: TickEndFlushing {
         schedule()
     }
 
-    // MARK: Time
+    // MARK: Timeouts
 
     private func armTimer() {
         let stage = machine.stage(with: incoming)
         guard stage != timedStage || timer == nil else { return }
-        // A connection's first request has its time from the start, sent or not.
+        // The time of the first request runs from the start of the connection, whether or not the client has sent
+        // anything.
         if served == 0, stage == .idle { return }
         timedStage = stage
         switch stage {
@@ -333,7 +340,8 @@ final class HTTP1Connection: TickEndFlushing {
     private func setTimer(after delay: Duration) {
         let deadline = server.loop.now + delay
         if let timer, server.loop.reschedule(timer, at: deadline) { return }
-        // Strong: the timer goes when the connection is closed, which is in any case before it is let go.
+        // The strong reference is safe: closing cancels the timer, and the connection is always closed before it is
+        // released.
         timer = server.loop.schedule(at: deadline) { self.timeIsUp() }
     }
 
@@ -348,7 +356,7 @@ final class HTTP1Connection: TickEndFlushing {
         case .reading:
             let stage = machine.stage(with: incoming)
             guard stage != .idle else {
-                // Unless its next request has come just now.
+                // Do not close a connection whose next request has just arrived.
                 return isScheduled ? () : closeNow()
             }
             let what = stage == .head ? "the header fields" : "the body"
@@ -363,14 +371,14 @@ final class HTTP1Connection: TickEndFlushing {
 
     // MARK: Closing
 
-    /// Closes if nothing has begun on it.
+    /// Closes the connection if no request has begun.
     func closeIfIdle() {
         if case .reading = phase, machine.stage(with: incoming) == .idle {
             closeNow()
         }
     }
 
-    /// Whether it only waits for its client.
+    /// Whether the connection only waits for its client.
     var canBeEvicted: Bool {
         guard admission == .served, !isEvicted else { return false }
         return switch phase {
@@ -379,13 +387,13 @@ final class HTTP1Connection: TickEndFlushing {
         }
     }
 
-    /// Closes it at the end of the tick if it still waits then.
+    /// Closes the connection at the end of the tick if it still waits for a request then.
     func evict() {
         isEvicted = true
         schedule()
     }
 
-    /// Drops the connection and what is on it. Whoever is answering hears of it.
+    /// Drops the connection and its request. A handler that is answering is notified.
     func abort() {
         wasRefused = false
         closeNow()
@@ -397,11 +405,11 @@ final class HTTP1Connection: TickEndFlushing {
         unsafe evhttp_connection_free(evhttp)
     }
 
-    /// evhttp frees the connection when this returns, whoever asked for it.
+    /// Called when evhttp is about to free the connection, whoever caused it.
     private func wasClosed() {
         let unread = unsafe incoming.count + evbuffer_get_length(bufferevent_get_input(buffer))
         if wasRefused || (unread > 0 && !isEvicted) {
-            // Closing over unread bytes resets the connection, and with it goes what the client has not read yet.
+            // Closing with unread bytes resets the connection, and the client would lose what it has not read yet.
             linger = HTTP1Linger(copyOf: unsafe bufferevent_getfd(buffer))
         }
         tls?.sayGoodbye()

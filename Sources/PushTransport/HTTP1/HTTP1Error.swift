@@ -1,4 +1,4 @@
-/// What went wrong at the HTTP/1.1 server's own side. What a client does wrong is an `HTTP1Refusal`, not an error.
+/// An error on the server's own side. Errors of clients are ``HTTP1Refusal`` values.
 package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable {
         private enum Value: Hashable, Sendable {
@@ -7,12 +7,12 @@ package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
 
         private let value: Value
 
-        /// The system refused the socket; the underlying error says why.
+        /// The system refused the socket. The underlying error contains the reason.
         package static let cannotListen = Code(value: .cannotListen)
-        /// Somebody else listens there.
+        /// Another process listens at the address.
         package static let inUse = Code(value: .inUse)
         package static let badAddress = Code(value: .badAddress)
-        /// An answer's header would have broken the framing; nothing went out.
+        /// A header of an answer would have broken the framing. Nothing was sent.
         package static let badHeader = Code(value: .badHeader)
         package static let badStatus = Code(value: .badStatus)
         package static let alreadyAnswered = Code(value: .alreadyAnswered)
@@ -35,7 +35,7 @@ package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// Why a request is answered without having been handed on: a status and one sentence for the client.
+/// The reason why a request is answered without a handler: a status and one sentence for the client.
 struct HTTP1Refusal: Error, Equatable, Sendable {
     let status: Int
     let sentence: String

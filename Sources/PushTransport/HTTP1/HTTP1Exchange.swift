@@ -1,20 +1,20 @@
 private import CEvent
 import Synchronization
 
-/// One request on its way to being answered: libevent's request object and what was promised to its client.
+/// A request that is being answered: libevent's request object and the state of the answer.
 ///
-/// The connection holds it until the answer is out; the handler holds it through its `HTTP1Responder`. The pointer is
-/// given up the moment libevent may free what it points to.
+/// The connection holds the exchange until the answer is sent, and the handler holds it through its ``HTTP1Responder``.
+/// The pointer is cleared as soon as libevent may free the request.
 @safe
 final class HTTP1Exchange {
     private enum State {
-        /// Nothing is out. Can transition to: streaming, answered, gone.
+        /// Nothing was sent. Can transition to: streaming, answered, gone.
         case waiting
-        /// The head is out. Can transition to: answered, gone.
+        /// The head was sent. Can transition to: answered, gone.
         case streaming
-        /// The rest is up to libevent.
+        /// The answer is complete, and libevent sends the rest.
         case answered
-        /// The client went before the answer was given.
+        /// The client disconnected before the answer was complete.
         case gone
     }
 
@@ -22,7 +22,7 @@ final class HTTP1Exchange {
     private let isHead: Bool
     private var request: OpaquePointer?
     private var state = State.waiting
-    /// True once a dropped responder is nobody's concern. Read on any thread.
+    /// Whether a dropped responder needs no action any more. Read on any thread.
     let isSettled = Atomic(false)
 
     var onClose: (() -> Void)?
@@ -36,14 +36,14 @@ final class HTTP1Exchange {
     }
 
     deinit {
-        precondition(unsafe request == nil, "an HTTP/1.1 exchange went before its request was answered")
+        precondition(unsafe request == nil, "an HTTP/1.1 exchange was released before its request was answered")
     }
 
     var isGone: Bool {
         if case .gone = state { true } else { false }
     }
 
-    // MARK: The answer
+    // MARK: Answering
 
     func respond(status: Int, headers: HTTP1Headers, body: [UInt8]) throws(HTTP1Error) {
         try expectWaiting()
@@ -52,7 +52,7 @@ final class HTTP1Exchange {
         unsafe add(headers, to: request)
         let hasBody = !isHead && !statusHasNoBody(status)
         if isHead, !statusHasNoBody(status) {
-            // libevent sends the body it is given, also to HEAD; so it gets none, and the length is said here.
+            // libevent sends a given body also for HEAD. So it gets no body, and the length is set here.
             unsafe add("Content-Length", "\(body.count)", to: request)
         }
         state = .answered
@@ -70,10 +70,10 @@ final class HTTP1Exchange {
         let text = "\(refusal.status) \(phrase(forStatus: refusal.status)): \(refusal.sentence)\n"
         var headers: HTTP1Headers = ["Content-Type": "text/plain"]
         if refusal.status == 405 {
-            // RFC 9110 §15.5.6 wants it named what would be allowed.
+            // RFC 9110, section 15.5.6, requires the list of allowed methods.
             headers.add("Allow", HTTP1Method.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        // Its headers are ours, and nobody has answered yet: it does not throw.
+        // This cannot throw: the headers are our own, and nothing was answered yet.
         try? respond(status: refusal.status, headers: headers, body: Array(text.utf8))
     }
 
@@ -107,7 +107,7 @@ final class HTTP1Exchange {
 
     func finish() throws(HTTP1Error) {
         switch state {
-        case .waiting: throw HTTP1Error(.badStatus, "HTTP/1.1 answer finished before it was started: call start first")
+        case .waiting: throw HTTP1Error(.badStatus, "HTTP/1.1 answer finished before its start: call start first")
         case .answered: throw alreadyAnswered()
         case .gone: return
         case .streaming: break
@@ -115,27 +115,27 @@ final class HTTP1Exchange {
         guard let request = unsafe request.take() else { return }
         state = .answered
         settle()
-        // May free the request, and the connection with it, at once.
+        // This may free the request, and the connection with it, at once.
         unsafe evhttp_send_reply_end(request)
         connection.outputWasAdded()
     }
 
-    /// Nobody is left who could answer.
+    /// Answers or aborts after the last responder was dropped.
     func responderWasDropped() {
         switch state {
         case .waiting:
             refuse(HTTP1Refusal(500, "the request was not answered"))
         case .streaming:
-            // Cut, not ended: the client must not take half an answer for a whole one.
+            // Abort instead of finishing: the client must not take a partial answer for a complete one.
             connection.abort()
         case .answered, .gone: break
         }
     }
 
-    // MARK: From the connection
+    // MARK: Calls from the connection
 
-    /// libevent frees the connection. A request whose handler has not answered was cut loose from it beforehand if
-    /// the client went, and is this side's to free; otherwise it goes with the connection.
+    /// Called when libevent frees the connection. If the client disconnected before the answer, libevent has detached
+    /// the request, and this class must free it. Otherwise libevent frees it with the connection.
     func connectionWasClosed() {
         if let request = unsafe request.take(), unsafe evhttp_request_get_connection(request) == nil {
             unsafe evhttp_request_free(request)
@@ -182,23 +182,24 @@ final class HTTP1Exchange {
 
     private func check(_ status: Int, _ headers: HTTP1Headers) throws(HTTP1Error) {
         guard (200...599).contains(status) else {
-            throw HTTP1Error(.badStatus, "HTTP/1.1 answer with status \(status): use 200 to 599")
+            throw HTTP1Error(.badStatus, "invalid status \(status) of an HTTP/1.1 answer: use 200 to 599")
         }
         for field in headers.fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(isTokenByte) else {
-                throw HTTP1Error(.badHeader, "HTTP/1.1 answer with a header name that is not a token")
+                throw HTTP1Error(.badHeader, "a header name of an HTTP/1.1 answer is not a token")
             }
             guard field.value.utf8.allSatisfy(isFieldValueByte) else {
                 throw HTTP1Error(
-                    .badHeader, "HTTP/1.1 answer whose header \(field.name) holds a control character: remove it")
+                    .badHeader, "the header \(field.name) of an HTTP/1.1 answer has a control character: remove it")
             }
             guard !Self.ownHeaders.contains(where: { isSameToken($0, field.name) }) else {
-                throw HTTP1Error(.badHeader, "HTTP/1.1 answer with \(field.name): the server sets that header itself")
+                throw HTTP1Error(.badHeader, "an HTTP/1.1 answer must not set \(field.name): the server sets it")
             }
         }
     }
 
-    /// Framing is this layer's: what the handler said of it could disagree with what is sent.
+    /// The headers that concern framing. Only this layer sets them, because a handler's values could contradict the
+    /// sent data.
     private static let ownHeaders = [
         "Connection", "Content-Length", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade",
     ]

@@ -1,7 +1,7 @@
-/// A request's line and header fields, checked strictly (RFC 9112), and how its body is framed.
+/// The request line and the header fields of a request, strictly validated (RFC 9112), and the framing of its body.
 ///
-/// Strict where leniency is how requests are smuggled: one of Content-Length and Transfer-Encoding, once, in their
-/// plain forms; no folded lines; no space before a colon; exactly one Host in HTTP/1.1.
+/// The rules are strict to prevent request smuggling: either Content-Length or Transfer-Encoding, only once, in its
+/// plain form; no folded lines; no space before a colon; exactly one Host in HTTP/1.1.
 struct HTTP1Head {
     enum Framing: Equatable {
         case length(Int)
@@ -15,22 +15,24 @@ struct HTTP1Head {
     let headers: HTTP1Headers
     let framing: Framing
     let isHTTP10: Bool
-    /// The client closes after this one, or is too old to say that it does not.
+    /// Whether the client closes the connection after this request, or uses HTTP/1.0.
     let wantsClose: Bool
     let expectsContinue: Bool
 
-    /// - Parameter head: From the first byte of the request line to the line end before the empty line. Its line
-    ///   ends are known to be CR LF, and no NUL is in it.
+    /// Parses a request head.
+    ///
+    /// - Parameter head: The bytes from the request line to the line end before the empty line. The caller has verified
+    ///   that all line ends are CR LF and that there is no NUL.
     init(_ head: [UInt8], limits: HTTP1Limits) throws(HTTP1Refusal) {
         let lines = Self.lines(of: head)
         let parts = head[lines[0]].split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
         guard parts.count == 3 else {
-            throw HTTP1Refusal(400, "a request line is a method, a target and a version, one space between them")
+            throw HTTP1Refusal(400, "the request line must be a method, a target and a version, separated by one space")
         }
         isHTTP10 = try Self.isHTTP10(parts[2])
         method = try Self.method(parts[0])
         guard !parts[1].isEmpty, parts[1].allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "#") }) else {
-            throw HTTP1Refusal(400, "the target holds a character that must be percent-encoded")
+            throw HTTP1Refusal(400, "the target contains a character that must be percent-encoded")
         }
         target = String(decoding: parts[1], as: UTF8.self)
         let taken = try HTTP1Target(target, method: method)
@@ -49,7 +51,8 @@ struct HTTP1Head {
         guard method != .trace || framing == .length(0) else {
             throw HTTP1Refusal(400, "TRACE has no body")
         }
-        // Old clients that ask to keep the connection are not heeded: evhttp frames streamed answers to them wrongly.
+        // A "keep-alive" of an HTTP/1.0 client is ignored, because evhttp frames streamed answers to such clients
+        // wrongly.
         wantsClose = isHTTP10 || headers.listed("Connection").contains { isSameToken($0, "close") }
         expectsContinue = try Self.expectsContinue(headers, isHTTP10: isHTTP10)
     }
@@ -89,10 +92,10 @@ struct HTTP1Head {
     private static func checkHost(_ headers: HTTP1Headers, isHTTP10: Bool) throws(HTTP1Refusal) {
         let hosts = headers.all("Host")
         guard hosts.count == 1 || (isHTTP10 && hosts.isEmpty) else {
-            throw HTTP1Refusal(400, "a request carries exactly one Host")
+            throw HTTP1Refusal(400, "a request must have exactly one Host")
         }
         guard hosts.allSatisfy({ $0.utf8.allSatisfy { $0 < 0x7f && !notInHosts.contains($0) } }) else {
-            throw HTTP1Refusal(400, "Host is not a host")
+            throw HTTP1Refusal(400, "Host is not a valid host")
         }
     }
 
@@ -108,7 +111,7 @@ struct HTTP1Head {
             guard !isHTTP10 else { throw HTTP1Refusal(400, "HTTP/1.0 has no Transfer-Encoding") }
             guard encodings.count == 1 else { throw HTTP1Refusal(400, "Transfer-Encoding is given twice") }
             guard isSameToken(encoding, "chunked") else {
-                throw HTTP1Refusal(501, "the only Transfer-Encoding here is chunked")
+                throw HTTP1Refusal(501, "the only supported Transfer-Encoding is chunked")
             }
             return .chunked
         }
@@ -117,9 +120,9 @@ struct HTTP1Head {
         guard !length.isEmpty, length.utf8.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else {
             throw HTTP1Refusal(400, "Content-Length is not a number")
         }
-        // A number too large for Int is also too large.
+        // A number that does not fit into an Int also exceeds the limit.
         guard let count = Int(length), count <= bodyLimit else {
-            throw HTTP1Refusal(413, "a body has at most \(bodyLimit) bytes")
+            throw HTTP1Refusal(413, "the body exceeds \(bodyLimit) bytes")
         }
         return .length(count)
     }
@@ -128,27 +131,27 @@ struct HTTP1Head {
         let expectations = headers.listed("Expect")
         guard !isHTTP10, !expectations.isEmpty else { return false }
         guard expectations.allSatisfy({ isSameToken($0, "100-continue") }) else {
-            throw HTTP1Refusal(417, "the only expectation here is 100-continue")
+            throw HTTP1Refusal(417, "the only supported expectation is 100-continue")
         }
         return true
     }
 }
 
-/// One header or trailer line without its line end.
+/// Parses one header or trailer line without its line end.
 func parseField(_ line: ArraySlice<UInt8>, into headers: inout HTTP1Headers) throws(HTTP1Refusal) {
     guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
         throw HTTP1Refusal(400, "a header line has no colon")
     }
     let name = line[..<colon]
     guard !name.isEmpty, name.allSatisfy(isTokenByte) else {
-        // Also the folded line, which begins with a space, and a space before the colon.
+        // This also rejects a folded line, which starts with a space, and a space before the colon.
         throw HTTP1Refusal(400, "a header name is not a token")
     }
     var value = line[(colon + 1)...]
     while let first = value.first, first == 0x20 || first == 0x09 { value.removeFirst() }
     while let last = value.last, last == 0x20 || last == 0x09 { value.removeLast() }
     guard value.allSatisfy(isFieldValueByte), let text = String(validating: value, as: UTF8.self) else {
-        throw HTTP1Refusal(400, "a header value holds a control character or is not UTF-8")
+        throw HTTP1Refusal(400, "a header value contains a control character or is not UTF-8")
     }
     headers.add(String(decoding: name, as: UTF8.self), text)
 }

@@ -1,4 +1,4 @@
-/// Header fields in their order. Names compare without regard to case; a name may occur more than once.
+/// Header fields in order. Names are compared without regard to case. A name may occur more than once.
 package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral {
     package struct Field: Equatable, Sendable {
         package let name: String
@@ -17,7 +17,7 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
         fields.append(Field(name: name, value: value))
     }
 
-    /// The first value under this name. Use `all` where a second one would matter.
+    /// The first value of this name. Use ``all(_:)`` if further values matter.
     package subscript(name: String) -> String? {
         fields.first { isSameToken($0.name, name) }?.value
     }
@@ -26,7 +26,7 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
         fields.filter { isSameToken($0.name, name) }.map(\.value)
     }
 
-    /// Each element of the comma-separated lists under this name, trimmed.
+    /// Returns the trimmed elements of the comma-separated lists of this name.
     func listed(_ name: String) -> [Substring] {
         var elements: [Substring] = []
         for field in fields where isSameToken(field.name, name) {
@@ -44,7 +44,7 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
     }
 }
 
-/// ASCII comparison without regard to case, as HTTP defines it for names and most tokens.
+/// Compares ASCII text without regard to case, as HTTP defines it for names and most tokens.
 func isSameToken(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
     let (left, right) = (left.utf8, right.utf8)
     return left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
@@ -54,7 +54,7 @@ private func lowercased(_ byte: UInt8) -> UInt8 {
     byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
 }
 
-/// RFC 9110 §5.6.2: what names and methods are made of.
+/// Returns whether the byte may occur in a name or method (RFC 9110, section 5.6.2).
 func isTokenByte(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -67,7 +67,8 @@ func isTokenByte(_ byte: UInt8) -> Bool {
     }
 }
 
-/// RFC 9110 §5.5: visible characters, spaces, tabs and bytes above ASCII; no other control character.
+/// Returns whether the byte may occur in a field value: visible characters, spaces, tabs and bytes above ASCII, but no
+/// other control characters (RFC 9110, section 5.5).
 func isFieldValueByte(_ byte: UInt8) -> Bool {
     byte >= 0x20 ? byte != 0x7f : byte == 0x09
 }

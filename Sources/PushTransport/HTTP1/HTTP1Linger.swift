@@ -1,17 +1,17 @@
 import Glibc
 import PushLoop
 
-/// Reads on from a connection that was closed on this side, until the client closes too or time is up.
+/// A closed connection from which the server still reads, until the client closes as well or a time limit is reached.
 ///
-/// The kernel resets a connection that is closed over unread bytes, and a client that is still sending would lose the
-/// refusal that was meant for it. Holds a copy of the descriptor, so it does not matter what evhttp does with its own.
+/// The kernel resets a connection that is closed with unread bytes, and a client that is still sending would not
+/// receive the refusal. The class uses a copy of the descriptor, so that evhttp may close its own.
 final class HTTP1Linger {
     private let descriptor: CInt
     private var watch: Watch?
     private var timer: TimerID?
     private var whenDone: (() -> Void)?
 
-    /// Nil if the system has no descriptor left; then the client may see a reset.
+    /// Copies the descriptor. Returns nil if the system has no descriptor left; the client may then see a reset.
     init?(copyOf descriptor: CInt) {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { return nil }

@@ -1,10 +1,10 @@
 import Glibc
 import PushLoop
 
-/// A listening socket, made ready for libevent's listener to take over.
+/// A listening socket, prepared for libevent's listener.
 struct HTTP1Listener {
     let descriptor: CInt
-    /// Zero for a Unix socket.
+    /// The port; zero for a Unix socket.
     let port: UInt16
     let file: SocketFile?
 
@@ -12,7 +12,10 @@ struct HTTP1Listener {
 
     // MARK: TCP
 
-    /// - Parameter host: An IPv4 or IPv6 address, or `localhost`. No other names: a look-up would block the loop.
+    /// Listens on a TCP address.
+    ///
+    /// - Parameter host: An IPv4 or IPv6 address, or `localhost`. Other names are rejected, because a lookup would
+    ///   block the loop.
     init(host: String, port: UInt16) throws(HTTP1Error) {
         let numeric = host == "localhost" ? "127.0.0.1" : host
         var hints = unsafe addrinfo()
@@ -30,7 +33,7 @@ struct HTTP1Listener {
         let size = socklen_t(MemoryLayout<CInt>.size)
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
         if family == AF_INET6 {
-            // What is listened on is what was asked for, whatever the machine's default.
+            // Listen on exactly the requested address, whatever the system's default for IPv6 sockets is.
             unsafe _ = setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &on, size)
         }
         guard unsafe bind(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 else {
@@ -52,13 +55,13 @@ struct HTTP1Listener {
                 unsafe _ = getsockname(descriptor, $0, &length)
             }
         }
-        // At the same place in IPv4's.
+        // The port has the same offset in an IPv4 address.
         return UInt16(bigEndian: address.sin6_port)
     }
 
     // MARK: Unix sockets
 
-    /// The file gets mode 0600 before anyone can connect to it.
+    /// Listens on a Unix socket. The file has mode 0600 before a client can connect.
     init(unixSocket path: String) throws(HTTP1Error) {
         do throws(UnixListener.Obstacle) {
             let listener = try UnixListener.listen(at: path, mode: 0o600, backlog: Self.backlog)
@@ -74,23 +77,23 @@ struct HTTP1Listener {
         let action = "HTTP cannot listen on \(path)"
         return switch obstacle {
         case .path:
-            HTTP1Error(.badAddress, "\(action): a socket's path has 1 to \(SocketAddress.longestUnixPath) bytes")
-        case .otherFile: HTTP1Error(.inUse, "\(action): a file that is no socket is there; remove it")
-        case .inUse: HTTP1Error(.inUse, "\(action): another process does")
+            HTTP1Error(.badAddress, "\(action): a socket path has 1 to \(SocketAddress.longestUnixPath) bytes")
+        case .otherFile: HTTP1Error(.inUse, "\(action): the file at that path is not a socket; remove it")
+        case .inUse: HTTP1Error(.inUse, "\(action): another process listens there")
         case .system(let error, let call):
             HTTP1Error(
                 error.number == EADDRINUSE ? .inUse : .cannotListen, "\(action): \(call) failed", underlying: error)
         }
     }
 
-    // MARK: Failures
+    // MARK: Errors
 
     private static func socket(_ family: CInt, for place: String) throws(HTTP1Error) -> CInt {
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(family, kind, 0)
         guard descriptor >= 0 else {
             throw HTTP1Error(
-                .cannotListen, "HTTP cannot listen on \(place): no socket", underlying: SystemError.current)
+                .cannotListen, "HTTP cannot listen on \(place): socket failed", underlying: SystemError.current)
         }
         return descriptor
     }

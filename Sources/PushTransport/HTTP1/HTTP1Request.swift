@@ -1,4 +1,5 @@
-/// The methods that are handed on. CONNECT is answered with 405: this is not a proxy. Any other: 501.
+/// The methods that are passed to the handler. CONNECT is answered with 405, because this server is not a proxy. Other
+/// methods are answered with 501.
 package enum HTTP1Method: String, Sendable, CaseIterable {
     case get = "GET"
     case head = "HEAD"
@@ -10,10 +11,10 @@ package enum HTTP1Method: String, Sendable, CaseIterable {
     case patch = "PATCH"
 }
 
-/// Who sent a request.
+/// The sender of a request.
 package enum HTTP1Peer: Hashable, Sendable, CustomStringConvertible {
     case address(host: String, port: UInt16)
-    /// Came through a Unix socket; its file's mode decides who may.
+    /// The request came through a Unix socket. The mode of the socket file controls the access.
     case local
 
     package var description: String {
@@ -24,21 +25,21 @@ package enum HTTP1Peer: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A whole request, read and checked. A value: it may cross loops.
+/// A complete and validated request. It is a value, so it may be passed to other loops.
 package struct HTTP1Request: Sendable {
     package let method: HTTP1Method
-    /// As the client wrote it: path and query, still encoded. What signatures are made over.
+    /// The target as sent by the client: path and query, still encoded. Signatures cover this form.
     package let target: String
-    /// The path's segments, split at the slashes the client wrote, then decoded. `/` has none, `/a/` ends in an
-    /// empty one. No segment is or leads to `.` or `..`, none holds a control character; an encoded slash stays
-    /// within its segment.
+    /// The path segments: the path is split at the slashes in the encoded form, and each segment is then decoded. `/`
+    /// has no segment, and `/a/` ends with an empty one. No segment contains a control character, or `.` or `..` as a
+    /// path step. An encoded slash stays within its segment.
     package let path: [String]
     package let query: [HTTP1QueryItem]
     package let headers: HTTP1Headers
     package let body: [UInt8]
     package let peer: HTTP1Peer
 
-    /// The first value under this name in the query.
+    /// Returns the first value of this name in the query.
     package func queryValue(_ name: String) -> String? {
         query.first { $0.name == name }?.value
     }
@@ -46,7 +47,7 @@ package struct HTTP1Request: Sendable {
 
 package struct HTTP1QueryItem: Hashable, Sendable {
     package let name: String
-    /// Empty where the item has no `=`.
+    /// The value; empty if the item has no `=`.
     package let value: String
 
     package init(name: String, value: String) {

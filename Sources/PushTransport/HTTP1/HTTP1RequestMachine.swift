@@ -1,18 +1,20 @@
-/// Reads requests off a connection's bytes, as strictly as RFC 9112 allows. No I/O, no clock.
+/// A machine that parses requests from the bytes of a connection, as strictly as RFC 9112 allows. It uses no I/O and no
+/// clock.
 ///
-/// Every byte is looked at once, however the client drips them; what it holds is bounded by the limits.
+/// Each byte of a head and of a body is examined once, however the client splits the input. The limits bound the
+/// memory.
 struct HTTP1RequestMachine: ~Copyable {
     enum Step {
-        /// All bytes are taken that can be.
+        /// All bytes that can be processed were consumed.
         case needsMore
-        /// The header fields are in, a body is to come, and the client waits to be asked for it.
+        /// The header fields are complete, a body follows, and the client waits for "100 Continue".
         case expectsContinue
         case request(HTTP1Head, body: [UInt8])
-        /// Final: where the next request would begin is no longer known.
+        /// The final step: the start of the next request is no longer known.
         case refused(HTTP1Refusal, isHead: Bool)
     }
 
-    /// What is waited for: each has its own time limit.
+    /// The part of a request that is expected next. Each part has its own time limit.
     enum Stage {
         case idle
         case head
@@ -22,39 +24,40 @@ struct HTTP1RequestMachine: ~Copyable {
     private enum Phase {
         /// Up to the empty line. Can transition to: body, chunkSize, head (a request without a body), refused.
         case head
-        /// `remaining` bytes by Content-Length. Can transition to: head.
+        /// `remaining` bytes of a body with Content-Length. Can transition to: head.
         case body(remaining: Int)
-        /// A chunk's first line. Can transition to: chunk, trailers, refused.
+        /// The first line of a chunk. Can transition to: chunk, trailers, refused.
         case chunkSize
         /// `remaining` bytes of a chunk. Can transition to: chunkEnd.
         case chunk(remaining: Int)
         /// The line end after a chunk. Can transition to: chunkSize, refused.
         case chunkEnd
-        /// Fields after the last chunk; checked and dropped. Can transition to: head, refused.
+        /// The fields after the last chunk, which are validated and dropped. Can transition to: head, refused.
         case trailers
         case refused(HTTP1Refusal)
     }
 
     private enum Line {
         case partial
-        /// Its length without the line end.
+        /// A complete line; the value is its length without the line end.
         case whole(Int)
         case bad(HTTP1Refusal)
     }
 
-    /// Longest line before a chunk. Extensions are allowed by the RFC, used by nobody, and dropped.
+    /// The maximum length of the line before a chunk. The RFC allows extensions there; they are rarely used and are
+    /// dropped.
     private static let chunkLineBytes = 256
 
     private let limits: HTTP1Limits
     private var phase = Phase.head
     private var head: HTTP1Head?
     private var body: [UInt8] = []
-    /// In the head: where the line begins that is being scanned, and how far it was.
+    /// The start of the current line of the head, and the position up to which it was scanned.
     private var lineStart = 0
     private var scanned = 0
     private var skippedEmptyLine = false
     private var trailerBytes = 0
-    /// Known before the rest of the head is, for the sake of refusing it.
+    /// Whether the method is HEAD. It is known before the rest of the head, for use in refusals.
     private var asksForHead = false
 
     init(limits: HTTP1Limits) {
@@ -66,7 +69,7 @@ struct HTTP1RequestMachine: ~Copyable {
         return bytes.isEmpty && !skippedEmptyLine ? .idle : .head
     }
 
-    /// Takes bytes from the front. To be called again until it needs more.
+    /// Consumes bytes from the front. Call it again until it returns `needsMore`.
     mutating func next(_ bytes: inout ByteQueue) -> Step {
         while true {
             switch phase {
@@ -106,14 +109,14 @@ struct HTTP1RequestMachine: ~Copyable {
         }
     }
 
-    // MARK: The head
+    // MARK: Head
 
-    /// Nil where it is to be tried again.
+    /// Parses the head. Returns nil if the caller must try again.
     private mutating func readHead(_ bytes: inout ByteQueue) throws(HTTP1Refusal) -> Step? {
         guard let end = try findHeadEnd(bytes) else { return .needsMore }
         if end == 0 {
-            // RFC 9112 §2.2: an empty line before a request is ignored. One.
-            guard !skippedEmptyLine else { throw HTTP1Refusal(400, "empty lines where a request should be") }
+            // RFC 9112, section 2.2: ignore an empty line before a request, but only one.
+            guard !skippedEmptyLine else { throw HTTP1Refusal(400, "more than one empty line before a request") }
             skippedEmptyLine = true
             bytes.consume(2)
             (lineStart, scanned) = (0, 0)
@@ -134,20 +137,21 @@ struct HTTP1RequestMachine: ~Copyable {
         return head.expectsContinue ? .expectsContinue : nil
     }
 
-    /// Where the empty line begins that ends the head, once it is there.
+    /// Returns the start of the empty line that ends the head, or nil if it has not arrived yet.
     private mutating func findHeadEnd(_ bytes: borrowing ByteQueue) throws(HTTP1Refusal) -> Int? {
         var (index, start) = (scanned, lineStart)
         let limit = limits.headerBytes
         let end = unsafe try bytes.withBytes { (bytes) throws(HTTP1Refusal) -> Int? in
             if index == 0, let first = unsafe bytes.first, !isTokenByte(first), first != UInt8(ascii: "\r") {
-                throw HTTP1Refusal(400, "this is not HTTP")
+                throw HTTP1Refusal(400, "the input is not HTTP")
             }
             while index < bytes.count {
-                // Here, not when all has arrived: what is answered must not depend on how the bytes were cut.
+                // Check here and not after the whole head has arrived: the answer must not depend on how the bytes were
+                // split.
                 guard index <= limit else {
                     throw start == 0
-                        ? HTTP1Refusal(414, "a request line and its header fields have at most \(limit) bytes")
-                        : HTTP1Refusal(431, "a request line and its header fields have at most \(limit) bytes")
+                        ? HTTP1Refusal(414, "the request line and header fields exceed \(limit) bytes")
+                        : HTTP1Refusal(431, "the request line and header fields exceed \(limit) bytes")
                 }
                 switch unsafe bytes[index] {
                 case 0:
@@ -172,18 +176,18 @@ struct HTTP1RequestMachine: ~Copyable {
         return end
     }
 
-    // MARK: The body
+    // MARK: Body
 
     private mutating func readLine(_ line: [UInt8]) throws(HTTP1Refusal) -> Step? {
         switch phase {
         case .chunkEnd:
-            guard line.isEmpty else { throw HTTP1Refusal(400, "a chunk is longer than it said") }
+            guard line.isEmpty else { throw HTTP1Refusal(400, "a chunk is longer than its size") }
             phase = .chunkSize
         case .trailers:
             if line.isEmpty { return finished() }
             trailerBytes += line.count + 2
             guard trailerBytes <= limits.headerBytes else {
-                throw HTTP1Refusal(431, "trailers have at most \(limits.headerBytes) bytes")
+                throw HTTP1Refusal(431, "the trailers exceed \(limits.headerBytes) bytes")
             }
             var dropped = HTTP1Headers()
             try parseField(line[...], into: &dropped)
@@ -206,14 +210,14 @@ struct HTTP1RequestMachine: ~Copyable {
         for digit in digits {
             size = size << 4 | (hexDigit(digit) ?? 0)
             guard size <= limits.bodyBytes - body.count else {
-                throw HTTP1Refusal(413, "a body has at most \(limits.bodyBytes) bytes")
+                throw HTTP1Refusal(413, "the body exceeds \(limits.bodyBytes) bytes")
             }
         }
         return size
     }
 
     private func line(in bytes: borrowing ByteQueue) -> Line {
-        // Short lines: scanning them again when more arrives costs less than remembering where it was.
+        // These lines are short. Scanning them again when more bytes arrive is cheaper than storing the position.
         var limit = Self.chunkLineBytes
         if case .trailers = phase { limit = limits.headerBytes }
         return unsafe bytes.withBytes { bytes in
@@ -241,7 +245,7 @@ struct HTTP1RequestMachine: ~Copyable {
         return taken
     }
 
-    // MARK: The end
+    // MARK: End
 
     private mutating func finished() -> Step {
         guard let head = head.take() else { preconditionFailure("HTTP/1.1 machine: a body without its head") }

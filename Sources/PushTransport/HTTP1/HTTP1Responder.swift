@@ -1,20 +1,21 @@
 import PushLoop
 
-/// What a handler answers a request with: once, whole or streamed, now or later. Confined to the server's loop, but
-/// may be dropped anywhere.
+/// The object with which a handler answers a request: once, complete or streamed, now or later. It is confined to the
+/// server's loop, but may be released anywhere.
 ///
-/// Dropped unanswered, the client gets a 500; dropped in mid-stream, the connection is cut. Closures given to it that
-/// hold the responder keep it from being dropped: capture it weakly in `onClose`.
+/// If it is released without an answer, the client gets a 500. If it is released in mid-stream, the connection is
+/// aborted. Closures that are stored in it and capture it keep it alive: capture it weakly in `onClose`.
 package final class HTTP1Responder {
-    /// What became of a chunk.
+    /// The result of sending a chunk.
     package enum Sent: Equatable, Sendable {
-        /// Taken; there is room for the next.
+        /// The chunk was accepted, and there is room for the next one.
         case more
-        /// Taken; wait for `onDrain`.
+        /// The chunk was accepted. Wait for `onDrain` before the next one.
         case wait
-        /// Not taken: the client is slow, and you did not wait. Send it again after `onDrain`.
+        /// The chunk was not accepted, because the client is slow and the caller did not wait. Send it again after
+        /// `onDrain`.
         case refused
-        /// The client has gone, or the answer is not being streamed.
+        /// The client has disconnected, or the answer is not being streamed.
         case closed
     }
 
@@ -31,35 +32,36 @@ package final class HTTP1Responder {
         loopBound.loop.execute { [loopBound] in loopBound.wrapped.responderWasDropped() }
     }
 
-    /// Called once, on the loop, if the client goes before its answer was complete. What is sent from then on is
-    /// ignored. A client that closes its sending side counts as gone.
+    /// Called once, on the loop, if the client disconnects before its answer is complete. Later output is ignored. A
+    /// client that closes its sending side counts as disconnected.
     package var onClose: (() -> Void)? {
         get { exchange.onClose }
         set { if !exchange.isSettled.load(ordering: .relaxed) { exchange.onClose = newValue } }
     }
 
-    /// Called on the loop when a client that was slow has taken most of what was sent.
+    /// Called on the loop when a slow client has read most of the sent data.
     package var onDrain: (() -> Void)? {
         get { exchange.onDrain }
         set { if !exchange.isSettled.load(ordering: .relaxed) { exchange.onDrain = newValue } }
     }
 
-    /// Answers. Length, date and connection headers are added. A HEAD request gets the headers alone.
+    /// Answers the request. Length, date and connection headers are added. A HEAD request gets only the headers.
     ///
-    /// - Throws: `badHeader` or `badStatus`, and nothing went out: answer otherwise, or drop the responder;
-    ///   `alreadyAnswered`.
+    /// - Throws: `badHeader` or `badStatus` before anything is sent: give another answer, or drop the responder.
+    ///   `alreadyAnswered` if there was an answer before.
     package func respond(status: Int, headers: HTTP1Headers = [:], body: [UInt8] = []) throws(HTTP1Error) {
         loopBound.loop.assertOnLoop()
         try exchange.respond(status: status, headers: headers, body: body)
     }
 
-    /// Starts an answer whose body follows by `send`, in chunks; to an HTTP/1.0 client up to the connection's end.
+    /// Starts an answer whose body follows with ``send(_:)``, in chunks. To an HTTP/1.0 client, the end of the
+    /// connection ends the body.
     package func start(status: Int, headers: HTTP1Headers = [:]) throws(HTTP1Error) {
         loopBound.loop.assertOnLoop()
         try exchange.start(status: status, headers: headers)
     }
 
-    /// Sends a piece of the body. At most `streamBufferBytes` wait for the client, or one chunk if that is larger.
+    /// Sends a part of the body. At most `streamBufferBytes` wait for the client, or one chunk if that is larger.
     package func send(_ chunk: [UInt8]) -> Sent {
         loopBound.loop.assertOnLoop()
         return exchange.send(chunk)

@@ -2,33 +2,33 @@ private import CEvent
 import Glibc
 package import PushLoop
 
-/// An HTTP/1.1 server on a loop: any number of listening sockets, one handler.
+/// An HTTP/1.1 server on a loop, with any number of listening sockets and one handler.
 ///
-/// Confined to its loop, as all it hands out is. It must be drained or closed, and have said that it is done, before
-/// it or its loop goes.
+/// The server and all its objects are confined to the loop. It must be drained or closed, and must have called
+/// `whenDone`, before it or its loop is released.
 ///
-/// - Important: It has SIGPIPE ignored in the whole process: libevent and OpenSSL write to sockets in ways that would
-///   end the process when a client has gone.
+/// - Important: The server makes the whole process ignore SIGPIPE. Some writes of libevent and OpenSSL would otherwise
+///   end the process after a client has disconnected.
 @safe
 package final class HTTP1Server: TickEndFlushing {
     package typealias Handler = (HTTP1Request, HTTP1Responder) -> Void
 
     package struct Counts: Equatable, Sendable {
-        /// Connections that are open and served.
+        /// The number of open connections that are served.
         package var open = 0
-        /// Connections that are open only to be told 503.
+        /// The number of open connections that are only answered with 503.
         package var refusing = 0
         package var accepted = 0
         package var requests = 0
-        /// Connections without a request in progress that were closed to make room for others.
+        /// The number of connections without a request that were closed to make room for others.
         package var evicted = 0
-        /// How often the system could not hand over a connection: as a rule, no descriptors were left.
+        /// The number of failed accepts. The usual cause is a lack of descriptors.
         package var failedAccepts = 0
     }
 
     private enum State {
         case running
-        /// No new connections; requests in progress are finished. Can transition to: closed.
+        /// No new connections are accepted, and requests in progress are finished. Can transition to: closed.
         case draining
         case closed
     }
@@ -41,11 +41,12 @@ package final class HTTP1Server: TickEndFlushing {
 
     let loop: EventLoop
     let limits: HTTP1Limits
-    /// Of connections accepted from now on. Whether there is any is for its life: a port does not change its nature.
+    /// The TLS context of future connections. Whether the server uses TLS at all is fixed: a port does not change its
+    /// protocol.
     package var tls: TLSContext? {
-        didSet { precondition((tls == nil) == (oldValue == nil), "an HTTP/1.1 server keeps to TLS or does without") }
+        didSet { precondition((tls == nil) == (oldValue == nil), "an HTTP/1.1 server cannot switch TLS on or off") }
     }
-    /// Nil once closed: what it holds may hold this server, by a responder it has kept.
+    /// The handler. It is nil after the close, because it may retain a responder and thereby this server.
     private var handler: Handler?
     private var http: OpaquePointer?
     private var bindings: [Binding] = []
@@ -58,16 +59,16 @@ package final class HTTP1Server: TickEndFlushing {
     private var whenDone: [() -> Void] = []
     package private(set) var counts = Counts()
 
-    /// Counts on with each beginning of a wait for a request, so that the connection that waits longest is known.
+    /// A counter that numbers the waits for requests, so that the longest wait can be found.
     private var turn: UInt64 = 0
 
-    /// Whose errand evhttp is reading at this moment.
+    /// The connection whose errand evhttp is parsing at this moment.
     var releasing: HTTP1Connection?
 
-    /// On the loop. The handler is called on it, once a request; it may answer later.
+    /// Creates a server. On the loop. The handler is called on the loop, once per request, and may answer later.
     ///
-    /// - Parameter tls: A server's context, for all sockets of this server; nil serves in the clear. Of ALPN protocols
-    ///   it should name `http/1.1` or none.
+    /// - Parameter tls: The context of a TLS server, for all sockets of this server. Nil serves plaintext. Its ALPN
+    ///   protocols should be `http/1.1` or none.
     package init(
         on loop: EventLoop, limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, handler: @escaping Handler
     ) {
@@ -90,20 +91,20 @@ package final class HTTP1Server: TickEndFlushing {
     }
 
     deinit {
-        precondition(unsafe http == nil, "an HTTP/1.1 server must be drained or closed before it goes")
+        precondition(unsafe http == nil, "an HTTP/1.1 server must be drained or closed before it is released")
     }
 
     private static let ignoresBrokenPipes: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 
     // MARK: Listening
 
-    /// Listens on an IP address, or `localhost`; port 0 takes a free one. Returns the port.
+    /// Listens on an IP address or `localhost`; port 0 selects a free port. Returns the port.
     @discardableResult
     package func listen(host: String, port: UInt16) throws(HTTP1Error) -> UInt16 {
         try add { () throws(HTTP1Error) in try HTTP1Listener(host: host, port: port) }
     }
 
-    /// Listens on a Unix socket that only this user may use. A file left by a process that is gone is replaced.
+    /// Listens on a Unix socket that only this user can access. A stale socket file of an earlier process is replaced.
     package func listen(unixSocket path: String) throws(HTTP1Error) {
         _ = try add { () throws(HTTP1Error) in try HTTP1Listener(unixSocket: path) }
     }
@@ -120,8 +121,8 @@ package final class HTTP1Server: TickEndFlushing {
                 loop.eventBase, nil, nil, flags, 0, listener.descriptor),
             let socket = unsafe evhttp_bind_listener(http, accepting)
         else { fatalError("HTTP/1.1 server: out of memory") }
-        // The callback's second argument is what the listener was given for its accepting, which is evhttp's own and
-        // not this server; so the server is found by the listener.
+        // The second argument of the callback is the accept context, which belongs to evhttp. So the server is looked
+        // up by the listener.
         Self.servers.withLock { $0[UInt(bitPattern: accepting)] = Unowned(self) }
         unsafe evconnlistener_set_error_cb(
             accepting,
@@ -134,7 +135,8 @@ package final class HTTP1Server: TickEndFlushing {
 
     // MARK: Connections
 
-    /// From evhttp, which has accepted a connection and wants its buffers. Never nil: evhttp would make plain ones.
+    /// Called by evhttp, which has accepted a connection and needs its bufferevent. Never returns nil, because evhttp
+    /// would then create a plain one.
     private func accept() -> OpaquePointer {
         let tls = self.tls.map { HTTP1TLS($0) }
         guard let buffer = unsafe newBuffer(tls) else { fatalError("HTTP/1.1 server: out of memory") }
@@ -149,8 +151,8 @@ package final class HTTP1Server: TickEndFlushing {
         return unsafe buffer
     }
 
-    /// Has the connection closed that waits longest for a request, or for the rest of one: clients that connect and are
-    /// silent must not keep out those that ask. False when all connections are being answered.
+    /// Evicts the connection that has waited longest for a request or for the rest of one. Clients that connect and
+    /// stay silent must not lock out others. Returns false if all connections are being answered.
     private func makeRoom() -> Bool {
         let waiting = connections.values.filter(\.canBeEvicted)
         guard let longest = waiting.min(by: { $0.waitsSince < $1.waitsSince }) else { return false }
@@ -171,7 +173,8 @@ package final class HTTP1Server: TickEndFlushing {
             loop.eventBase, -1, tls.pointer, BUFFEREVENT_SSL_ACCEPTING, options)
     }
 
-    /// No descriptors left, as a rule. The listener would report it at every turn; try again a little later.
+    /// Pauses accepting for a moment. The usual cause is a lack of descriptors, which the listener would report on
+    /// every turn of the loop.
     private func acceptFailed() {
         counts.failedAccepts += 1
         pauseAccepting(true)
@@ -196,7 +199,7 @@ package final class HTTP1Server: TickEndFlushing {
         handler?(request, responder)
     }
 
-    /// The connection is closed and done with.
+    /// Removes a connection that has closed.
     func remove(_ connection: HTTP1Connection) {
         guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         connection.wasServed ? (counts.open -= 1) : (counts.refusing -= 1)
@@ -206,14 +209,14 @@ package final class HTTP1Server: TickEndFlushing {
         schedule()
     }
 
-    // MARK: The end
+    // MARK: Shutdown
 
     var isDraining: Bool {
         if case .running = state { false } else { true }
     }
 
-    /// Stops accepting, closes connections that are idle, lets requests in progress be answered, and closes each
-    /// connection after its answer. What is left after `deadline` is cut. On the loop; `whenDone` runs on it.
+    /// Stops accepting, closes idle connections, lets requests in progress be answered, and closes each connection
+    /// after its answer. Connections that are left after `deadline` are aborted. On the loop; `whenDone` runs on it.
     package func drain(within deadline: Duration? = nil, whenDone: @escaping () -> Void) {
         loop.assertOnLoop()
         self.whenDone.append(whenDone)
@@ -231,7 +234,7 @@ package final class HTTP1Server: TickEndFlushing {
         }
     }
 
-    /// Stops at once: requests that are not answered yet never will be.
+    /// Stops at once. Unanswered requests get no answer.
     package func close(whenDone: @escaping () -> Void) {
         loop.assertOnLoop()
         self.whenDone.append(whenDone)
@@ -277,13 +280,14 @@ package final class HTTP1Server: TickEndFlushing {
         for notify in done { notify() }
     }
 
-    /// By the address of a listener, for libevent's reports of errors. Written and read on the loops of the servers.
+    /// The servers by the addresses of their listeners, for error callbacks of libevent. Accessed on the servers'
+    /// loops.
     private static let servers = Locked<[UInt: Unowned]>([:])
 
     @safe
     private struct Unowned: @unchecked Sendable {
-        // Unchecked: a server is used on its own loop only, where its listener calls back, and takes its listeners out
-        // before it goes.
+        // Unchecked: a server is used only on its own loop, where its listener's callbacks run, and it removes its
+        // listeners before it is released.
         unowned let server: HTTP1Server
 
         init(_ server: HTTP1Server) {

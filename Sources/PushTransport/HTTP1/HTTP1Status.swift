@@ -1,4 +1,4 @@
-/// The phrase for a status line. Clients ignore it; people with `curl -v` do not.
+/// Returns the reason phrase of a status line. Clients ignore it, but it helps readers of `curl -v`.
 func phrase(forStatus status: Int) -> String {
     switch status {
     case 200: "OK"
@@ -41,7 +41,7 @@ func phrase(forStatus status: Int) -> String {
     }
 }
 
-/// RFC 9110 §6.4.1: these end at their header fields, whatever the method.
+/// Returns whether answers with this status never have a body, whatever the method (RFC 9110, section 6.4.1).
 func statusHasNoBody(_ status: Int) -> Bool {
     status == 204 || status == 304
 }

@@ -1,4 +1,5 @@
-/// Takes a request's target apart (RFC 9112 §3.2, RFC 3986). Origin form only, and `*` for OPTIONS.
+/// The parsed target of a request (RFC 9112, section 3.2, and RFC 3986). Only the origin form is supported, and `*` for
+/// OPTIONS.
 struct HTTP1Target {
     let path: [String]
     let query: [HTTP1QueryItem]
@@ -28,12 +29,13 @@ struct HTTP1Target {
             throw HTTP1Refusal(400, "the path is not valid percent-encoded UTF-8")
         }
         guard segment.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw HTTP1Refusal(400, "the path holds a control character")
+            throw HTTP1Refusal(400, "the path contains a control character")
         }
-        // Also within a segment: an encoded slash must not smuggle in a way up for who joins segments to a file name.
+        // Check also within a segment: an encoded slash must not hide a ".." from code that joins segments to a file
+        // name.
         for step in segment.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
         where step.count <= 2 && step.allSatisfy({ $0 == UInt8(ascii: ".") }) {
-            throw HTTP1Refusal(400, "the path must not hold . or ..")
+            throw HTTP1Refusal(400, "the path must not contain . or ..")
         }
         return segment
     }
@@ -47,14 +49,15 @@ struct HTTP1Target {
                 throw HTTP1Refusal(400, "the query is not valid percent-encoded UTF-8")
             }
             guard !name.utf8.contains(0), !value.utf8.contains(0) else {
-                throw HTTP1Refusal(400, "the query holds a NUL byte")
+                throw HTTP1Refusal(400, "the query contains a NUL byte")
             }
             items.append(HTTP1QueryItem(name: name, value: value))
         }
         return items
     }
 
-    /// Nil for a percent sign without two hexadecimal digits, and for what is not UTF-8.
+    /// Decodes percent-encoded text. Returns nil for a percent sign without two hexadecimal digits, and for invalid
+    /// UTF-8.
     private static func decoded(_ encoded: Substring.UTF8View, plusIsSpace: Bool) -> String? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(encoded.count)

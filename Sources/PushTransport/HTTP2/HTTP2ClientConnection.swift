@@ -1,15 +1,15 @@
 package import PushLoop
 
-/// Takes what becomes of one HTTP/2 connection. Called on its loop.
+/// The delegate of one HTTP/2 connection. Its functions run on the loop of the connection.
 package protocol HTTP2ClientConnectionDelegate: HTTP2ClientDelegate {
-    /// The connection is over, once. Every request it had was reported before this.
+    /// Called once when the connection has ended. The ends of all its requests were reported before.
     func http2Closed(_ closure: HTTP2Closure)
 
-    /// A burst of answers has been reported, or there is room for requests again: what there is can be handed on as one
-    /// batch.
+    /// Called after a burst of responses was reported, or when there is room for requests again, so that the delegate
+    /// can handle the results as one batch.
     func http2BatchEnded()
 
-    /// The peer gave a sign of life after a PING.
+    /// Called when the peer has sent anything after a PING.
     func http2IsAlive()
 }
 
@@ -17,16 +17,16 @@ extension HTTP2ClientConnectionDelegate {
     package func http2IsAlive() {}
 }
 
-/// Why an HTTP/2 connection ended.
+/// The reason why an HTTP/2 connection ended.
 package enum HTTP2Closure: Error, Sendable, CustomStringConvertible {
-    /// It was never reached: no name, no route, refused, no answer in time.
+    /// The connection was not established: lookup failed, no route, refused, or timed out.
     case notConnected(TCPError)
     case channel(ChannelClosure)
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     case violation(HTTP2Error)
-    /// A PING went unanswered.
+    /// The peer did not respond to a PING in time.
     case silent(after: Duration)
-    /// The peer said GOAWAY and everything it was to answer is answered.
+    /// The peer sent GOAWAY, and all requests that it accepted are answered.
     case goAway(HTTP2GoAway)
 
     package var description: String {
@@ -34,21 +34,21 @@ package enum HTTP2Closure: Error, Sendable, CustomStringConvertible {
         case .notConnected(let error): "\(error)"
         case .channel(let closure): "\(closure)"
         case .violation(let error): "\(error)"
-        case .silent(let time): "the peer went silent: no answer to a PING within \(time)"
+        case .silent(let time): "connection timed out: no response to a PING within \(time)"
         case .goAway(let goAway): "the peer ended the connection with GOAWAY (\(goAway.code))"
         }
     }
 }
 
-/// One HTTP/2 connection to a host: TCP, TLS, SETTINGS, then requests. Used once: a connection that has ended is
-/// replaced, not opened again. Confined to its loop.
+/// One HTTP/2 connection to a host: TCP, TLS, SETTINGS, then requests. A connection is used once; after its end, the
+/// owner creates a new one. Confined to its loop.
 package final class HTTP2ClientConnection {
     package struct Options: Sendable {
-        /// From the first look-up to the peer's first SETTINGS. Default 10 s.
+        /// The time from the start of the lookup to the peer's first SETTINGS. Default 10 s.
         package var connectTimeout: Duration = .seconds(10)
-        /// Nothing received for so long: a PING goes out. Default 60 s; nil for never.
+        /// The time without received bytes after which a PING is sent. Default 60 s; nil means never.
         package var pingAfter: Duration? = .seconds(60)
-        /// How long a PING may go unanswered. Default 10 s.
+        /// The time that the peer has to respond to a PING. Default 10 s.
         package var pingTimeout: Duration = .seconds(10)
         package var settings = HTTP2Settings(enablePush: false)
         package var limits = HTTP2ClientEngine.Limits()
@@ -56,7 +56,7 @@ package final class HTTP2ClientConnection {
         package init() {}
     }
 
-    /// Frames gathered before the channel is asked whether it has room.
+    /// The amount of frames that is collected before the channel is asked whether it has room.
     private static let pullSize = 64 * 1024
 
     package let loop: EventLoop
@@ -75,10 +75,10 @@ package final class HTTP2ClientConnection {
     private var nextPing: UInt64 = 1
     private var retainedWhileOpen: HTTP2ClientConnection?
 
-    /// The time from the last PING to its answer.
+    /// The time from the last PING to its response.
     package private(set) var lastRoundTrip: Duration?
 
-    /// Begins to connect. The loop keeps the connection until it has ended; the delegate is held weakly.
+    /// Starts to connect. The loop retains the connection until it has ended; the delegate is held weakly.
     package init(
         on loop: EventLoop, to place: HostPort, serverName: String? = nil, tls context: TLSContext,
         resolver: NameResolver, options: Options = Options(), delegate: any HTTP2ClientConnectionDelegate
@@ -104,12 +104,12 @@ package final class HTTP2ClientConnection {
 
     package var inFlight: Int { engine.inFlight }
     package var streamLimit: Int? { engine.streamLimit }
-    /// How many requests may be submitted now.
+    /// The number of requests that may be submitted now.
     package var available: Int { isDraining || isClosed ? 0 : engine.available }
     package var peer: SocketAddress? { channel?.peer }
     package var session: TLSSessionInfo? { channel?.session }
 
-    /// Sends a request with values of its own.
+    /// Submits a request with its own values for the per-request fields.
     package func submit(
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
         tag: UInt64
@@ -120,20 +120,20 @@ package final class HTTP2ClientConnection {
         return submission
     }
 
-    /// The same with bytes of its own; true when it was taken.
+    /// Submits a request with copied values. Returns whether it was accepted.
     package func submit(_ request: HTTP2PreparedRequest, values: [[UInt8]], body: [UInt8]?, tag: UInt64) -> Bool {
         guard !isDraining, engine.submit(request, values: values, body: body, tag: tag) == .taken else { return false }
         channel?.askForFlush()
         return true
     }
 
-    /// Takes a request back; nothing more is heard of it.
+    /// Cancels a request. The delegate is not called for it any more.
     package func abandon(tag: UInt64) {
         engine.abandon(tag: tag)
         channel?.askForFlush()
     }
 
-    /// Asks the peer for a sign of life now. Without one in `pingTimeout` the connection ends.
+    /// Sends a PING now. The connection ends if nothing is received within `pingTimeout`.
     package func ping() {
         guard let channel, channel.isOpen, pingSentAt == nil else { return }
         engine.ping(nextPing)
@@ -143,7 +143,7 @@ package final class HTTP2ClientConnection {
         arm()
     }
 
-    /// Takes no more requests, waits for the answers, then closes.
+    /// Accepts no more requests, waits for the responses, then closes.
     package func closeGracefully() {
         guard !isDraining, !isClosed else { return }
         guard let channel, channel.isOpen else {
@@ -155,7 +155,7 @@ package final class HTTP2ClientConnection {
         channel.askForFlush()
     }
 
-    /// Ends it now. Requests without an answer are reported first.
+    /// Ends the connection now. The ends of unanswered requests are reported first.
     package func close() {
         finish(.channel(.byUs))
     }
@@ -179,7 +179,7 @@ package final class HTTP2ClientConnection {
         }
     }
 
-    // MARK: Keeping alive
+    // MARK: Keep-alive
 
     private func pingAnswered() {
         guard let sent = pingSentAt.take() else { return }
@@ -187,7 +187,7 @@ package final class HTTP2ClientConnection {
         delegate?.http2IsAlive()
     }
 
-    /// After SETTINGS one timer serves both: when to ask, and when to give up.
+    /// Sets the timer. After SETTINGS, one timer serves both for the next PING and for its timeout.
     private func arm() {
         let next: MonotonicTime
         if let pingSentAt {
@@ -207,7 +207,7 @@ package final class HTTP2ClientConnection {
     private func aliveTimerFired() {
         guard let channel else { return }
         if let pingSentAt {
-            // Any byte is a sign of life: a peer that is busy answering may be slow to answer a PING.
+            // Any received byte shows that the peer is alive. A busy peer may respond late to a PING.
             if channel.lastReceived <= pingSentAt {
                 finish(.silent(after: options.pingTimeout))
                 return
@@ -222,7 +222,7 @@ package final class HTTP2ClientConnection {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
     private func finish(_ closure: HTTP2Closure) {
         guard !isClosed else { return }
@@ -238,7 +238,7 @@ package final class HTTP2ClientConnection {
         _ = keep
     }
 
-    /// The peer is told what it did wrong before the connection goes.
+    /// Ends the connection after a violation. The pending GOAWAY with the reason is sent first.
     private func violated(_ error: HTTP2Error) {
         if let channel = channel.take() {
             _ = unsafe try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
@@ -250,7 +250,7 @@ package final class HTTP2ClientConnection {
     private func closeIfDone() {
         guard engine.isDone || (isDraining && engine.inFlight == 0) else { return }
         let closure = engine.goAway.map { HTTP2Closure.goAway($0) } ?? .channel(.byUs)
-        // In order, so that our own GOAWAY and close_notify still go out.
+        // Close properly, so that our own GOAWAY and close_notify are still sent.
         channel?.close()
         channel = nil
         finish(closure)
@@ -285,7 +285,7 @@ extension HTTP2ClientConnection: ChannelHandler {
         do throws(HTTP2Error) {
             let before = engine.inFlight
             try unsafe engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
-            // The streams of requests that were given up end here, with the RST_STREAM that has just gone out.
+            // Streams of abandoned requests end here, with the RST_STREAM that was just written.
             if engine.inFlight < before { delegate?.http2BatchEnded() }
         } catch {
             violated(error)

@@ -1,27 +1,29 @@
 import CNGHTTP2
 import Glibc
 
-/// Takes what an HTTP/2 client learns. Called on its loop, after nghttp2 has returned: every method may submit.
+/// The delegate of an HTTP/2 client. Its functions run on the loop, after nghttp2 has returned, so each of them may
+/// submit requests.
 package protocol HTTP2ClientDelegate: AnyObject {
-    /// The peer's SETTINGS came: first (the connection may be used) or again. `limit` is how many requests may be in
-    /// flight from now on: what the peer allows, and no more than this side takes.
+    /// Called when the peer's SETTINGS arrive. After the first ones the connection may be used. `limit` is the number
+    /// of requests that may be in flight from now on: the peer's limit, but at most that of this side.
     func http2Settings(streamLimit limit: Int)
 
-    /// The answer, whole. Its fields and body are valid during the call.
+    /// Called with a complete response. Its fields and body are valid during the call.
     func http2Answered(tag: UInt64, _ response: HTTP2Response)
 
-    /// The request ends without an answer.
+    /// Called when a request ends without a response.
     func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure)
 
-    /// The peer ends the connection. Requests it will not process follow as unanswered; the others may be answered.
+    /// Called when the peer ends the connection. Requests that it does not process are then reported as unanswered; the
+    /// others may still be answered.
     func http2GoAway(_ goAway: HTTP2GoAway)
 }
 
-/// A complete answer, borrowed.
+/// A complete response, borrowed from the engine.
 @safe
 package struct HTTP2Response {
     package let status: Int
-    /// Fields or body were larger than this side takes, and cut.
+    /// Whether the fields or the body exceeded the limits of this side and were truncated.
     package let isTruncated: Bool
     private let stream: UnsafeMutablePointer<HTTP2ClientStream>
 
@@ -34,47 +36,48 @@ package struct HTTP2Response {
     package var fields: HTTP2FieldCursor { unsafe stream.pointee.message.fields }
     package var body: UnsafeRawBufferPointer { unsafe stream.pointee.message.body }
 
-    /// The first field of that name, copied.
+    /// Returns a copy of the first field with that name.
     package func field(_ name: StaticString) -> String? {
         guard let value = unsafe fields.first(name) else { return nil }
         return unsafe String(decoding: value, as: UTF8.self)
     }
 }
 
-/// What became of a request that was handed over.
+/// The result of submitting a request.
 package enum HTTP2Submission: Sendable {
     case taken
-    /// As many streams are open as may be: once one of them has ended there is room again.
+    /// The maximum number of streams is open. There is room again when one of them has ended.
     case full
-    /// A GOAWAY, the end of the ids or of the connection stands against it for good: try another connection.
+    /// A GOAWAY, the last stream id, or the end of the connection prevents further requests. Use another connection.
     case over
 }
 
-/// How a request ended that was not answered: what decides whether it may be sent again.
+/// The way an unanswered request ended. It decides whether the request may be sent again.
 package enum HTTP2StreamFailure: Error, Hashable, Sendable {
-    /// The peer did not process it: GOAWAY with a lower id, REFUSED_STREAM, or it was never sent.
+    /// The peer did not process the request: GOAWAY with a lower id, REFUSED_STREAM, or the request was never sent.
     case notProcessed
-    /// It was sent, and the stream was reset: the peer may have processed it.
+    /// The request was sent and its stream was reset. The peer may have processed it.
     case reset(HTTP2ErrorCode)
-    /// It was sent, and the connection ended: the peer may have processed it.
+    /// The request was sent and the connection ended. The peer may have processed it.
     case connectionLost
 }
 
-/// The client side of HTTP/2 over nghttp2: bytes in, bytes out, no sockets and no clock. Confined to its loop.
+/// The client side of HTTP/2, based on nghttp2. It consumes and produces bytes and uses no sockets and no clock.
+/// Confined to its loop.
 @safe
 package final class HTTP2ClientEngine {
     package struct Limits: Sendable {
-        /// Of an answer's fields and of its body. What is above is cut and said.
+        /// The maximum sizes of a response's fields and of its body. Larger ones are truncated and marked as such.
         package var maximumFieldBytes = 16 * 1024
         package var maximumBodyBytes = 64 * 1024
-        /// Requests in flight, whatever more the peer allows.
+        /// The maximum number of requests in flight, even if the peer allows more.
         package var maximumStreams = 1000
 
         package init() {}
     }
 
     package weak var delegate: (any HTTP2ClientDelegate)?
-    /// Told when a PING of ours is answered, with its payload.
+    /// Called with the payload when one of our PINGs is answered.
     var pingAnswered: ((UInt64) -> Void)?
 
     private let handle: HTTP2SessionHandle
@@ -85,13 +88,14 @@ package final class HTTP2ClientEngine {
     private var free: UnsafeMutablePointer<HTTP2ClientStream>?
     private var hasSubmitted = false
     private var isDispatching = false
-    /// No more requests: GOAWAY of ours, ids used up, or the connection gone.
+    /// Whether no more requests are accepted: after our GOAWAY, after the last stream id, or after the end.
     private var isOver = false
     private var hasEnded = false
 
     package private(set) var inFlight = 0
-    /// How many requests may be in flight: what the peer allows, and at most `Limits.maximumStreams`. Nil until the peer's
-    /// first SETTINGS: before them nothing may be submitted (PROTOCOLS A3).
+    /// The number of requests that may be in flight: the peer's limit, but at most `Limits.maximumStreams`. It is nil
+    /// until the peer's first SETTINGS arrive, and nothing may be submitted before: nghttp2 would assume 100 streams,
+    /// and a server with a lower limit would refuse the rest (see nghttp2 in Documentation/Protocols.md).
     package private(set) var streamLimit: Int?
     package private(set) var goAway: HTTP2GoAway?
 
@@ -115,16 +119,16 @@ package final class HTTP2ClientEngine {
         unsafe vector.deallocate()
     }
 
-    /// How many requests may be submitted now.
+    /// The number of requests that may be submitted now.
     package var available: Int {
         guard let streamLimit, goAway == nil, !isOver else { return 0 }
         return max(0, streamLimit - inFlight)
     }
 
-    /// All has been said on both sides: the connection can be closed.
+    /// Whether both sides are finished and the connection can be closed.
     package var isDone: Bool { handle.isDone }
 
-    /// Sends a request with its values for this time, in the order of its per-request fields. The values are copied.
+    /// Submits a request with values for its per-request fields, in their order. The values are copied.
     package func submit(
         _ request: HTTP2PreparedRequest, values: UnsafeBufferPointer<UnsafeRawBufferPointer>, body: [UInt8]?,
         tag: UInt64
@@ -156,7 +160,7 @@ package final class HTTP2ClientEngine {
             unsafe id = nghttp2_submit_request(handle.session, nil, vector, request.fieldCount, nil, stream)
         }
         guard id > 0 else {
-            // The ids have run out, or memory has: this connection takes no more.
+            // The stream ids are used up, or memory is. This connection accepts no more requests.
             isOver = true
             unsafe recycle(stream)
             return .over
@@ -182,7 +186,7 @@ package final class HTTP2ClientEngine {
         }
     }
 
-    /// Resets the request with that tag, if it is still open; its end is not reported. O(requests in flight).
+    /// Resets the request with that tag if it is still open. Its end is not reported. Costs O(requests in flight).
     package func abandon(tag: UInt64) {
         var next = unsafe open
         while let stream = unsafe next {
@@ -199,13 +203,13 @@ package final class HTTP2ClientEngine {
         handle.ping(payload)
     }
 
-    /// GOAWAY: nothing more is submitted; what is in flight may still be answered.
+    /// Sends GOAWAY. No further request is accepted; requests in flight may still be answered.
     package func terminate() {
         isOver = true
         handle.goAway(lastStream: 0, .noError, debugData: [])
     }
 
-    /// Feeds what the peer sent and reports what follows from it.
+    /// Processes bytes from the peer and reports the resulting events.
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         guard !hasEnded else { return }
         do throws(HTTP2Error) {
@@ -217,8 +221,8 @@ package final class HTTP2ClientEngine {
         dispatch()
     }
 
-    /// Hands frames to `write` until about `limit` bytes are out. Throws when this side gives up on the peer: the
-    /// GOAWAY that says so has been written by then, and is to be sent before the connection is closed.
+    /// Passes frames to `write` until about `limit` bytes are written. Throws if this side ends the connection because
+    /// of a violation. The GOAWAY with the reason was written before and must be sent before the connection is closed.
     package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) {
         guard !hasEnded else { return }
         _ = unsafe try handle.pull(upTo: limit, write)
@@ -226,7 +230,8 @@ package final class HTTP2ClientEngine {
         if goAway == nil, !isOver, !handle.wantsInput { throw .gaveUp }
     }
 
-    /// The connection is gone: every request still open ends, those that were never sent as not processed.
+    /// Ends all open requests after the connection is lost. Requests that were never sent are reported as not
+    /// processed.
     package func connectionEnded() {
         dispatch()
         isOver = true
@@ -237,13 +242,13 @@ package final class HTTP2ClientEngine {
         }
     }
 
-    // MARK: What the callbacks noted
+    // MARK: Recorded events
 
     private func dispatch() {
-        // A delegate's submit cannot come back here; a nested call would report events twice.
+        // The delegate may submit requests, but a nested call must not report the events twice.
         guard !isDispatching, unsafe !notes.pointee.events.isEmpty else { return }
         isDispatching = true
-        // Once for all: to look through a weak reference costs more than what is told.
+        // Load the weak reference only once, because this costs more than the calls themselves.
         let delegate = delegate
         var index = 0
         while unsafe index < notes.pointee.events.count {

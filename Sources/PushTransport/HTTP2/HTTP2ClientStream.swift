@@ -1,33 +1,34 @@
 import CNGHTTP2
 
-/// One request under way: memory that nghttp2 points to as the stream's user data. Streams are used again.
+/// One request in progress, in memory to which nghttp2 points as the stream's user data. Streams are reused.
 @safe
 struct HTTP2ClientStream {
     var tag: UInt64 = 0
     var id: Int32 = 0
     var status: Int32 = 0
-    /// The last frame of the answer has come.
+    /// Whether the last frame of the response has arrived.
     var isAnswered = false
-    /// The answer was larger than this side takes.
+    /// Whether the response exceeded the limits of this side.
     var isTruncated = false
-    /// The whole request was handed over, its last byte included: from here on the peer may have carried it out. Cut
-    /// short by the end of a connection it cannot have.
+    /// Whether the whole request, including its last byte, was passed to the connection, so that the peer may have
+    /// processed it. The peer cannot have processed a request that the end of the connection truncated.
     var isSent = false
-    /// Its timeout or its owner gave it up; nobody is to hear of it any more.
+    /// Whether the request timed out or was abandoned. Its end is not reported.
     var isAbandoned = false
     var bodySent = 0
-    /// Holds what the vector of the header fields points to until nghttp2 has packed it.
+    /// The request, retained because nghttp2 reads its header fields until they are packed.
     var request: Unmanaged<HTTP2PreparedRequest>?
-    /// Shared with everything else that sends it; empty for a request without one.
+    /// The body, shared with all other requests that send it. Empty for a request without a body.
     var body: [UInt8] = []
     var message = HTTP2MessageBuffer()
-    // Open streams form a list, so that the end of a connection finds them all; free ones use `next` alone.
+    // Open streams form a doubly linked list, so that the end of a connection finds all of them. Free streams use only
+    // `next`.
     var previous: UnsafeMutablePointer<HTTP2ClientStream>?
     var next: UnsafeMutablePointer<HTTP2ClientStream>?
 }
 
-/// What C's callbacks write down, to be acted on after the call into nghttp2 has returned. One an engine, at a fixed
-/// place in memory.
+/// The events that the C callbacks record. They are handled after the call into nghttp2 has returned. Each engine has
+/// one, at a fixed address.
 @safe
 struct HTTP2ClientNotes {
     @safe
@@ -48,7 +49,7 @@ struct HTTP2ClientNotes {
     let maximumBodyBytes: Int
 }
 
-/// The callbacks of all client sessions, made once.
+/// The callbacks of all client sessions, created once.
 @safe
 enum HTTP2ClientCallbacks {
     nonisolated(unsafe) static let shared: OpaquePointer = {
@@ -74,7 +75,7 @@ enum HTTP2ClientCallbacks {
         session, frame, name, nameLength, value, valueLength, _, userData in
         guard let stream = unsafe stream(session, frame!.pointee.hd.stream_id) else { return 0 }
         if unsafe nameLength == 7 && name![0] == UInt8(ascii: ":") {
-            // A final answer after an interim one (1xx) begins anew.
+            // A final response after an interim one (1xx) starts again.
             unsafe stream.pointee.message.reset()
             unsafe stream.pointee.status = decimal(value!, valueLength)
             return 0
@@ -129,7 +130,7 @@ enum HTTP2ClientCallbacks {
         return 0
     }
 
-    /// Reads the request's shared body; a pointer to the stream is the source.
+    /// Reads the shared body of the request. The source is a pointer to the stream.
     static let readBody: nghttp2_data_source_read_callback = { _, _, buffer, capacity, flags, source, _ in
         let stream = unsafe source!.pointee.ptr!.assumingMemoryBound(to: HTTP2ClientStream.self)
         let sent = unsafe stream.pointee.bodySent

@@ -1,12 +1,12 @@
 private import CNGHTTP2
 
-/// The peer broke HTTP/2, or this side ran out of memory. The connection is of no more use.
+/// A violation of HTTP/2 by the peer, or a lack of memory. The connection must be closed.
 package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
-        /// The first bytes were not HTTP/2: another protocol speaks there.
+        /// The first bytes were not HTTP/2. The peer speaks another protocol.
         case notHTTP2
         case protocolViolation
-        /// The peer sent more small frames than anyone needs to (PING, SETTINGS, RST floods).
+        /// The peer sent too many small frames (a flood of PING, SETTINGS or RST_STREAM).
         case flooded
         case outOfMemory
         case other
@@ -25,15 +25,15 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
         case NGHTTP2_ERR_NOMEM:
             self.init(.outOfMemory, "out of memory in HTTP/2")
         case NGHTTP2_ERR_CALLBACK_FAILURE:
-            self.init(.other, "HTTP/2 ended the connection: a limit of this side was crossed")
+            self.init(.other, "HTTP/2 connection ended: a limit of this side was exceeded")
         default:
             self.init(.protocolViolation, "HTTP/2 protocol violation: \(text)")
         }
     }
 
-    /// nghttp2 found a violation and has the GOAWAY ready that says so.
+    /// nghttp2 detected a violation and has prepared the GOAWAY that reports it.
     static let gaveUp = HTTP2Error(
-        .protocolViolation, "HTTP/2 protocol violation: the peer sent frames that must not be sent")
+        .protocolViolation, "HTTP/2 protocol violation: the peer sent invalid frames")
 
     init(_ code: Code, _ message: String) {
         self.code = code

@@ -1,4 +1,4 @@
-/// An HTTP/2 error code (RFC 9113 §7). Open: a peer may send any number.
+/// An HTTP/2 error code (RFC 9113, section 7). Any number is valid, because a peer may send any.
 package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 
@@ -31,7 +31,7 @@ package struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable, CustomStrin
         rawValue < UInt32(Self.names.count) ? Self.names[Int(rawValue)] : "error \(rawValue)"
     }
 
-    /// The code that RFC 9113 names so, e.g. `REFUSED_STREAM`.
+    /// Creates the code with the given name in RFC 9113, for example `REFUSED_STREAM`.
     package init?(named name: String) {
         guard let index = Self.names.firstIndex(of: name) else { return nil }
         self.init(rawValue: UInt32(index))

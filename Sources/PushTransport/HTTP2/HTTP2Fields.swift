@@ -1,11 +1,12 @@
 import Glibc
 
-/// Header fields and body of one message, copied out of HTTP/2's callbacks into one run of memory that is used again
-/// by the next message. Freed by hand, by the stream that holds it, for streams live in memory that C points to.
+/// The header fields and the body of one message, copied from the HTTP/2 callbacks into contiguous memory that the next
+/// message reuses. The stream that owns it must free it explicitly, because streams are in memory that C code points
+/// to.
 @safe
 struct HTTP2MessageBuffer {
     private static let keptCapacity = 16 * 1024
-    /// A field is the lengths of its name and value, four bytes each, then both.
+    /// The overhead of a field: the lengths of its name and of its value, four bytes each, come before both.
     private static let fieldOverhead = 8
 
     private var memory: UnsafeMutableRawPointer?
@@ -16,7 +17,7 @@ struct HTTP2MessageBuffer {
     mutating func reset() {
         fieldsEnd = 0
         end = 0
-        // One large body must not be kept by a stream that is used again for small ones.
+        // A stream that is reused for small messages must not keep the memory of one large body.
         if capacity > Self.keptCapacity { free() }
     }
 
@@ -28,12 +29,12 @@ struct HTTP2MessageBuffer {
         end = 0
     }
 
-    /// False when the fields would grow past `limit`; nothing is kept of the field then.
+    /// Appends a field. Returns false if the fields would exceed `limit`; the field is then dropped.
     mutating func appendField(
         name: UnsafePointer<UInt8>, nameLength: Int, value: UnsafePointer<UInt8>, valueLength: Int, limit: Int
     ) -> Bool {
         let length = Self.fieldOverhead + nameLength + valueLength
-        // A body has begun: these are trailers, and nobody asked for them.
+        // The body has begun, so these are trailers, which are ignored.
         guard fieldsEnd == end else { return true }
         guard end + length <= limit else { return false }
         let field = unsafe reserve(length) + end
@@ -46,7 +47,7 @@ struct HTTP2MessageBuffer {
         return true
     }
 
-    /// False when the body grows past `limit`: what fits is kept.
+    /// Appends to the body. Returns false if the body exceeds `limit`; it is then truncated.
     mutating func appendBody(_ bytes: UnsafePointer<UInt8>, count: Int, limit: Int) -> Bool {
         let kept = min(count, limit - (end - fieldsEnd))
         if kept > 0 {
@@ -79,7 +80,7 @@ struct HTTP2MessageBuffer {
     }
 }
 
-/// One header field, borrowed: valid as long as the message it was read from.
+/// One header field, borrowed. Valid as long as the message that contains it.
 @unsafe
 package struct HTTP2Field {
     package let name: UnsafeRawBufferPointer
@@ -91,7 +92,7 @@ package struct HTTP2Field {
     }
 }
 
-/// Walks the fields of a message in the order in which they came.
+/// An iterator over the fields of a message in their order.
 @unsafe
 package struct HTTP2FieldCursor {
     private let bytes: UnsafeRawBufferPointer
@@ -112,7 +113,7 @@ package struct HTTP2FieldCursor {
             value: UnsafeRawBufferPointer(start: field + 8 + nameLength, count: valueLength))
     }
 
-    /// The first field of that name.
+    /// Returns the value of the first field with that name.
     package func first(_ name: StaticString) -> UnsafeRawBufferPointer? {
         var cursor = unsafe self
         while let field = unsafe cursor.next() {

@@ -1,27 +1,28 @@
 import CNGHTTP2
 import Glibc
 
-/// Memory for one nghttp2 session, which asks for a handful of small blocks for each stream and gives them back soon.
+/// The memory of one nghttp2 session, which allocates a few small blocks per stream and frees them soon.
 ///
-/// Blocks lie in slabs and are used again from a list for each size; everything goes when the session goes. The
-/// system's allocator costs several times as much here: so many streams are open at once that they overflow its caches.
+/// Blocks are in slabs and are reused from a free list per size. All slabs are freed with the session. The system's
+/// allocator costs several times as much here, because many open streams overflow its caches.
 @safe
 struct HTTP2Memory: ~Copyable {
-    /// What goes before each block: the number of its size, and padding that keeps the alignment of `malloc`.
+    /// The size of the header before each block: the index of the block's size, and padding for the alignment of
+    /// `malloc`.
     private static let headerSize = 16
     private static let step = 32
-    /// Blocks above this come from the system.
+    /// The size above which blocks come from the system.
     private static let largest = 1024
     private static let system = largest / step + 1
     private static let slabSize = 16 * 1024
 
     @safe
     private struct State {
-        /// By size; a free block's first word is the next one.
+        /// The free lists by size. The first word of a free block points to the next one.
         var free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
         var slab: UnsafeMutableRawPointer?
         var slabLeft = 0
-        /// All slabs, each with the address of the one before it in its first word.
+        /// The newest slab. The first word of each slab contains the address of the previous one.
         var slabs: UnsafeMutableRawPointer?
     }
 
@@ -48,7 +49,7 @@ struct HTTP2Memory: ~Copyable {
                 realloc: { block, size, state in unsafe HTTP2Memory.resize(block, size, state) }))
     }
 
-    /// The session must be gone.
+    /// Frees all slabs. The session must be deleted before.
     deinit {
         var next = unsafe state.pointee.slabs
         while let slab = unsafe next {
@@ -62,7 +63,7 @@ struct HTTP2Memory: ~Copyable {
 
     private static func allocate(_ size: Int, _ state: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         let state = unsafe state!.assumingMemoryBound(to: State.self)
-        // A block of no bytes still needs room for its place in a list.
+        // A block of size zero still needs room for the pointer of the free list.
         let number = size > largest ? system : max(1, (size + step - 1) / step)
         guard number < system else {
             let (bytes, overflow) = size.addingReportingOverflow(headerSize)
@@ -115,7 +116,7 @@ struct HTTP2Memory: ~Copyable {
             return unsafe realloc(block - headerSize, bytes).map { unsafe $0 + headerSize }
         }
         guard let moved = unsafe allocate(size, state) else { return nil }
-        // A block of the system's is larger than anything that is moved out of it here.
+        // A system block is always larger than the block to which it moves here.
         unsafe memcpy(moved, block, min(size, number == system ? size : number * step))
         unsafe release(block, state)
         return unsafe moved

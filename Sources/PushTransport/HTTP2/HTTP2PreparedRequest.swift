@@ -1,21 +1,21 @@
 import CNGHTTP2
 
-/// How a field goes through header compression (PROTOCOLS A3): what comes again is indexed, what is new every time
-/// stays out of the table after its first use.
+/// The treatment of a field in header compression: repeated values are indexed, and values that change with each
+/// request are not indexed after the first use (see nghttp2 in Documentation/Protocols.md).
 package enum HTTP2Indexing: Sendable {
     case repeated
     case once
 }
 
-/// A request whose header block is made ready once and sent many times, each time with a body and a few values of its
-/// own (a path, an id). Immutable, so that any loop may send it.
+/// A request whose header block is prepared once and sent many times, each time with a body and a few values of its own
+/// (a path, an id). It is immutable, so any loop may send it.
 @safe
 package final class HTTP2PreparedRequest: @unchecked Sendable {
-    // Unchecked: everything is written in `init` only.
+    // Unchecked: everything is written only in `init`.
 
     package enum Value: Sendable {
         case fixed(String)
-        /// Given at each submit, in the order of these fields.
+        /// The value is passed to each submit, in the order of these fields.
         case perRequest
     }
 
@@ -35,20 +35,20 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
 
     package let perRequestCount: Int
     let fieldCount: Int
-    /// What stands in the vector for a first request and for later ones; values per request are filled in by the sender.
+    /// The fields for a first request, and for later ones. The sender fills in the per-request values.
     let firstVector: UnsafeMutablePointer<nghttp2_nv>
     let laterVector: UnsafeMutablePointer<nghttp2_nv>
-    /// Where in the vector the values per request stand.
+    /// The positions of the per-request values in the vectors.
     let perRequestPositions: UnsafeMutablePointer<Int>
     private let text: SharedBytes
 
-    /// Names are lower case; pseudo-fields (`:method`, `:scheme`, `:authority`, `:path`) come first.
+    /// Prepares a request. Names are lowercase. Pseudo-fields (`:method`, `:scheme`, `:authority`, `:path`) come first.
     package init(_ fields: [Field]) {
         precondition(fields.count <= Self.maximumFields, "a prepared request has at most \(Self.maximumFields) fields")
         var bytes: [UInt8] = []
         var places: [(name: Int, nameLength: Int, value: Int, valueLength: Int)] = []
         for field in fields {
-            precondition(!field.name.utf8.contains { (65...90).contains($0) }, "HTTP/2 field names are lower case")
+            precondition(!field.name.utf8.contains { (65...90).contains($0) }, "HTTP/2 field names must be lowercase")
             let name = bytes.count
             bytes.append(contentsOf: field.name.utf8)
             let value = bytes.count

@@ -1,17 +1,17 @@
 package import PushLoop
 
-/// Takes what happens on one connection of an HTTP/2 server. Called on its loop.
+/// The delegate of an HTTP/2 server connection. Its functions run on the loop of the connection.
 package protocol HTTP2ServerConnectionDelegate: AnyObject {
-    /// TLS stands; requests may come.
+    /// Called when TLS is established. Requests may follow.
     func http2Opened(_ connection: HTTP2ServerConnection)
 
-    /// A complete request, borrowed. Answer now or later through `connection.engine`.
+    /// Called with a complete request, which is borrowed. Answer it now or later through `connection.engine`.
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest)
 
-    /// A complete request was taken back before it was answered.
+    /// Called when a complete request was cancelled before it was answered.
     func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32)
 
-    /// An answer did not get out before its stream or the connection ended.
+    /// Called when the stream or the connection ended before the whole answer was sent.
     func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64)
 
     func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error)
@@ -21,14 +21,15 @@ extension HTTP2ServerConnectionDelegate {
     package func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {}
 }
 
-/// One accepted HTTP/2 connection. Confined to its loop, which keeps it until it ends.
+/// An accepted HTTP/2 connection. Confined to its loop, which retains it until it ends.
 package final class HTTP2ServerConnection {
     package struct Options: Sendable {
         package var settings = HTTP2Settings(maxConcurrentStreams: 1000, maxHeaderListSize: 8000)
         package var limits = HTTP2ServerEngine.Limits()
-        /// From accept to the end of the handshake. Default 10 s.
+        /// The time from accepting to the end of the handshake. Default 10 s.
         package var handshakeTimeout: Duration = .seconds(10)
-        /// With no request for so long the connection is ended with GOAWAY. Nil for never, the default.
+        /// The time without received bytes after which the connection is ended with GOAWAY. Nil, the default, means
+        /// never.
         package var idleTimeout: Duration?
 
         package init() {}
@@ -41,7 +42,8 @@ package final class HTTP2ServerConnection {
     package let engine: HTTP2ServerEngine
     private weak var delegate: (any HTTP2ServerConnectionDelegate)?
     private let options: Options
-    /// Takes everything and sends nothing more, not even what HTTP/2 owes the client: for simulating a dead peer.
+    /// Whether the connection reads everything and sends nothing, not even mandatory HTTP/2 frames. It simulates a dead
+    /// peer.
     package var isMute = false
     private var closesAfterFlush = false
     private var timer: TimerID?
@@ -63,17 +65,17 @@ package final class HTTP2ServerConnection {
         channel.handler = self
         timer = loop.schedule(after: options.handshakeTimeout) { [unowned self] in
             timer = nil
-            channel.fail(.timedOut("no TLS handshake within \(options.handshakeTimeout)"))
+            channel.fail(.timedOut("TLS handshake timed out after \(options.handshakeTimeout)"))
         }
         channel.start()
     }
 
-    /// Has what the engine holds sent at the end of this tick.
+    /// Sends the pending frames of the engine at the end of this tick.
     package func flush() {
         channel.askForFlush()
     }
 
-    /// Hands all that the engine holds to the channel now, so that whatever comes next comes behind it.
+    /// Passes all pending frames of the engine to the channel now, so that later output follows them.
     package func flushNow() {
         guard !isMute, !isClosed else { return }
         do throws(HTTP2Error) {
@@ -84,13 +86,13 @@ package final class HTTP2ServerConnection {
         }
     }
 
-    /// Names the last stream that was taken, waits for the answers that are under way, then closes.
+    /// Sends GOAWAY with the last accepted stream, waits for the pending answers, then closes.
     package func closeGracefully(_ code: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
         engine.goAway(lastStream: engine.lastStream, code, debugData: debugData)
         channel.askForFlush()
     }
 
-    /// Sends what the engine holds, GOAWAY included, and closes without waiting for the answers under way.
+    /// Sends the pending frames, including GOAWAY, and closes without waiting for pending answers.
     package func closeAfterFlush() {
         closesAfterFlush = true
         channel.askForFlush()
@@ -135,13 +137,14 @@ extension HTTP2ServerConnection: ChannelHandler {
         do throws(HTTP2Error) {
             try unsafe engine.receive(bytes)
         } catch {
-            // What nghttp2 has to say about it (GOAWAY with the code) goes out before the end.
+            // Send the frames with which nghttp2 reports the error (GOAWAY with a code) before the end.
             _ = unsafe try? engine.pull(upTo: Self.pullSize) { unsafe channel.write($0) }
             violation = error
             channel.close()
             return
         }
-        // Who does not take its answers may not ask for more: what waits for it here has no other bound.
+        // A client that does not read its answers must not send more requests, because nothing else limits its pending
+        // output.
         if channel.isCongested { channel.isReadingPaused = true }
         channel.askForFlush()
     }

@@ -1,14 +1,16 @@
 import CNGHTTP2
 
-/// Takes what an HTTP/2 server receives. Called on its loop, after nghttp2 has returned: every method may answer.
+/// The delegate of an HTTP/2 server. Its functions run on the loop, after nghttp2 has returned, so each of them may
+/// answer.
 package protocol HTTP2ServerDelegate: AnyObject {
-    /// A complete request; it is borrowed and valid during the call. Answer now or later, by its stream id.
+    /// Called with a complete request, which is borrowed and valid during the call. Answer it now or later by its
+    /// stream id.
     func http2(_ engine: HTTP2ServerEngine, request: HTTP2ServerRequest)
 
-    /// The client, or the end of the connection, took back a complete request before it was answered.
+    /// Called when the client or the end of the connection cancelled a complete request before it was answered.
     func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode)
 
-    /// The stream, or the connection, ended before all of its answer had been handed out.
+    /// Called when the stream or the connection ended before the whole answer was written.
     func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64)
 }
 
@@ -16,7 +18,7 @@ extension HTTP2ServerDelegate {
     package func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64) {}
 }
 
-/// A complete request, borrowed.
+/// A complete request, borrowed from the engine.
 @safe
 package struct HTTP2ServerRequest {
     package let stream: Int32
@@ -29,15 +31,15 @@ package struct HTTP2ServerRequest {
 
     /// The fields in order, pseudo-fields first.
     package var fields: HTTP2FieldCursor { unsafe pointer.pointee.message.fields }
-    /// As much of the body as this side keeps.
+    /// The body, truncated to the limit of this side.
     package var body: UnsafeRawBufferPointer { unsafe pointer.pointee.message.body }
-    /// How long the body was, kept or not.
+    /// The length of the whole body.
     package var bodyCount: Int { unsafe pointer.pointee.bodyCount }
-    /// The fields were larger than this side takes: some are missing.
+    /// Whether the fields exceeded the limit of this side, so that some are missing.
     package var hasTruncatedFields: Bool { unsafe pointer.pointee.isTruncated }
 }
 
-/// One field of an answer; the value is copied.
+/// A field of an answer. The value is copied.
 @safe
 package struct HTTP2AnswerField {
     let name: StaticString
@@ -51,12 +53,13 @@ package struct HTTP2AnswerField {
     }
 }
 
-/// The server side of HTTP/2 over nghttp2: bytes in, bytes out, no sockets and no clock. Confined to its loop.
+/// The server side of HTTP/2, based on nghttp2. It consumes and produces bytes and uses no sockets and no clock.
+/// Confined to its loop.
 @safe
 package final class HTTP2ServerEngine {
     package struct Limits: Sendable {
         package var maximumFieldBytes = 16 * 1024
-        /// Kept of a body; the rest is counted and dropped.
+        /// The maximum size of a kept body. Further bytes are counted and dropped.
         package var maximumBodyBytes = 64 * 1024
 
         package init() {}
@@ -70,15 +73,15 @@ package final class HTTP2ServerEngine {
     private let vector: UnsafeMutablePointer<nghttp2_nv>
     private var hasAnswered = false
     private var isDispatching = false
-    /// One side has said GOAWAY.
+    /// Whether one of the sides has sent GOAWAY.
     private var isEnding = false
     private var hasEnded = false
 
-    /// Complete requests that were not answered yet.
+    /// The number of complete requests that are not answered yet.
     package private(set) var unanswered = 0
-    /// Streams whose requests were reported so far.
+    /// The number of requests reported so far.
     package private(set) var requestCount: UInt64 = 0
-    /// The highest stream that was reported: what an honest GOAWAY names.
+    /// The highest reported stream id. A correct GOAWAY contains it.
     package private(set) var lastStream: Int32 = 0
 
     package init(settings: HTTP2Settings, limits: Limits = Limits(), delegate: (any HTTP2ServerDelegate)?) {
@@ -101,8 +104,8 @@ package final class HTTP2ServerEngine {
 
     package var isDone: Bool { handle.isDone }
 
-    /// Answers a request. False when its stream is gone or was answered. Fields and body are copied; `tag` comes back
-    /// if the answer is lost.
+    /// Answers a request. Returns false if its stream has ended or was answered before. Fields and body are copied.
+    /// `tag` identifies the answer if it is lost.
     @discardableResult
     package func answer(
         _ id: Int32, status: HTTP2Status, fields: UnsafeBufferPointer<HTTP2AnswerField>,
@@ -141,7 +144,7 @@ package final class HTTP2ServerEngine {
         return result == 0
     }
 
-    /// With fields that are strings, for what is not on a hot path.
+    /// Answers a request with fields as strings. Do not use it on the hot path.
     @discardableResult
     package func answer(_ id: Int32, status: HTTP2Status, fields: [(StaticString, String)], body: [UInt8]) -> Bool {
         let values = SharedBytes(fields.flatMap { Array($0.1.utf8) })
@@ -163,7 +166,7 @@ package final class HTTP2ServerEngine {
         handle.reset(stream, code)
     }
 
-    /// Changes what this side announced, e.g. its stream limit.
+    /// Changes the announced settings of this side, for example its stream limit.
     package func update(_ settings: HTTP2Settings) {
         handle.submit(settings)
     }
@@ -172,7 +175,7 @@ package final class HTTP2ServerEngine {
         handle.ping(payload)
     }
 
-    /// Tells the client which streams will not be processed. Later streams are ignored, open ones may be answered.
+    /// Sends GOAWAY. Streams above `lastStream` are ignored; open ones may still be answered.
     package func goAway(lastStream: Int32, _ code: HTTP2ErrorCode, debugData: [UInt8] = []) {
         isEnding = true
         unsafe notes.pointee.lastStreamTaken = lastStream
@@ -190,7 +193,7 @@ package final class HTTP2ServerEngine {
         dispatch()
     }
 
-    /// Hands frames to `write` until about `limit` bytes are out. False: there may be more.
+    /// Passes frames to `write` until about `limit` bytes are written. Returns false if there may be more.
     @discardableResult
     package func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) -> Bool {
         guard !hasEnded else { return true }
@@ -200,7 +203,7 @@ package final class HTTP2ServerEngine {
         return isAll
     }
 
-    /// The connection is gone: complete requests without an answer are withdrawn, answers that are still here are lost.
+    /// Handles the end of the connection: unanswered requests are reported as withdrawn, and unsent answers as lost.
     package func connectionEnded() {
         dispatch()
         hasEnded = true
@@ -239,7 +242,7 @@ package final class HTTP2ServerEngine {
             unanswered -= 1
             unsafe delegate?.http2(self, withdrew: stream.pointee.id, code)
         } else if unsafe stream.pointee.isAnswered && code != .noError {
-            // A stream whose answer is out in full ends without an error.
+            // A stream whose answer was sent completely ends without an error.
             unsafe delegate?.http2(self, lostAnswerOn: stream.pointee.id, tag: stream.pointee.tag)
         }
         unsafe notes.pointee.recycle(stream)

@@ -1,14 +1,14 @@
 import CNGHTTP2
 
-/// One request at the server and its answer: memory that nghttp2 points to as the stream's user data.
+/// A request at the server and its answer, in memory to which nghttp2 points as the stream's user data.
 @safe
 struct HTTP2ServerStream {
     var id: Int32 = 0
-    /// The request is complete and was reported.
+    /// Whether the request is complete and was reported.
     var isComplete = false
     var isAnswered = false
     var isTruncated = false
-    /// What the answer is known by if it does not get out.
+    /// The tag that identifies the answer if it is lost.
     var tag: UInt64 = 0
     var bodyCount = 0
     var message = HTTP2MessageBuffer()
@@ -18,7 +18,7 @@ struct HTTP2ServerStream {
     var next: UnsafeMutablePointer<HTTP2ServerStream>?
 }
 
-/// What C's callbacks write down, and what they need to know. One an engine, at a fixed place in memory.
+/// The events that the C callbacks record, and the data that they need. Each engine has one, at a fixed address.
 @safe
 struct HTTP2ServerNotes {
     @safe
@@ -35,7 +35,7 @@ struct HTTP2ServerNotes {
     var events: [Event] = []
     var open: UnsafeMutablePointer<HTTP2ServerStream>?
     var free: UnsafeMutablePointer<HTTP2ServerStream>?
-    /// Streams above it came after a GOAWAY that said so: they are not looked at.
+    /// The last accepted stream id. Streams above it were opened after a GOAWAY that excludes them, and are ignored.
     var lastStreamTaken = Int32.max
     let maximumFieldBytes: Int
     let maximumBodyBytes: Int
@@ -95,7 +95,7 @@ struct HTTP2ServerNotes {
     }
 }
 
-/// The callbacks of all server sessions, made once.
+/// The callbacks of all server sessions, created once.
 @safe
 enum HTTP2ServerCallbacks {
     nonisolated(unsafe) static let shared: OpaquePointer = {

@@ -1,6 +1,6 @@
 import CNGHTTP2
 
-/// Owns an nghttp2 session. Never called from within nghttp2's callbacks: the library forbids it.
+/// An owner of an nghttp2 session. It must not be used within nghttp2's callbacks, because the library forbids it.
 @safe
 struct HTTP2SessionHandle: ~Copyable {
     let session: OpaquePointer
@@ -10,11 +10,11 @@ struct HTTP2SessionHandle: ~Copyable {
         case client, server
     }
 
-    /// The callbacks get `userData`, which must outlive the session.
+    /// Creates a session. The callbacks receive `userData`, which must outlive the session.
     init(_ side: Side, callbacks: OpaquePointer, userData: UnsafeMutableRawPointer, settings: HTTP2Settings) {
         var option: OpaquePointer?
         unsafe nghttp2_option_new(&option)
-        // Nothing here depends on streams that have ended; keeping them costs memory and time.
+        // Nothing depends on closed streams, and keeping them costs memory and time.
         unsafe nghttp2_option_set_no_closed_streams(option, 1)
         defer { unsafe nghttp2_option_del(option) }
         var session: OpaquePointer?
@@ -32,7 +32,7 @@ struct HTTP2SessionHandle: ~Copyable {
         unsafe nghttp2_session_del(session)
     }
 
-    /// Feeds what the peer sent; callbacks run meanwhile.
+    /// Processes bytes from the peer. The callbacks run during the call.
     func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
         guard bytes.count > 0, let base = bytes.baseAddress else { return }
         let taken = unsafe nghttp2_session_mem_recv(
@@ -40,7 +40,7 @@ struct HTTP2SessionHandle: ~Copyable {
         if taken < 0 { throw HTTP2Error(nghttp2: taken) }
     }
 
-    /// Hands frames to `write` until `limit` bytes are passed or there are no more. False: there may be more.
+    /// Passes frames to `write` until `limit` bytes are exceeded or none are left. Returns false if there may be more.
     func pull(upTo limit: Int, _ write: (UnsafeRawBufferPointer) -> Void) throws(HTTP2Error) -> Bool {
         var written = 0
         while written < limit {
@@ -54,15 +54,15 @@ struct HTTP2SessionHandle: ~Copyable {
         return false
     }
 
-    /// False once the session has ended or gave up on the peer.
+    /// Whether the session accepts input. False after its end, and after this side has ended it because of a violation.
     var wantsInput: Bool { unsafe nghttp2_session_want_read(session) != 0 }
 
-    /// Neither side has anything left to say.
+    /// Whether neither side has anything left to send.
     var isDone: Bool {
         unsafe nghttp2_session_want_read(session) == 0 && nghttp2_session_want_write(session) == 0
     }
 
-    /// The limit that the peer sets on streams of this side.
+    /// The peer's limit of streams that this side opens.
     var peerStreamLimit: Int {
         unsafe Int(nghttp2_session_get_remote_settings(session, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
     }
@@ -79,7 +79,7 @@ struct HTTP2SessionHandle: ~Copyable {
         add(NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings.maxFrameSize)
         add(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize)
         let result = unsafe nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
-        precondition(result == 0, "these HTTP/2 settings are out of range: \(settings)")
+        precondition(result == 0, "HTTP/2 settings out of range: \(settings)")
     }
 
     func ping(_ payload: UInt64) {
@@ -98,13 +98,13 @@ struct HTTP2SessionHandle: ~Copyable {
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), lastStream, code.rawValue, debugData, debugData.count)
     }
 
-    /// GOAWAY, then streams may finish, then `isDone`.
+    /// Sends GOAWAY. Open streams may finish, then ``isDone`` becomes true.
     func terminate(_ code: HTTP2ErrorCode) {
         unsafe _ = nghttp2_session_terminate_session(session, code.rawValue)
     }
 }
 
-/// Copies as much of a body as fits into a DATA frame, and says when it was the last of it.
+/// Copies the part of a body that fits into a DATA frame, and sets the EOF flag with the last part.
 func copyBody(
     _ body: UnsafeRawBufferPointer, from sent: Int, into buffer: UnsafeMutablePointer<UInt8>, capacity: Int,
     flags: UnsafeMutablePointer<UInt32>
@@ -117,11 +117,11 @@ func copyBody(
     return count
 }
 
-/// Why and how far the peer ends the connection.
+/// The GOAWAY of the peer: why it ends the connection and which streams it processed.
 package struct HTTP2GoAway: Hashable, Sendable {
-    /// Streams above it were not processed.
+    /// The last stream that the peer may have processed. Higher streams were not processed.
     package let lastStream: Int32
     package let code: HTTP2ErrorCode
-    /// At most 1 KiB of it; from Apple it may be JSON with a `reason`.
+    /// At most 1 KiB of the debug data. Apple may send JSON with a `reason`.
     package let debugData: [UInt8]
 }

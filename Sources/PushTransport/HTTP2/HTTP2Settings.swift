@@ -1,11 +1,11 @@
-/// What one side announces of itself (RFC 9113 §6.5.2). Nil is left out: the protocol's default holds.
+/// The settings that one side announces (RFC 9113, section 6.5.2). Nil means the default of the protocol.
 package struct HTTP2Settings: Hashable, Sendable {
     package var headerTableSize: UInt32?
     package var maxConcurrentStreams: UInt32?
     package var initialWindowSize: UInt32?
     package var maxFrameSize: UInt32?
     package var maxHeaderListSize: UInt32?
-    /// Clients only, and false: nothing here takes pushed streams.
+    /// Clients only, and false, because pushed streams are not supported.
     package var enablePush: Bool?
 
     package init(

@@ -1,30 +1,32 @@
 import Glibc
 package import PushLoop
 
-/// Takes what a channel brings. Called on the channel's loop, never from within a call on the channel.
+/// The handler of the events of a channel. Its functions run on the channel's loop, and never from within a call on the
+/// channel.
 package protocol ChannelHandler: AnyObject {
-    /// The connection stands, TLS included: from now on bytes may be written.
+    /// Called when the connection is established, including TLS. The handler may write from now on.
     func channelOpened(_ channel: Channel)
 
-    /// Plain bytes, valid during the call.
+    /// Called with decrypted bytes, which are valid during the call.
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer)
 
-    /// The tick ends and the channel has room: write what is ready, now. Not called while the peer reads too slowly.
+    /// Called at the end of a tick if the channel has room: write all pending output now. Not called while the peer
+    /// reads too slowly.
     func channelWantsOutput(_ channel: Channel)
 
-    /// The end, once; nothing is called after it.
+    /// Called once when the channel has closed. No further call follows.
     func channel(_ channel: Channel, closed reason: ChannelClosure)
 }
 
 package enum ChannelClosure: Error, Sendable, CustomStringConvertible {
-    /// This side closed it.
+    /// This side closed the connection.
     case byUs
-    /// The peer ended it in order.
+    /// The peer closed the connection properly.
     case byPeer
-    /// The peer vanished in the middle: reset, or the end of TCP without the end of TLS.
+    /// The connection was reset, or TCP ended without a TLS close_notify.
     case lost(SystemError?)
     case tls(TLSError)
-    /// This side gave up waiting, e.g. for the handshake.
+    /// This side gave up waiting, for example for the handshake.
     case timedOut(String)
 
     package var description: String {
@@ -32,26 +34,26 @@ package enum ChannelClosure: Error, Sendable, CustomStringConvertible {
         case .byUs: "closed by this side"
         case .byPeer: "closed by the peer"
         case .lost(let error?): "connection lost: \(error)"
-        case .lost(nil): "connection lost: the peer went away without closing it"
+        case .lost(nil): "connection lost: the peer disconnected without closing TLS"
         case .tls(let error): "\(error)"
         case .timedOut(let what): what
         }
     }
 }
 
-/// One TCP connection on a loop, with or without TLS: bytes are gathered during a tick and sent at its end.
-/// Confined to its loop.
+/// A TCP connection on a loop, with or without TLS. It collects output during a tick and sends it at the end of the
+/// tick. Confined to its loop.
 package final class Channel {
-    /// Above this much that the socket has not taken, the handler is asked for no more.
+    /// The amount of unsent output above which the handler is not asked for more.
     private static let outputHighWater = 256 * 1024
-    /// Read in one turn before other descriptors get theirs.
+    /// The maximum number of reads per event, so that other descriptors get their turn.
     private static let readsPerTurn = 4
     private static let readSize = 64 * 1024
-    /// How long a peer may take to read what is left and to end, once this side closes.
+    /// The time that a peer has to read the remaining output and to close, after this side closes.
     private static let closingTime: Duration = .seconds(5)
-    /// The same when TLS has failed: only an alert is left to be read.
+    /// The same limit after TLS has failed, when only an alert is left to be read.
     private static let failingTime: Duration = .seconds(1)
-    /// Read of a peer that has gone: more than a kernel holds of it.
+    /// The maximum number of reads after a failed write. It covers more than the kernel buffers.
     private static let lastReads = 256
 
     private enum State {
@@ -59,12 +61,13 @@ package final class Channel {
         case opening
         /// Can transition to: closing, closed.
         case open
-        /// What was written is sent; what comes in is dropped. Can transition to: lingering, closed.
+        /// Written output is sent and input is dropped. Can transition to: lingering, closed.
         case closing
-        /// Everything was sent and our side is shut. What comes in is dropped until the peer ends as well: to close
-        /// a socket that holds unread bytes resets it, and the peer would lose our last words. Can transition to: closed.
+        /// All output was sent and the write side is shut down. Input is dropped until the peer closes as well, because
+        /// closing a socket with unread bytes resets the connection, and the peer would lose the last output. Can
+        /// transition to: closed.
         case lingering
-        /// No watch, no handler.
+        /// The watch and the handler are gone.
         case closed
     }
 
@@ -77,24 +80,26 @@ package final class Channel {
     private var state = State.opening
     private var plainOutput = ByteQueue()
     private var closingTimer: TimerID?
-    /// What the handler is told when the channel has closed after lingering.
+    /// The reason that the handler receives when the channel has closed after lingering.
     private var lingeringReason = ChannelClosure.byUs
     private var flushIsAsked = false
     private var retainedWhileOpen: Channel?
 
-    /// How often the socket gave bytes: against `bytesReceived` it tells how well the peer coalesces.
+    /// The number of reads that returned bytes. Together with ``bytesReceived`` it shows how well the peer coalesces
+    /// its writes.
     package private(set) var readCount: UInt64 = 0
     package private(set) var bytesReceived: UInt64 = 0
     package private(set) var bytesSent: UInt64 = 0
-    /// Of `bytesSent`, what the peer's TCP has. The peer itself may not have read it yet. A system call.
+    /// The number of sent bytes that the peer's TCP has acknowledged. The peer itself may not have read them yet. Costs
+    /// a system call.
     package var bytesAcknowledged: UInt64 {
         let waiting = UInt64(socket.unacknowledged)
         return waiting < bytesSent ? bytesSent - waiting : 0
     }
-    /// When bytes last came in: what a keep-alive looks at.
+    /// The time when bytes were last received, for keep-alive checks.
     package private(set) var lastReceived: MonotonicTime
 
-    /// The loop keeps the channel until it has closed; the handler is held weakly.
+    /// Creates a channel. The loop retains the channel until it has closed; the handler is held weakly.
     package init(_ socket: consuming Socket, on loop: EventLoop, tls: TLSEngine?, handler: (any ChannelHandler)?) {
         self.loop = loop
         self.tls = tls
@@ -107,7 +112,7 @@ package final class Channel {
         self.watch = watch
     }
 
-    /// Begins: with TLS the handshake, without it the channel opens at once (at the end of this tick).
+    /// Starts the TLS handshake. Without TLS, the channel opens at the end of this tick.
     package func start() {
         watch?.interest = .readable
         do throws(TLSError) {
@@ -126,15 +131,15 @@ package final class Channel {
 
     package var session: TLSSessionInfo? { tls?.session }
 
-    /// What the socket has not taken yet.
+    /// The number of bytes that the socket has not accepted yet.
     package var outputBacklog: Int {
         plainOutput.count + (tls?.output.count ?? 0)
     }
 
-    /// Whether the handler should hold back.
+    /// Whether the handler should pause its output.
     package var isCongested: Bool { outputBacklog >= Self.outputHighWater }
 
-    /// Appends to what goes out at the end of the tick. Ignored once it closes.
+    /// Appends to the output that is sent at the end of the tick. Ignored once the channel is closing.
     package func write(_ bytes: UnsafeRawBufferPointer) {
         switch state {
         case .opening, .open:
@@ -149,7 +154,7 @@ package final class Channel {
         unsafe bytes.withUnsafeBytes { unsafe write($0) }
     }
 
-    /// Has `channelWantsOutput` called at the end of this tick.
+    /// Requests a call of `channelWantsOutput` at the end of this tick.
     package func askForFlush() {
         guard !flushIsAsked else { return }
         if case .closed = state { return }
@@ -157,7 +162,8 @@ package final class Channel {
         loop.flushAtTickEnd(self)
     }
 
-    /// Sends what was written, says goodbye, and closes when the peer has ended as well, or after 5 seconds.
+    /// Sends the written output and the TLS close_notify, and closes when the peer has closed as well, or after 5
+    /// seconds.
     package func close() {
         switch state {
         case .opening:
@@ -180,19 +186,19 @@ package final class Channel {
         }
     }
 
-    /// Closes at once with a reset; what was not sent is lost.
+    /// Closes at once with a reset. Unsent output is lost.
     package func abort() {
         socket.closeHard()
         end(.byUs)
     }
 
-    /// Closes at once and tells the handler why.
+    /// Closes at once with a reset and passes the reason to the handler.
     package func fail(_ reason: ChannelClosure) {
         socket.closeHard()
         end(reason)
     }
 
-    /// Leaves what arrives in the kernel, so that the peer feels it.
+    /// Whether reading is paused. Input then stays in the kernel, so that TCP flow control slows the peer down.
     package var isReadingPaused = false {
         didSet {
             guard isReadingPaused != oldValue, let watch else { return }
@@ -276,8 +282,8 @@ package final class Channel {
         end(.byPeer)
     }
 
-    /// A write has failed, so the peer has gone. What it said before it went may tell why (a GOAWAY, an error packet):
-    /// that has arrived, for the kernel heard of the end after it.
+    /// Reads the remaining input after a failed write. The peer has closed the connection, and its last bytes may
+    /// contain the reason (a GOAWAY, an error packet). These bytes arrived before the kernel learned of the end.
     private func receiveLastWords() {
         for _ in 0..<Self.lastReads where !isReadingPaused {
             if case .closed = state { return }
@@ -295,7 +301,7 @@ package final class Channel {
         plainOutput.removeAll()
     }
 
-    /// Nil: everything went out. Otherwise the socket is full or broken.
+    /// Sends the output. Returns nil if all of it was sent, or else the state of the socket: full or failed.
     private func sendOutput() -> Socket.Transfer? {
         if let tls { send(&tls.output) } else { send(&plainOutput) }
     }
@@ -310,7 +316,7 @@ package final class Channel {
         return nil
     }
 
-    /// An alert tells the peer why; if the socket is full, it will have to guess.
+    /// Sends the TLS alert that names the error. If the socket is full, the peer does not receive it.
     private func fail(in error: TLSError) {
         lingeringReason = .tls(error)
         guard sendOutput() == nil else {
@@ -333,7 +339,7 @@ package final class Channel {
         let handler = handler
         self.handler = nil
         let keep = retainedWhileOpen.take()
-        // Told after this call, so that a handler never hears of the end from within its own call on the channel.
+        // Called later, so that a handler never gets the end from within its own call on the channel.
         let report = LoopBound((handler, keep, self), on: loop)
         loop.execute { report.wrapped.0?.channel(report.wrapped.2, closed: reason) }
     }
@@ -376,13 +382,13 @@ extension Channel: TickEndFlushing {
     }
 }
 
-/// One read buffer a thread: what is read is used up before the next read.
+/// A read buffer per thread. Its content is consumed before the next read.
 @safe
 private enum ReadScratch {
     private static let key: pthread_key_t = {
         var key = pthread_key_t()
         let result = unsafe pthread_key_create(&key) { unsafe free($0) }
-        precondition(result == 0, "cannot make a thread's read buffer")
+        precondition(result == 0, "cannot create the thread-specific read buffer")
         return key
     }()
 

@@ -1,8 +1,9 @@
 import Glibc
 package import PushLoop
 
-/// Looks names up with the system's resolver, so that hosts files and name-service settings count, on threads that
-/// may block. Nothing is cached: a push service moves, and each new connection is to see where it went.
+/// A resolver of host names. It calls the system's resolver on threads that may block, so that the hosts file and the
+/// name-service settings apply. It caches nothing: the addresses of a push service change, and each new connection must
+/// use the current ones.
 package final class NameResolver: Sendable {
     private let pool: BlockingPool
 
@@ -10,7 +11,7 @@ package final class NameResolver: Sendable {
         self.pool = pool
     }
 
-    /// All addresses of the host in the order of the system's preference; never empty.
+    /// Returns all addresses of the host in the system's order of preference. The result is never empty.
     package func resolve(_ place: HostPort) async throws(TCPError) -> [SocketAddress] {
         do {
             return try await pool.run { try Self.look(up: place) }
@@ -43,7 +44,7 @@ package final class NameResolver: Sendable {
             unsafe next = entry.pointee.ai_next
         }
         guard !addresses.isEmpty else {
-            throw TCPError(.nameNotFound, "cannot look up \(place.host): it has no address")
+            throw TCPError(.nameNotFound, "cannot look up \(place.host): the name has no address")
         }
         return addresses
     }

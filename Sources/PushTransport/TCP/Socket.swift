@@ -2,7 +2,8 @@ private import CLinux
 import Glibc
 import PushLoop
 
-/// Owns one socket descriptor and closes it in the end. Never blocks, never survives an exec.
+/// An owner of one socket descriptor, which it closes at the end of its lifetime. The socket is nonblocking and
+/// close-on-exec.
 package struct Socket: ~Copyable {
     private(set) var descriptor: CInt
 
@@ -14,14 +15,14 @@ package struct Socket: ~Copyable {
         if descriptor >= 0 { Glibc.close(descriptor) }
     }
 
-    /// Closes it before its owner goes. Every later call fails with "bad file descriptor".
+    /// Closes the descriptor early. Every later call fails with "bad file descriptor".
     mutating func close() {
         guard descriptor >= 0 else { return }
         Glibc.close(descriptor)
         descriptor = -1
     }
 
-    /// Closes it with a reset: for a connection that is not wanted.
+    /// Closes the socket with a reset, to refuse a connection.
     package consuming func refuse() {
         closeHard()
     }
@@ -33,15 +34,15 @@ package struct Socket: ~Copyable {
         return Socket(owning: descriptor)
     }
 
-    /// One that is bound to an address of TCP and listens.
+    /// Returns a TCP socket that is bound to the address and listens.
     ///
-    /// - Parameter prepare: called with the descriptor before anyone can connect.
+    /// - Parameter prepare: Called with the descriptor before a client can connect.
     static func listening(
         at address: SocketAddress, backlog: CInt, prepare: (CInt) -> Void = { _ in }
     ) throws(SystemError) -> Socket {
         let socket = try stream(family: address.family)
         socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
-        // What is listened on is what was asked for, whatever the machine's default.
+        // Listen on exactly the requested address, whatever the system's default for IPv6 sockets is.
         if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
         let descriptor = socket.descriptor
         prepare(descriptor)
@@ -50,14 +51,14 @@ package struct Socket: ~Copyable {
         return socket
     }
 
-    /// Gives the descriptor away.
+    /// Gives up ownership and returns the descriptor.
     consuming func release() -> CInt {
         let descriptor = descriptor
         discard self
         return descriptor
     }
 
-    /// What the kernel noted about a connect in progress; nil when it succeeded.
+    /// Returns the result of a connect in progress: nil if it succeeded.
     static func pendingError(of descriptor: CInt) -> SystemError? {
         var number: CInt = 0
         var length = socklen_t(MemoryLayout<CInt>.size)
@@ -65,7 +66,7 @@ package struct Socket: ~Copyable {
         return number == 0 ? nil : SystemError(number: number)
     }
 
-    /// Frames are gathered before they are written, so the kernel must not wait for more.
+    /// Disables Nagle's algorithm. Frames are already collected before they are written.
     func sendWithoutDelay() {
         _ = CLinux_send_without_delay(descriptor)
     }
@@ -75,18 +76,18 @@ package struct Socket: ~Copyable {
         unsafe _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }
 
-    /// The peer reads what was sent, and then an end. This side may still receive.
+    /// Shuts down the write side. The peer reads the sent bytes and then the end; this side may still receive.
     func endSending() {
         shutdown(descriptor, CInt(SHUT_WR))
     }
 
-    /// Closing then sends RST: the peer learns that what was in flight is lost.
+    /// Makes the close send a reset (RST), so that the peer learns that bytes in flight are lost.
     func closeHard() {
         var option = Glibc.linger(l_onoff: 1, l_linger: 0)
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
-    /// Takes one waiting connection; nil when there is none.
+    /// Accepts a waiting connection, or returns nil if there is none.
     func accept() throws(SystemError) -> Socket? {
         while true {
             let accepted = CLinux_accept(descriptor, nil, nil)
@@ -99,7 +100,7 @@ package struct Socket: ~Copyable {
         }
     }
 
-    /// How much of what was sent waits for the peer's TCP to say that it has it. None if the system does not say.
+    /// The number of sent bytes that the peer's TCP has not acknowledged, or 0 if the system does not report it.
     var unacknowledged: Int { max(0, Int(CLinux_unacknowledged(descriptor))) }
 
     enum Transfer: Equatable {

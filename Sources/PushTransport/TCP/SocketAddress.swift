@@ -1,16 +1,16 @@
 package import Glibc
 import PushLoop
 
-/// An IPv4, IPv6 or Unix socket address, ready for the system's calls.
+/// An IPv4, IPv6 or Unix socket address in the form that system calls take.
 package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes of the `sockaddr`, exactly as long as its family needs.
+    /// The bytes of the `sockaddr`, with the length of its address family.
     private let bytes: [UInt8]
 
     init(copying address: UnsafePointer<sockaddr>, length: socklen_t) {
         unsafe bytes = [UInt8](UnsafeRawBufferPointer(start: address, count: Int(length)))
     }
 
-    /// A numeric address. Nil for anything else: names are for the resolver.
+    /// Creates an address from its numeric form. Returns nil for anything else, because names need the resolver.
     package init?(ip: String, port: UInt16) {
         var four = in_addr()
         var six = in6_addr()
@@ -31,10 +31,10 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The longest path of a Unix socket in bytes: the system's field has room for a zero after it.
+    /// The maximum length of a Unix socket path in bytes. The system's field also needs room for a terminating zero.
     package static let longestUnixPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// The address of a Unix socket with a file. Nil when the path is empty, too long, or has a zero byte in it.
+    /// Creates the address of a Unix socket file. Returns nil if the path is empty, too long, or contains a zero byte.
     package init?(unixPath path: String) {
         let utf8 = path.utf8
         guard (1...Self.longestUnixPath).contains(utf8.count), !utf8.contains(0) else { return nil }
@@ -52,7 +52,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         bytes.count < 2 ? AF_UNSPEC : CInt(UInt16(bytes[0]) | UInt16(bytes[1]) << 8)
     }
 
-    /// 0 where the family has no ports.
+    /// The port, or 0 if the family has no ports.
     package var port: UInt16 {
         guard family == AF_INET || family == AF_INET6, bytes.count >= 4 else { return 0 }
         return UInt16(bytes[2]) << 8 | UInt16(bytes[3])
@@ -67,7 +67,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The address without its port, as people write it.
+    /// The address in numeric form without its port.
     package var ip: String {
         var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
         let offset = family == AF_INET6 ? 8 : 4
@@ -94,7 +94,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Asks the system with a call of the form of `getsockname`.
+    /// Returns the address that a system call like `getsockname` provides.
     static func read(_ call: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> CInt)
         -> SocketAddress?
     {
@@ -117,7 +117,7 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A host and a port as configuration names them: `example.com:443`, `127.0.0.1:0`, `[::1]:2197`.
+/// A host and a port as in the configuration: `example.com:443`, `127.0.0.1:0`, `[::1]:2197`.
 package struct HostPort: Hashable, Sendable, CustomStringConvertible {
     package let host: String
     package let port: UInt16
@@ -127,7 +127,7 @@ package struct HostPort: Hashable, Sendable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Nil unless there is a host and a decimal port of 16 bits.
+    /// Parses the text. Returns nil if the host is missing or the port is not a decimal 16-bit number.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":") else { return nil }
         var host = text[..<colon]

@@ -1,12 +1,13 @@
 import Glibc
 
-/// The file of a Unix socket, known by its inode: it is removed only while it is still the one made here.
+/// The file of a Unix socket, identified by its inode. It is removed only if it is still the file that this process
+/// created.
 struct SocketFile {
     let path: String
     private let device: dev_t
     private let inode: ino_t
 
-    /// Nil if there is none.
+    /// Records the identity of the file. Returns nil if there is no file.
     init?(_ path: String) {
         guard let found = Self.status(of: path) else { return nil }
         self.path = path
@@ -18,7 +19,7 @@ struct SocketFile {
         unsafe _ = unlink(path)
     }
 
-    /// Of the file itself, and not of what it may link to.
+    /// Returns the status of the file itself; symbolic links are not followed.
     static func status(of path: String) -> stat? {
         var found = stat()
         return unsafe lstat(path, &found) == 0 ? found : nil

@@ -1,7 +1,7 @@
 import Glibc
 package import PushLoop
 
-/// One attempt to reach a host: the name is looked up, then its addresses are tried in turn, all within a deadline.
+/// One attempt to connect to a host: it resolves the name, then tries the addresses in turn until a common deadline.
 /// Confined to its loop.
 package final class TCPConnector {
     package typealias Completion = (consuming TCPConnectResult) -> Void
@@ -28,7 +28,8 @@ package final class TCPConnector {
         }
     }
 
-    /// The completion is called exactly once, on the loop, never from within this call; after `cancel` not at all.
+    /// Starts connecting. The completion is called exactly once, on the loop, and never from within this call. After
+    /// ``cancel()`` it is not called.
     package init(
         on loop: EventLoop, to place: HostPort, resolver: NameResolver, deadline: MonotonicTime,
         completion: @escaping Completion
@@ -51,7 +52,7 @@ package final class TCPConnector {
             } catch {
                 outcome = .failure(error)
             }
-            // The look-up cannot be stopped, so it may end after the loop has; then nobody waits for it any more.
+            // The lookup cannot be cancelled, so it may end after the loop has stopped; its result is then unused.
             loop.executeUnlessStopped { box.wrapped.connector?.resolved(outcome) }
         }
     }
@@ -64,7 +65,7 @@ package final class TCPConnector {
         }
     }
 
-    /// Gives up without calling the completion.
+    /// Stops the attempt. The completion is not called.
     package func cancel() {
         completion = nil
         end()
@@ -85,7 +86,7 @@ package final class TCPConnector {
         guard completion != nil else { return }
         dropAttempt()
         guard let address = waiting.popFirst() else {
-            finish(.failed(lastError ?? TCPError(.other, "cannot connect to \(place): no address is left to try")))
+            finish(.failed(lastError ?? TCPError(.other, "cannot connect to \(place): no address left to try")))
             return
         }
         do throws(SystemError) {
@@ -105,7 +106,8 @@ package final class TCPConnector {
         }
     }
 
-    /// An address that does not answer may use its share of what is left, not all of it.
+    /// Limits the time of one address to its share of the remaining time, so that an address that does not respond does
+    /// not use all of it.
     private func shareTheTime(of attempt: Attempt) {
         guard !waiting.isEmpty else { return }
         let share = .nanoseconds((deadline - loop.now).wholeNanoseconds / Int64(waiting.count + 1)) as Duration
@@ -123,17 +125,17 @@ package final class TCPConnector {
             tryNext()
             return
         }
-        // The watch goes first: from here on the descriptor belongs to whoever takes the connection.
+        // Cancel the watch first: the descriptor then belongs to the new owner of the connection.
         attempt.watch?.cancel()
         attempt.watch = nil
-        guard let socket = attempt.socket.take() else { preconditionFailure("a connect was answered twice") }
+        guard let socket = attempt.socket.take() else { preconditionFailure("a connect completed twice") }
         finish(.connected(socket, attempt.address))
     }
 
     private func deadlinePassed() {
         timer = nil
         let last = lastError.map { "; before that: \($0)" } ?? ""
-        finish(.failed(TCPError(.timedOut, "cannot connect to \(place): no answer in time\(last)")))
+        finish(.failed(TCPError(.timedOut, "cannot connect to \(place): timed out\(last)")))
     }
 
     private func finish(_ result: consuming TCPConnectResult) {

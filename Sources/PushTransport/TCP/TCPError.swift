@@ -1,7 +1,7 @@
 import Glibc
 import PushLoop
 
-/// A connection that could not be made, or a place that could not be listened on.
+/// An error of connecting, of a name lookup, or of listening.
 package struct TCPError: Error, Sendable, CustomStringConvertible {
     package enum Code: Sendable {
         case badAddress, nameNotFound, refused, unreachable, timedOut, addressInUse, notPermitted, cancelled, other
@@ -20,11 +20,11 @@ package struct TCPError: Error, Sendable, CustomStringConvertible {
         case EADDRINUSE:
             self.init(
                 .addressInUse,
-                "cannot listen on \(place): another process listens there; stop it or choose another port (0 for any)")
+                "cannot listen on \(place): address in use, another process listens there; stop it or use another port")
         case EACCES:
             self.init(
                 .notPermitted,
-                "cannot listen on \(place): ports below 1024 need a privilege; choose a higher port")
+                "cannot listen on \(place): permission denied; ports below 1024 need a privilege, choose a higher port")
         case EADDRNOTAVAIL:
             self.init(.badAddress, "cannot listen on \(place): this machine does not have that address")
         default:
@@ -35,11 +35,11 @@ package struct TCPError: Error, Sendable, CustomStringConvertible {
     init(connecting place: String, _ error: SystemError) {
         switch error.number {
         case ECONNREFUSED:
-            self.init(.refused, "cannot connect to \(place): nothing listens there, or it refuses connections")
+            self.init(.refused, "cannot connect to \(place): connection refused; nothing listens there")
         case ENETUNREACH, EHOSTUNREACH:
-            self.init(.unreachable, "cannot connect to \(place): no route there; check network and firewall")
+            self.init(.unreachable, "cannot connect to \(place): no route to host; check network and firewall")
         case ETIMEDOUT:
-            self.init(.timedOut, "cannot connect to \(place): no answer; check network and firewall")
+            self.init(.timedOut, "cannot connect to \(place): timed out; check network and firewall")
         default:
             self.init(.other, "cannot connect to \(place): \(error)")
         }

@@ -1,9 +1,10 @@
 import Glibc
 package import PushLoop
 
-/// Accepts TCP connections on a loop. Confined to it.
+/// A listener that accepts TCP connections on a loop. Confined to that loop.
 package final class TCPListener {
-    /// Taken in one turn of the loop, so that a flood of connections does not hold up those that are open.
+    /// The maximum number of accepted connections per event, so that a flood of connections does not delay the open
+    /// ones.
     private static let acceptsPerTurn = 64
 
     package let address: SocketAddress
@@ -12,7 +13,7 @@ package final class TCPListener {
     private var watch: Watch?
     private let accepted: (consuming Socket) -> Void
 
-    /// Binds and listens. Port 0 takes any free port; `address` says which.
+    /// Binds and listens. Port 0 selects any free port; ``address`` contains the chosen one.
     package init(
         on loop: EventLoop, _ place: HostPort, backlog: CInt = 1024, accepted: @escaping (consuming Socket) -> Void
     ) throws(TCPError) {
@@ -35,7 +36,7 @@ package final class TCPListener {
         self.watch = watch
     }
 
-    /// Ends accepting; connections that were accepted live on. May be called twice.
+    /// Stops accepting. Accepted connections stay open. May be called twice.
     package func close() {
         watch?.cancel()
         watch = nil
@@ -43,10 +44,10 @@ package final class TCPListener {
     }
 
     deinit {
-        precondition(watch == nil, "a listener must be closed before it goes")
+        precondition(watch == nil, "a listener must be closed before it is released")
     }
 
-    /// Leaves new connections waiting in the kernel, e.g. while there are too many.
+    /// Whether accepting is paused. New connections then wait in the kernel, for example while there are too many.
     package var isPaused = false {
         didSet { watch?.interest = isPaused ? [] : .readable }
     }
@@ -58,8 +59,8 @@ package final class TCPListener {
                 connection.sendWithoutDelay()
                 accepted(connection)
             } catch {
-                // Out of descriptors or memory: the connections wait in the kernel. Trying again at once would
-                // only turn the loop; give those that are open a moment to end.
+                // Out of descriptors or memory. The connections wait in the kernel. An immediate retry would only keep
+                // the loop busy, so wait for open connections to end.
                 isPaused = true
                 loop.schedule(after: .milliseconds(100)) { [weak self] in
                     guard let self, watch != nil else { return }

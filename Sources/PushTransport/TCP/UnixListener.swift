@@ -1,15 +1,15 @@
 import Glibc
 import PushLoop
 
-/// A Unix socket that listens.
+/// A listening Unix socket.
 struct UnixListener: ~Copyable {
-    /// Why nothing is listened on.
+    /// The reason why a socket cannot listen at a path.
     enum Obstacle: Error {
-        /// The path is empty, too long, or has a zero byte in it.
+        /// The path is empty, too long, or contains a zero byte.
         case path
-        /// The file that is there is no socket.
+        /// A file that is not a socket exists at the path.
         case otherFile
-        /// Another process listens there.
+        /// Another process listens at the path.
         case inUse
         case system(SystemError, call: String)
     }
@@ -17,13 +17,14 @@ struct UnixListener: ~Copyable {
     private let socket: Socket
     let file: SocketFile?
 
-    /// Listens at `path`, with a file of these permissions whatever the umask: at no time may more users connect.
+    /// Listens at `path`. The socket file has the given mode regardless of the umask, and at no time a less strict one.
     ///
-    /// A socket file that nobody listens on is what an earlier process left behind, and is replaced. Nothing else is.
+    /// A socket file without a listener is left over from an earlier process and is replaced. Other files are not
+    /// replaced.
     static func listen(at path: String, mode: mode_t, backlog: CInt) throws(Obstacle) -> UnixListener {
         guard let address = SocketAddress(unixPath: path) else { throw .path }
         let socket = try socket()
-        // Linux makes the file with the mode of the descriptor, less the umask.
+        // Linux creates the file with the mode of the descriptor minus the umask.
         guard fchmod(socket.descriptor, mode) == 0 else { throw .system(.current, call: "fchmod") }
         if !bind(socket, to: address) {
             guard errno == EADDRINUSE else { throw .system(.current, call: "bind") }
@@ -32,7 +33,7 @@ struct UnixListener: ~Copyable {
         }
         let file = SocketFile(path)
         do throws(Obstacle) {
-            // What the umask has taken.
+            // Restore the bits that the umask has cleared.
             guard unsafe chmod(path, mode) == 0 else { throw .system(.current, call: "chmod") }
             guard Glibc.listen(socket.descriptor, backlog) == 0 else { throw .system(.current, call: "listen") }
         } catch {
@@ -42,10 +43,10 @@ struct UnixListener: ~Copyable {
         return UnixListener(socket: socket, file: file)
     }
 
-    /// The descriptor, which is the caller's from now on.
+    /// Gives up ownership and returns the descriptor.
     consuming func release() -> CInt { socket.release() }
 
-    /// The file at `path` that keeps a socket from listening there, or nil. Changes nothing. Blocks.
+    /// Returns the reason why a socket could not listen at `path`, or nil. Changes nothing. Blocks.
     static func obstacle(at path: String) -> Obstacle? {
         guard let address = SocketAddress(unixPath: path) else { return .path }
         guard SocketFile.status(of: path) != nil else { return nil }
@@ -62,12 +63,12 @@ struct UnixListener: ~Copyable {
         unsafe _ = unlink(path)
     }
 
-    /// Throws unless there is a socket file that nobody listens on.
+    /// Throws unless the path is a socket file without a listener.
     private static func checkStale(_ path: String, _ address: SocketAddress) throws(Obstacle) {
         guard let found = SocketFile.status(of: path), found.st_mode & S_IFMT == S_IFSOCK else { throw .otherFile }
         let probe = try socket()
         let isAnswered = unsafe address.withSockaddr { unsafe connect(probe.descriptor, $0, $1) } == 0
-        // Only a refusal shows that nobody is there; a full queue, for one, does not.
+        // Only ECONNREFUSED proves that there is no listener. Other errors, such as that of a full queue, do not.
         guard !isAnswered, errno == ECONNREFUSED else { throw .inUse }
     }
 

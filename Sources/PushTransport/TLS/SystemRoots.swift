@@ -1,17 +1,17 @@
 private import COpenSSL
 import Glibc
 
-/// The root certificates that come with the system. OpenSSL takes it silently when there are none, and then trusts
-/// nobody, which is how a bare container behaves.
+/// The root certificates of the system. If there are none, OpenSSL reports no error and then trusts no certificate, as
+/// happens in a minimal container.
 package enum SystemRoots {
-    /// Where OpenSSL looks, and whether there is something.
+    /// Returns whether root certificates exist at OpenSSL's default places.
     package static func areInstalled() -> Bool {
         let file = unsafe place(X509_get_default_cert_file_env(), X509_get_default_cert_file())
         let directory = unsafe place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir())
         return areInstalled(file: file, directories: directory)
     }
 
-    /// `directories` may be several, with colons between them.
+    /// Returns whether root certificates exist. `directories` may contain several paths, separated by colons.
     package static func areInstalled(file: String, directories: String) -> Bool {
         var status = stat()
         if unsafe stat(file, &status) == 0, status.st_size > 0 { return true }

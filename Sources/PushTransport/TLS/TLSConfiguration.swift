@@ -1,10 +1,10 @@
-/// Whose certificates are believed.
+/// The certificates that are trusted.
 package enum TLSTrust: Sendable {
-    /// The roots that the system trusts.
+    /// The system's root certificates.
     case system
-    /// The system's roots and these certificates.
+    /// The system's root certificates and the given ones.
     case systemAnd([PEMSource])
-    /// These certificates and no other.
+    /// The given certificates only.
     case only([PEMSource])
 }
 
@@ -13,7 +13,7 @@ package enum TLSVersion: Sendable {
     case tls13
 }
 
-/// Cipher suites in OpenSSL's notation, for those who must deviate from the default. Nil keeps the default.
+/// Cipher suites in OpenSSL's notation, for installations that must deviate from the default. Nil keeps the default.
 package struct TLSCipherSuites: Sendable {
     package var tls12: String?
     package var tls13: String?
@@ -24,12 +24,12 @@ package struct TLSCipherSuites: Sendable {
     }
 }
 
-/// Chain and name of the server are always verified; there is no switch for it.
+/// The TLS configuration of a client. The server's chain and name are always verified; this cannot be disabled.
 package struct TLSClientConfiguration: Sendable {
     package var trust: TLSTrust
-    /// What we show to a server that asks who we are.
+    /// The certificate and key for servers that request a client certificate.
     package var identity: TLSIdentity?
-    /// Protocols to offer, best first. If any are offered, the server must pick one of them.
+    /// The protocols to offer by ALPN, best first. If any is offered, the server must select one of them.
     package var alpn: [String]
     package var minimumVersion: TLSVersion
     package var maximumVersion: TLSVersion
@@ -49,17 +49,18 @@ package struct TLSClientConfiguration: Sendable {
     }
 }
 
-/// Whether a server wants to know who its clients are.
+/// Whether a server requests certificates from its clients.
 package enum TLSClientCertificates: Sendable {
     case none
-    /// A client may send one; one that is sent must be trusted.
+    /// A client may send a certificate. If it does, the certificate must be trusted.
     case optional(TLSTrust)
     case required(TLSTrust)
 }
 
 package struct TLSServerConfiguration: Sendable {
     package var identity: TLSIdentity
-    /// Protocols we speak, best first. A client that offers only others is refused; one that offers none is not.
+    /// The protocols that the server supports, best first. A client that offers only other protocols is rejected; a
+    /// client that offers none is not.
     package var alpn: [String]
     package var clientCertificates: TLSClientCertificates
     package var minimumVersion: TLSVersion

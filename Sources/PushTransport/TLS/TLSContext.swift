@@ -1,19 +1,20 @@
 private import COpenSSL
 
-/// What all connections of one peer or one listener share: trust, identity, protocols, remembered sessions.
+/// The TLS state that all connections of one peer or one listener share: trust, identity, protocols, saved sessions.
 @safe
 package final class TLSContext: @unchecked Sendable {
-    // Unchecked: immutable after `init`, SSL_CTX guards its own reference counts and caches, and `sessions` has a lock.
+    // Unchecked: immutable after `init`. SSL_CTX synchronizes its reference counts and caches, and `sessions` has a
+    // lock.
 
     let pointer: OpaquePointer
     let isServer: Bool
-    /// What a client offers, and therefore insists on.
+    /// The protocols that a client offers. It requires the server to select one of them.
     let alpn: [String]
-    /// True if the system's roots are to be trusted and there are none: for the error text.
+    /// Whether the system's roots are to be trusted but are not installed, for error messages.
     private(set) var lacksSystemRoots = false
-    /// A client's: sessions to resume.
+    /// The sessions that a client can resume.
     let sessions = TLSSessionCache()
-    /// The server's protocols in wire form, which the ALPN callback reads. Never changed, so that it stays in place.
+    /// The server's protocols in wire format. The ALPN callback reads them; they never change or move.
     private let protocols: UnsafeMutableBufferPointer<UInt8>
 
     package static func client(_ configuration: TLSClientConfiguration) throws(TLSError) -> TLSContext {
@@ -30,7 +31,7 @@ package final class TLSContext: @unchecked Sendable {
             pointer, Int(SSL_SESS_CACHE_CLIENT) | Int(SSL_SESS_CACHE_NO_INTERNAL))
         unsafe SSL_CTX_sess_set_new_cb(pointer, noteNewSession)
         if !configuration.alpn.isEmpty {
-            // Returns 0 for success, unlike its sisters.
+            // Unlike related functions, it returns 0 on success.
             let result = unsafe SSL_CTX_set_alpn_protos(
                 pointer, context.protocols.baseAddress, CUnsignedInt(context.protocols.count))
             guard result == 0 else { throw context.misconfigured("ALPN protocols") }
@@ -55,9 +56,9 @@ package final class TLSContext: @unchecked Sendable {
             unsafe SSL_CTX_set_verify(
                 pointer, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, noteVerifyFailure)
         }
-        // Tickets carry the sessions; a cache on our side would only grow.
+        // Tickets carry the sessions. A server cache would only grow.
         unsafe COpenSSL_CTX_set_session_cache_mode(pointer, Int(SSL_SESS_CACHE_OFF))
-        // Without it OpenSSL refuses to resume where client certificates are asked for.
+        // Without a session id context, OpenSSL refuses to resume sessions if client certificates are requested.
         let sessionContext = Array("carillon".utf8)
         unsafe SSL_CTX_set_session_id_context(pointer, sessionContext, CUnsignedInt(sessionContext.count))
         if !configuration.alpn.isEmpty {
@@ -73,19 +74,19 @@ package final class TLSContext: @unchecked Sendable {
         let wire = try Self.wireForm(of: alpn)
         OpenSSLErrors.clear()
         guard let pointer = unsafe SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
-            throw TLSError(.outOfMemory, "cannot make a TLS context: \(OpenSSLErrors.drain().text)")
+            throw TLSError(.outOfMemory, "cannot create a TLS context: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.pointer = pointer
         unsafe protocols = .allocate(capacity: wire.count)
         unsafe _ = protocols.initialize(from: wire)
-        // Said here, so that a system's openssl.cnf cannot weaken it.
+        // Set here, so that the system's openssl.cnf cannot weaken it.
         unsafe SSL_CTX_set_security_level(pointer, 2)
         unsafe COpenSSL_CTX_forbid_renegotiation_and_compression(pointer)
         unsafe COpenSSL_CTX_clear_mode(pointer, Int(SSL_MODE_RELEASE_BUFFERS))
         unsafe COpenSSL_CTX_set_mode(
             pointer,
             Int(SSL_MODE_ENABLE_PARTIAL_WRITE) | Int(SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER) | Int(SSL_MODE_AUTO_RETRY))
-        // What a socket brings at once is copied at once, not a header and then a record.
+        // Read all available bytes at once, instead of a header and then a record.
         unsafe COpenSSL_CTX_set_read_ahead(pointer, 1)
         unsafe SSL_CTX_set_default_read_buffer_len(pointer, 64 * 1024)
     }
@@ -95,15 +96,15 @@ package final class TLSContext: @unchecked Sendable {
         unsafe protocols.deallocate()
     }
 
-    /// For libevent's own TLS: a fresh `SSL *`, owned by the caller.
+    /// Returns a new `SSL *` for libevent's own TLS. The caller owns it.
     ///
-    /// - Important: The context must outlive it: the ALPN callback reads it.
+    /// - Important: The context must outlive it, because the ALPN callback reads the context.
     func makeSSL() -> OpaquePointer {
         guard let ssl = unsafe SSL_new(pointer) else { fatalError("out of memory") }
         return unsafe ssl
     }
 
-    // MARK: Setting up
+    // MARK: Configuration
 
     private static func wireForm(of alpn: [String]) throws(TLSError) -> [UInt8] {
         var wire: [UInt8] = []
@@ -130,12 +131,13 @@ package final class TLSContext: @unchecked Sendable {
         let lowest = minimum == .tls13 ? TLS1_3_VERSION : TLS1_2_VERSION
         let highest = maximum == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION
         guard lowest <= highest else {
-            throw TLSError(.invalidConfiguration, "the highest TLS version allowed is below the lowest")
+            throw TLSError(.invalidConfiguration, "the maximum TLS version is below the minimum")
         }
         guard unsafe COpenSSL_CTX_set_min_version(pointer, lowest) == 1,
             unsafe COpenSSL_CTX_set_max_version(pointer, highest) == 1
-        else { throw misconfigured("this range of versions") }
-        // Forward secrecy and authenticated encryption only; AES-128 first, for it costs least.
+        else { throw misconfigured("this range of TLS versions") }
+        // Only ciphers with forward secrecy and authenticated encryption. AES-128 comes first because it is the
+        // cheapest.
         let tls12 =
             ciphers.tls12
             ?? "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:ECDHE+AESGCM:ECDHE+CHACHA20"
@@ -171,7 +173,7 @@ package final class TLSContext: @unchecked Sendable {
             guard unsafe COpenSSL_CTX_add1_chain_certificate(pointer, certificate.pointer) == 1 else {
                 throw TLSError(
                     .invalidConfiguration,
-                    "certificate \(CertificateInfo(certificate).subject) cannot be sent along: "
+                    "certificate \(CertificateInfo(certificate).subject) cannot be added to the chain: "
                         + OpenSSLErrors.drain().text)
             }
         }
@@ -185,12 +187,12 @@ package final class TLSContext: @unchecked Sendable {
         case .systemAnd(let extra): sources = extra
         case .only(let own):
             guard !own.isEmpty else {
-                throw TLSError(.invalidConfiguration, "an empty list of trusted certificates would trust nobody")
+                throw TLSError(.invalidConfiguration, "the list of trusted certificates is empty")
             }
             sources = own
         }
         if case .only = trust {
-            // The system's are not wanted.
+            // The system's roots are not trusted.
         } else {
             guard unsafe SSL_CTX_set_default_verify_paths(pointer) == 1 else {
                 throw misconfigured("the system's trusted roots")
@@ -211,14 +213,14 @@ package final class TLSContext: @unchecked Sendable {
             }
         }
         if !sources.isEmpty {
-            // Who names a certificate as trusted means it, also if it is no root.
+            // Certificates that are configured as trusted are trust anchors, even if they are not roots.
             unsafe X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(pointer), UInt(X509_V_FLAG_PARTIAL_CHAIN))
         }
     }
 
-    // MARK: Called by OpenSSL
+    // MARK: Callbacks of OpenSSL
 
-    /// Our protocols in our order; the first that the client offers as well.
+    /// Returns the first of our protocols, in our order, that the client offers as well.
     fileprivate func select(_ offered: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
         var ours = 0
         while unsafe ours < protocols.count {

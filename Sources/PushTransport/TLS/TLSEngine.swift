@@ -1,42 +1,43 @@
 private import COpenSSL
 import Glibc
 
-/// Which side of the connection an engine is.
+/// The side of the connection that an engine implements.
 package enum TLSRole: Sendable {
-    /// `serverName` is a host name or an IP address; the server's certificate must be for it. Sessions are resumed
-    /// among connections with the same name and the same `resumptionKey`.
+    /// A client. `serverName` is a host name or an IP address; the server's certificate must be valid for it.
+    /// Connections with the same name and the same `resumptionKey` share sessions.
     case client(serverName: String, resumptionKey: String = "")
     case server
 }
 
 package enum TLSEngineState: Sendable {
-    /// From the begin until both sides have proved themselves. Can transition to: established, closed, failed.
+    /// The handshake is in progress. Can transition to: established, closed, failed.
     case handshaking
-    /// Plain text goes both ways. Can transition to: closed, failed.
+    /// Plaintext can be sent and received. Can transition to: closed, failed.
     case established
-    /// The peer said goodbye, or we did. Nothing more is received or written.
+    /// One of the sides has sent close_notify. Nothing more is received or written.
     case closed
-    /// An error was thrown; every further call throws it again. `output` may hold the alert that tells the peer.
+    /// An error was thrown; every further call throws it again. `output` may contain the alert for the peer.
     case failed
 }
 
-/// One TLS connection without a socket: ciphertext in and out as bytes, plain text likewise. Confined to its loop.
+/// A TLS connection without a socket: it consumes and produces ciphertext and plaintext as bytes. Confined to its loop.
 ///
-/// The owner feeds what its socket brings to `receive` and sends what gathers in `output`, also after an error, for
-/// the alert that names it to the peer is there.
+/// The owner passes the received bytes to `receive` and sends the content of `output`, also after an error, because the
+/// alert for the peer is there.
 ///
-/// - Important: `receive` must not be called from within its own `plaintext` closure; `write` and `close` may be.
+/// - Important: `receive` must not be called from within its own `plaintext` closure. `write` and `close` may be.
 @safe
 package final class TLSEngine {
-    /// The largest piece of plain text that a record holds.
+    /// The maximum size of plaintext in a record.
     private static let recordSize = 16 * 1024
-    /// What a peer may make us answer, with key updates and the like, while it reads none of it.
+    /// The limit of output that a peer may cause, for example with key updates, without reading it.
     private static let provokedLimit = 64 * 1024
-    /// Well below the 2^24.5 records that AES-GCM is good for (RFC 8446 §5.5); OpenSSL does not count them.
+    /// The number of records after which the key is changed. It is far below the 2^24.5 records that are safe with
+    /// AES-GCM (RFC 8446, section 5.5). OpenSSL does not count them.
     private static let recordsPerKey = 1 << 23
 
     package private(set) var state = TLSEngineState.handshaking
-    /// Set when the handshake is over.
+    /// The properties of the session, set when the handshake has completed.
     package private(set) var session: TLSSessionInfo?
 
     private let context: TLSContext
@@ -58,10 +59,10 @@ package final class TLSEngine {
         if case .client(let serverName, let resumptionKey) = role {
             let checked = try TLSName(serverName)
             name = checked.text
-            // The name is part of the key: a resumed session is not checked against the name again.
+            // The name is part of the key, because a resumed session is not verified against the name again.
             key = "\(checked.text)\u{0}\(resumptionKey)"
         }
-        precondition((name == nil) == context.isServer, "a TLS context for the other side")
+        precondition((name == nil) == context.isServer, "the TLS context is for the other side of the connection")
         self.context = context
         serverName = name
         resumptionKey = key
@@ -71,7 +72,7 @@ package final class TLSEngine {
         unsafe scratch = .allocate(byteCount: Self.recordSize, alignment: 16)
         unsafe SSL_set_ex_data(ssl, TLSPipe.index, pipe)
         let bio = unsafe TLSBIO.make(pipe)
-        // One BIO for both directions; the SSL takes over the one reference.
+        // One BIO serves both directions. The SSL takes over the only reference.
         unsafe SSL_set_bio(ssl, bio, bio)
         if context.isServer {
             unsafe SSL_set_accept_state(ssl)
@@ -89,21 +90,21 @@ package final class TLSEngine {
         unsafe scratch.deallocate()
     }
 
-    /// Ciphertext to be written to the socket. The owner consumes what it has written.
+    /// The ciphertext to be sent. The owner consumes the bytes that it has sent.
     package var output: ByteQueue {
         _read { yield unsafe pipe.pointee.output }
         _modify { yield unsafe &pipe.pointee.output }
     }
 
-    /// Begins the handshake: a client's first flight is in `output` afterwards.
+    /// Starts the handshake. The first message of a client is then in ``output``.
     package func start() throws(TLSError) {
         guard state == .handshaking, !context.isServer else { return }
         try shakeHands()
     }
 
-    /// Takes in ciphertext and hands out each piece of plain text in it, in order, before it returns.
+    /// Processes ciphertext and passes each piece of plaintext in it to `plaintext`, in order, before it returns.
     ///
-    /// If something is wrong with the bytes, what came before is handed out and then the error is thrown.
+    /// If the bytes are invalid, the plaintext before the error is passed on first, and then the error is thrown.
     package func receive(
         _ ciphertext: UnsafeRawBufferPointer, _ plaintext: (UnsafeRawBufferPointer) -> Void
     ) throws(TLSError) {
@@ -125,7 +126,7 @@ package final class TLSEngine {
         while state == .established, unsafe try readRecord(plaintext) {}
     }
 
-    /// The socket reached its end.
+    /// Processes the end of the socket's input.
     package func receiveEnd() throws(TLSError) {
         if let failure { throw failure }
         switch state {
@@ -133,18 +134,18 @@ package final class TLSEngine {
             throw fail(TLSError(.truncated, "\(peer) closed the connection during the TLS handshake"))
         case .established:
             throw fail(
-                TLSError(.truncated, "\(peer) cut the connection without ending TLS: data may be missing"))
+                TLSError(.truncated, "\(peer) closed the connection without a TLS close_notify: data may be missing"))
         case .closed, .failed:
             break
         }
     }
 
-    /// Encrypts all of it into `output`.
+    /// Encrypts all bytes into ``output``.
     package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
         switch state {
         case .established: break
-        case .handshaking: throw TLSError(.notEstablished, "nothing can be written before the TLS handshake is over")
-        case .closed: throw TLSError(.closed, "nothing can be written after the end of TLS")
+        case .handshaking: throw TLSError(.notEstablished, "cannot write before the TLS handshake has completed")
+        case .closed: throw TLSError(.closed, "cannot write after TLS was closed")
         case .failed: throw failure ?? TLSError(.closed, "TLS has failed")
         }
         var position = 0
@@ -160,7 +161,7 @@ package final class TLSEngine {
         if recordsWithKey >= Self.recordsPerKey { updateKeys() }
     }
 
-    /// Says goodbye to the peer. May be called twice, and in any state.
+    /// Sends close_notify to the peer. May be called twice, and in any state.
     package func close() {
         switch state {
         case .established: sayGoodbye()
@@ -169,8 +170,8 @@ package final class TLSEngine {
         if state != .failed { state = .closed }
     }
 
-    /// Changes the key that we write with, which TLS 1.3 wants before it is worn out; `write` does so by itself in
-    /// time. May ask the peer to do the same.
+    /// Changes the write key, which TLS 1.3 requires before the key is worn out. `write` does this automatically in
+    /// time. With `askingPeer`, the peer changes its key as well.
     package func updateKeys(askingPeer: Bool = false) {
         guard state == .established, session?.protocolVersion == "TLSv1.3" else { return }
         OpenSSLErrors.clear()
@@ -180,7 +181,7 @@ package final class TLSEngine {
         recordsWithKey = 0
     }
 
-    // MARK: The handshake
+    // MARK: Handshake
 
     private func expect(_ name: TLSName) throws(TLSError) {
         OpenSSLErrors.clear()
@@ -188,7 +189,7 @@ package final class TLSEngine {
         if name.isAddress {
             isSet = unsafe X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.text) == 1
         } else {
-            // The common name is no place for host names any more (RFC 9525 §2).
+            // Certificates no longer carry host names in the common name (RFC 9525, section 2).
             unsafe SSL_set_hostflags(
                 ssl, CUnsignedInt(X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT))
             isSet = unsafe SSL_set1_host(ssl, name.text) == 1 && COpenSSL_set_server_name(ssl, name.text) == 1
@@ -238,25 +239,25 @@ package final class TLSEngine {
 
     // MARK: Records
 
-    /// False when there is nothing more to read for now.
+    /// Reads one record. Returns false if there is nothing more to read for now.
     private func readRecord(_ plaintext: (UnsafeRawBufferPointer) -> Void) throws(TLSError) -> Bool {
         let outputBefore = unsafe pipe.pointee.output.count
         if outputBefore == 0 { provoked = 0 }
         var count = 0
         OpenSSLErrors.clear()
         let result = unsafe SSL_read_ex(ssl, scratch, Self.recordSize, &count)
-        // Tickets come along with data, in the same call.
+        // Session tickets arrive together with data, in the same call.
         storeSessions()
         let outputAfter = unsafe pipe.pointee.output.count
         if outputAfter != outputBefore {
             provoked += outputAfter - outputBefore
             guard provoked <= Self.provokedLimit else {
-                throw fail(TLSError(.protocolViolation, "\(peer) asks for answers that it does not read"))
+                throw fail(TLSError(.protocolViolation, "\(peer) provokes TLS output that it does not read"))
             }
         }
         if result == 1 {
             unsafe plaintext(UnsafeRawBufferPointer(start: scratch, count: count))
-            // At the end of a record with nothing behind it another call would only report that.
+            // At the end of the input, another call would only report that there is nothing to read.
             return unsafe pipe.pointee.inputCount > 0 || SSL_has_pending(ssl) == 1
         }
         let reason = unsafe SSL_get_error(ssl, result)
@@ -280,7 +281,7 @@ package final class TLSEngine {
         OpenSSLErrors.clear()
     }
 
-    // MARK: Failing
+    // MARK: Failures
 
     private func fail(_ error: TLSError) -> TLSError {
         state = .failed
@@ -288,7 +289,7 @@ package final class TLSEngine {
         return error
     }
 
-    /// How errors name the other side.
+    /// The name of the peer in errors.
     private var peer: String {
         serverName.map { "server \(printable($0))" } ?? "the client"
     }
@@ -305,14 +306,14 @@ package final class TLSEngine {
     }
 }
 
-/// The name of a server, checked for being one.
+/// The name of a server, checked for validity.
 struct TLSName {
     let text: String
     let isAddress: Bool
 
     init(_ name: String) throws(TLSError) {
         var name = name
-        // A dot at the end means "from the root" to DNS; certificates do not have it.
+        // In DNS, a trailing dot makes a name absolute. Certificates contain names without it.
         if name.hasSuffix("."), name.utf8.count > 1 { name.removeLast() }
         guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw TLSError(.invalidConfiguration, "not a server name: \"\(printable(name))\"")

@@ -2,7 +2,7 @@ private import COpenSSL
 import PushLoop
 
 extension TLSError {
-    /// What our own verification found wrong with the peer's chain.
+    /// Creates an error from a failed verification of the peer's chain.
     init(
         _ failure: TLSPipe.VerifyFailure, peer: String, expectedName: String?, lacksSystemRoots: Bool
     ) {
@@ -15,8 +15,8 @@ extension TLSError {
         let subject = info.subject.isEmpty ? "without a subject" : info.subject
         let remedy =
             lacksSystemRoots
-            ? "this system has no trusted roots at all: install its package ca-certificates"
-            : "if it is to be trusted, add its certificate to the trusted ones of this connection"
+            ? "this system has no trusted root certificates: install the package ca-certificates"
+            : "to trust it, add its certificate to the trusted certificates of this connection"
         switch failure.code {
         case X509_V_ERR_CERT_HAS_EXPIRED:
             self.init(
@@ -39,7 +39,7 @@ extension TLSError {
         case X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH:
             let names = (info.dnsNames + info.ipAddresses).prefix(10).map { printable($0, limit: 100) }
             let found =
-                names.isEmpty ? "it names no host (subject \(subject))" : "it is for \(names.joined(separator: ", "))"
+                names.isEmpty ? "no host name (subject \(subject))" : "it is for \(names.joined(separator: ", "))"
             self.init(
                 .hostNameMismatch,
                 "the certificate of the server is not for \(printable(expectedName ?? "")): \(found)")
@@ -49,7 +49,7 @@ extension TLSError {
         }
     }
 
-    /// What OpenSSL's error queue says.
+    /// Creates an error from OpenSSL's error queue.
     init(_ errors: OpenSSLErrors, peer: String, isHandshaking: Bool, isServer: Bool, firstByte: UInt8?) {
         guard let reason = errors.tlsReason else {
             self.init(.protocolViolation, "TLS with \(peer) failed: \(errors.text)")
@@ -59,9 +59,9 @@ extension TLSError {
             self.init(alert: UInt8(reason - SSL_AD_REASON_OFFSET), peer: peer)
             return
         }
-        // A handshake begins with a handshake record or an alert. Anything else is another protocol.
+        // A handshake starts with a handshake record or an alert. Any other first byte belongs to another protocol.
         if isHandshaking, let firstByte, firstByte != 0x16, firstByte != 0x15 {
-            // A server that greets with an H is HTTP; OpenSSL itself looks for it in requests only.
+            // A response that starts with "H" is HTTP. OpenSSL itself detects HTTP only in requests.
             let isHTTP =
                 reason == SSL_R_HTTP_REQUEST || reason == SSL_R_HTTPS_PROXY_REQUEST
                 || !isServer && firstByte == UInt8(ascii: "H")
@@ -76,25 +76,25 @@ extension TLSError {
         case SSL_R_UNSUPPORTED_PROTOCOL, SSL_R_VERSION_TOO_LOW, SSL_R_VERSION_TOO_HIGH, SSL_R_WRONG_SSL_VERSION,
             SSL_R_NO_PROTOCOLS_AVAILABLE, SSL_R_UNKNOWN_PROTOCOL:
             self.init(
-                .noCommonVersion, "\(peer) speaks no version of TLS that is allowed here (1.2 or newer): \(errors.text)"
+                .noCommonVersion, "\(peer) supports no TLS version allowed here (1.2 or newer): \(errors.text)"
             )
         case SSL_R_NO_SHARED_CIPHER, SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, SSL_R_NO_SHARED_SIGNATURE_ALGORITHMS,
             SSL_R_NO_SUITABLE_GROUPS, SSL_R_NO_SHARED_GROUPS, SSL_R_NO_CIPHERS_AVAILABLE, SSL_R_WRONG_CIPHER_RETURNED:
-            self.init(.noCommonCipher, "no cipher or key kind in common with \(peer): \(errors.text)")
+            self.init(.noCommonCipher, "no common cipher or key type with \(peer): \(errors.text)")
         case SSL_R_NO_APPLICATION_PROTOCOL:
             self.init(.noCommonProtocol, "\(peer) offers none of our protocols by ALPN")
         case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
             self.init(.noPeerCertificate, "\(peer) sent no certificate, but one is required")
         case SSL_R_DECRYPTION_FAILED_OR_BAD_RECORD_MAC, SSL_R_DECRYPTION_FAILED, SSL_R_BAD_RECORD_TYPE:
-            self.init(.badRecord, "a TLS record of \(peer) was damaged on the way: \(errors.text)")
+            self.init(.badRecord, "cannot decrypt a TLS record from \(peer), it was damaged on the way: \(errors.text)")
         case SSL_R_UNEXPECTED_EOF_WHILE_READING:
-            self.init(.truncated, "\(peer) cut the connection without ending TLS: data may be missing")
+            self.init(.truncated, "\(peer) closed the connection without a TLS close_notify: data may be missing")
         default:
-            self.init(.protocolViolation, "\(peer) broke the TLS protocol: \(errors.text)")
+            self.init(.protocolViolation, "\(peer) violated the TLS protocol: \(errors.text)")
         }
     }
 
-    /// What the peer said before it ended the connection.
+    /// Creates an error from the alert with which the peer ended the connection.
     init(alert: UInt8, peer: String) {
         func error(_ code: Code, _ message: String) -> TLSError {
             TLSError(code, message, alert: alert)
@@ -102,35 +102,35 @@ extension TLSError {
         self =
             switch CInt(alert) {
             case SSL_AD_CERTIFICATE_REQUIRED:
-                error(.peerRequiresCertificate, "\(peer) requires a certificate of ours and got none")
+                error(.peerRequiresCertificate, "\(peer) requires a client certificate and got none")
             case SSL_AD_BAD_CERTIFICATE:
-                error(.peerRefusedCertificate, "\(peer) refused our certificate as bad (alert bad_certificate)")
+                error(.peerRefusedCertificate, "\(peer) rejected our certificate as bad (alert bad_certificate)")
             case SSL_AD_UNSUPPORTED_CERTIFICATE:
                 error(.peerRefusedCertificate, "\(peer) does not support our kind of certificate")
             case SSL_AD_CERTIFICATE_REVOKED:
-                error(.peerRefusedCertificate, "\(peer) says that our certificate was revoked")
+                error(.peerRefusedCertificate, "\(peer) rejected our certificate as revoked")
             case SSL_AD_CERTIFICATE_EXPIRED:
-                error(.peerRefusedCertificate, "\(peer) says that our certificate has expired")
+                error(.peerRefusedCertificate, "\(peer) rejected our certificate as expired")
             case SSL_AD_CERTIFICATE_UNKNOWN:
-                error(.peerRefusedCertificate, "\(peer) refused our certificate (alert certificate_unknown)")
+                error(.peerRefusedCertificate, "\(peer) rejected our certificate (alert certificate_unknown)")
             case SSL_AD_UNKNOWN_CA:
                 error(
                     .peerRefusedCertificate, "\(peer) does not trust the issuer of our certificate (alert unknown_ca)")
             case SSL_AD_ACCESS_DENIED:
-                error(.peerRefusedCertificate, "\(peer) knows our certificate and denies it access")
+                error(.peerRefusedCertificate, "\(peer) denied access to our certificate (alert access_denied)")
             case SSL_AD_PROTOCOL_VERSION:
-                error(.noCommonVersion, "\(peer) refuses the TLS versions that we offer (alert protocol_version)")
+                error(.noCommonVersion, "\(peer) rejected the TLS versions that we offer (alert protocol_version)")
             case SSL_AD_HANDSHAKE_FAILURE:
                 error(
                     .noCommonCipher,
-                    "\(peer) found nothing in common in ciphers and keys, or requires a certificate of ours (alert handshake_failure)"
+                    "\(peer) found no common cipher, or requires a client certificate (alert handshake_failure)"
                 )
             case SSL_AD_INSUFFICIENT_SECURITY:
-                error(.noCommonCipher, "\(peer) wants stronger ciphers than we offer (alert insufficient_security)")
+                error(.noCommonCipher, "\(peer) requires stronger ciphers than we offer (alert insufficient_security)")
             case SSL_AD_NO_APPLICATION_PROTOCOL:
-                error(.noCommonProtocol, "\(peer) speaks none of the protocols that we offer by ALPN")
+                error(.noCommonProtocol, "\(peer) supports none of the protocols that we offer by ALPN")
             case SSL_AD_UNRECOGNIZED_NAME:
-                error(.peerAlert, "\(peer) does not know the server name that we asked for (alert unrecognized_name)")
+                error(.peerAlert, "\(peer) does not know the server name that we requested (alert unrecognized_name)")
             default:
                 error(.peerAlert, "\(peer) ended TLS with alert \(alert) (\(Self.name(ofAlert: alert)))")
             }

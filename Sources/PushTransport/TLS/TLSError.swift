@@ -1,8 +1,8 @@
-/// What went wrong with TLS, in words that a person can act on.
+/// An error of TLS. The message says what to do.
 package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     package let message: String
-    /// The alert that the peer sent, if the error is what the peer said.
+    /// The number of the alert, if the peer sent one.
     package let alert: UInt8?
 
     package init(_ code: Code, _ message: String, alert: UInt8? = nil) {
@@ -33,79 +33,79 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
 
         package var description: String { value.rawValue }
 
-        // What we were given to work with.
+        // Configuration errors.
 
-        /// A file cannot be read; the message names it.
+        /// A file cannot be read. The message contains its name.
         package static let unreadableFile = Code(.unreadableFile)
-        /// Bytes that should be PEM and are not.
+        /// The input is not valid PEM.
         package static let malformedPEM = Code(.malformedPEM)
-        /// PEM that says it is a certificate and holds something else.
+        /// A PEM block is labeled as a certificate but contains something else.
         package static let malformedCertificate = Code(.malformedCertificate)
-        /// Well-formed PEM without a certificate in it.
+        /// The PEM contains no certificate.
         package static let noCertificate = Code(.noCertificate)
-        /// Well-formed PEM without a private key in it.
+        /// The PEM contains no private key.
         package static let noPrivateKey = Code(.noPrivateKey)
         /// The private key is encrypted and no password was given.
         package static let missingPassword = Code(.missingPassword)
         package static let wrongPassword = Code(.wrongPassword)
         /// The private key belongs to another certificate.
         package static let keyMismatch = Code(.keyMismatch)
-        /// An RSA key under 2048 bits, or one as weak.
+        /// The key is an RSA key of less than 2048 bits, or similarly weak.
         package static let keyTooSmall = Code(.keyTooSmall)
-        /// A kind of key that TLS cannot use.
+        /// TLS does not support this kind of key.
         package static let unsupportedKey = Code(.unsupportedKey)
-        /// A setting that cannot work: an empty trust list, an unknown cipher, a malformed name.
+        /// A setting is invalid: an empty trust list, an unknown cipher, a malformed name.
         package static let invalidConfiguration = Code(.invalidConfiguration)
 
-        // What we think of the peer's certificate.
+        // Failed verification of the peer's certificate.
 
         package static let certificateExpired = Code(.certificateExpired)
         package static let certificateNotYetValid = Code(.certificateNotYetValid)
         package static let untrustedIssuer = Code(.untrustedIssuer)
         package static let selfSignedCertificate = Code(.selfSignedCertificate)
         package static let hostNameMismatch = Code(.hostNameMismatch)
-        /// Any other fault of the certificate or its chain: purpose, signature, weak key, revoked.
+        /// Any other defect of the certificate or its chain: purpose, signature, weak key, revocation.
         package static let certificateRejected = Code(.certificateRejected)
-        /// The client sent no certificate though we require one.
+        /// The client sent no certificate although one is required.
         package static let noPeerCertificate = Code(.noPeerCertificate)
 
-        // What the peer thinks of us.
+        // Errors that the peer reports.
 
         package static let peerRequiresCertificate = Code(.peerRequiresCertificate)
         package static let peerRefusedCertificate = Code(.peerRefusedCertificate)
-        /// Any other alert; `alert` has its number.
+        /// Any other alert. `alert` contains its number.
         package static let peerAlert = Code(.peerAlert)
 
-        // No common ground.
+        // No common version, cipher or protocol.
 
         package static let noCommonVersion = Code(.noCommonVersion)
         package static let noCommonCipher = Code(.noCommonCipher)
-        /// ALPN: the two sides do not speak a common protocol.
+        /// The two sides have no common ALPN protocol.
         package static let noCommonProtocol = Code(.noCommonProtocol)
-        /// The peer does not speak TLS at all.
+        /// The peer does not speak TLS.
         package static let notTLS = Code(.notTLS)
 
-        // What happened on the way.
+        // Errors of the connection.
 
         package static let protocolViolation = Code(.protocolViolation)
-        /// A record that does not decrypt: damaged or forged on the way.
+        /// A record cannot be decrypted: it was damaged or forged on the way.
         package static let badRecord = Code(.badRecord)
-        /// The connection ended without the peer's goodbye: what was received may be incomplete.
+        /// The connection ended without close_notify. The received data may be incomplete.
         package static let truncated = Code(.truncated)
-        /// Written to before the handshake was over.
+        /// Data was written before the handshake had completed.
         package static let notEstablished = Code(.notEstablished)
-        /// Written to after the end.
+        /// Data was written after the end.
         package static let closed = Code(.closed)
         package static let outOfMemory = Code(.outOfMemory)
     }
 
-    /// What to do about it.
+    /// The way to handle an error.
     package enum Disposition: Sendable {
-        /// Try again on this connection, later.
+        /// Retry later on this connection.
         case retrySame
-        /// This connection is lost, another may fare better.
+        /// This connection is lost. Retry on another one.
         case retryNewConnection
-        /// It fails the same way until a person changes something.
+        /// The error persists until somebody changes the configuration.
         case terminal
     }
 
@@ -116,7 +116,8 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
         case .protocolViolation, .badRecord, .truncated, .closed, .outOfMemory:
             .retryNewConnection
         case .peerAlert:
-            // internal_error, user_canceled and close_notify speak of the moment; the rest of what we are.
+            // internal_error, user_canceled, close_notify and bad_record_mac are temporary. Other alerts concern our
+            // configuration.
             alert == 80 || alert == 90 || alert == 0 || alert == 20 ? .retryNewConnection : .terminal
         default:
             .terminal

@@ -1,14 +1,14 @@
 private import COpenSSL
 import PushLoop
 
-/// A certificate with its chain and its private key: who we are to the peer.
+/// The certificate, chain and private key that this side presents to the peer.
 package struct TLSIdentity: Sendable {
-    /// Our own certificate first, then those that lead to a root, as far as they were given.
+    /// The own certificate first, then the given certificates that lead to a root.
     let chain: [X509Certificate]
     let key: KeyHandle
     package let certificate: CertificateInfo
 
-    /// Certificates and key may come from the same source, in any order.
+    /// Reads the identity. Certificates and key may come from the same source, in any order.
     package init(certificates: PEMSource, key: PEMSource, password: String? = nil) throws(TLSError) {
         let found: [X509Certificate]
         do {
@@ -22,7 +22,7 @@ package struct TLSIdentity: Sendable {
             throw TLSError(error)
         }
         try Self.checkKind(of: self.key, name: key.name)
-        // A bundle may list the chain first: ours is the one that the key fits.
+        // A bundle may list the chain first. The own certificate is the one that matches the key.
         let handle = unsafe self.key.pointer
         OpenSSLErrors.clear()
         let own = found.firstIndex { unsafe X509_check_private_key($0.pointer, handle) == 1 }
@@ -40,19 +40,19 @@ package struct TLSIdentity: Sendable {
         certificate = CertificateInfo(chain[0])
     }
 
-    /// For what `CertificateAuthority` made, which needs no checking.
+    /// Creates an identity from the output of ``CertificateAuthority``, which needs no checks.
     init(certificate: CertificateInfo, key: KeyHandle) {
         chain = [certificate.certificate]
         self.key = key
         self.certificate = certificate
     }
 
-    /// One source with certificates and key.
+    /// Reads certificates and key from one source.
     package init(combined source: PEMSource, password: String? = nil) throws(TLSError) {
         try self.init(certificates: source, key: source, password: password)
     }
 
-    /// What was found in a PKCS#12 file.
+    /// Creates an identity from a PKCS#12 archive.
     package init(_ archive: PKCS12) throws(TLSError) {
         try Self.checkKind(of: archive.key, name: archive.name)
         chain = archive.chain
@@ -60,22 +60,22 @@ package struct TLSIdentity: Sendable {
         certificate = CertificateInfo(archive.chain[0])
     }
 
-    /// Our own certificate first, then the rest of its chain.
+    /// The own certificate, then the rest of its chain, as PEM.
     package var certificatesPEM: String {
         chain.map { String(decoding: $0.pem, as: UTF8.self) }.joined()
     }
 
-    /// PKCS#8, not encrypted: to be written where only its owner reads.
+    /// The key as unencrypted PKCS#8 PEM. Write it only to files that only the owner can read.
     package var privateKeyPEM: String { key.privatePEMText }
 
-    /// For people: "RSA, 2048 bits".
+    /// The kind of key as text: "RSA, 2048 bits".
     package var keyKind: String { key.kind }
 
     private static func checkKind(of key: KeyHandle, name: String) throws(TLSError) {
         if key.isRSA {
             guard key.bits >= 2048 else {
                 throw TLSError(
-                    .keyTooSmall, "\(name): an RSA key of \(key.bits) bits is too weak; it takes 2048 or more")
+                    .keyTooSmall, "\(name): an RSA key of \(key.bits) bits is too weak; use at least 2048")
             }
         } else if key.bits < 224 {
             throw TLSError(.keyTooSmall, "\(name): the private key is too weak (\(key.kind))")
@@ -84,7 +84,7 @@ package struct TLSIdentity: Sendable {
 }
 
 extension TLSError {
-    /// What reading keys and certificates finds, said in this area's codes.
+    /// Converts an error of reading keys and certificates.
     init(_ error: CryptoError) {
         let code: Code =
             switch error.code {

@@ -1,15 +1,15 @@
 private import COpenSSL
 
-/// What OpenSSL's callbacks read and write while the engine is inside an OpenSSL call. It lives in memory of its own
-/// and not in the engine: the engine's variables must not change under a method that is using them.
+/// The data that OpenSSL's callbacks read and write during a call. It is separate from the engine, because the engine's
+/// variables must not change while one of its methods uses them.
 @safe
 struct TLSPipe: ~Copyable {
-    /// Ciphertext that OpenSSL may read; valid during `TLSEngine.receive` only.
+    /// The ciphertext that OpenSSL may read. Valid only during ``TLSEngine/receive(_:_:)``.
     var input: UnsafeRawPointer?
     var inputCount = 0
     var output = ByteQueue()
     var verifyFailure: VerifyFailure?
-    /// Sessions that the server offered, to be stored once the call is over.
+    /// The new sessions that the server sent. They are stored after the call.
     var newSessions: [TLSSavedSession] = []
 
     struct VerifyFailure {
@@ -22,7 +22,7 @@ struct TLSPipe: ~Copyable {
         unsafe input = nil
     }
 
-    /// Where an SSL keeps the address of its pipe. An SSL made for libevent has none.
+    /// The index under which an SSL stores the address of its pipe. An SSL made for libevent has no pipe.
     static let index: CInt = COpenSSL_new_ssl_index()
 
     fileprivate static func of(_ ssl: OpaquePointer?) -> UnsafeMutablePointer<TLSPipe>? {
@@ -30,9 +30,9 @@ struct TLSPipe: ~Copyable {
     }
 }
 
-/// The BIO that stands where OpenSSL expects a socket.
+/// The BIO that OpenSSL uses instead of a socket.
 enum TLSBIO {
-    // Made once, then only read.
+    // Created once, then only read.
     nonisolated(unsafe) private static let method: OpaquePointer = {
         guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "carillon memory") else {
             fatalError("out of memory")
@@ -76,11 +76,11 @@ private func writeToPipe(_ bio: OpaquePointer?, _ source: UnsafePointer<CChar>?,
 private func controlPipe(
     _ bio: OpaquePointer?, _ command: CInt, _ number: Int, _ pointer: UnsafeMutableRawPointer?
 ) -> Int {
-    // A flush always succeeds: the owner of `output` sends when it will. Anything else is not for us.
+    // A flush always succeeds, because the owner sends `output` later. Other commands are not supported.
     command == BIO_CTRL_FLUSH ? 1 : 0
 }
 
-/// Keeps the first fault of a chain for the error text. It never overrules OpenSSL's verdict.
+/// Records the first failure of a chain verification for the error text. It does not change OpenSSL's result.
 func noteVerifyFailure(_ isValid: CInt, _ store: OpaquePointer?) -> CInt {
     guard isValid != 1 else { return isValid }
     let ssl = unsafe X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx())
@@ -94,10 +94,10 @@ func noteVerifyFailure(_ isValid: CInt, _ store: OpaquePointer?) -> CInt {
     return isValid
 }
 
-/// A copy, because a connection that ends badly marks its own session as not resumable.
+/// Stores a copy of the session, because a connection that ends badly marks its own session as not resumable.
 func noteNewSession(_ ssl: OpaquePointer?, _ session: OpaquePointer?) -> CInt {
     if let pipe = unsafe TLSPipe.of(ssl), let copy = unsafe SSL_SESSION_dup(session) {
-        // A server may send any number of tickets; the last ones are as good as all.
+        // A server may send any number of tickets. Keep only the latest ones.
         if unsafe pipe.pointee.newSessions.count >= 4 {
             unsafe _ = pipe.pointee.newSessions.removeFirst()
         }

@@ -2,8 +2,8 @@ private import COpenSSL
 import Glibc
 import PushLoop
 
-/// One session that may be resumed. OpenSSL counts references atomically; each connection gets a copy of its own, so
-/// that a connection that fails cannot spoil it for the others.
+/// A session that can be resumed. OpenSSL counts references atomically. Each connection uses its own copy, so that a
+/// failed connection does not invalidate the session for others.
 @safe
 final class TLSSavedSession: @unchecked Sendable {
     let pointer: OpaquePointer
@@ -12,7 +12,7 @@ final class TLSSavedSession: @unchecked Sendable {
     /// Takes over the caller's reference.
     init(owning pointer: OpaquePointer) {
         unsafe self.pointer = pointer
-        // Whoever shows a TLS 1.3 ticket twice can be recognised by it (RFC 8446 C.4).
+        // A client that uses a TLS 1.3 ticket twice can be recognized by it (RFC 8446, appendix C.4).
         isSingleUse = unsafe SSL_SESSION_get_protocol_version(pointer) >= TLS1_3_VERSION
     }
 
@@ -27,7 +27,7 @@ final class TLSSavedSession: @unchecked Sendable {
     }
 }
 
-/// A client's sessions by the name of the server. Bounded; what was stored longest ago goes first.
+/// A client's sessions by server name. The size is limited; the key that was updated longest ago is removed first.
 final class TLSSessionCache: Sendable {
     private static let keysKept = 64
     private static let sessionsPerKey = 4
@@ -61,7 +61,7 @@ final class TLSSessionCache: Sendable {
         }
     }
 
-    /// The newest session for the key. One that may be used once is gone with it.
+    /// Returns the newest session for the key. A single-use session is removed.
     func take(for key: String) -> TLSSavedSession? {
         state.withLock { state in
             guard var entry = state.entries[key] else { return nil }
@@ -73,7 +73,7 @@ final class TLSSessionCache: Sendable {
         }
     }
 
-    /// After a handshake that failed: whatever was remembered may be the cause.
+    /// Removes the sessions of the key after a failed handshake, since they may be the cause.
     func forget(_ key: String) {
         state.withLock { $0.entries[key] = nil }
     }

@@ -1,12 +1,12 @@
 private import COpenSSL
 
-/// What the two sides agreed on.
+/// The properties that both sides negotiated.
 package struct TLSSessionInfo: Sendable {
     /// `TLSv1.2` or `TLSv1.3`.
     package let protocolVersion: String
     package let cipher: String
     package let alpn: String?
-    /// True if an earlier session was taken up again, without certificates being exchanged.
+    /// Whether an earlier session was resumed, without an exchange of certificates.
     package let isResumed: Bool
     package let peerCertificate: CertificateInfo?
 

@@ -1,22 +1,24 @@
-/// Decides whether the process grows by the doing of connections that hoard, as far as its memory tells.
+/// A detector that compares the growth of the process's memory with what hoarding connections can account for.
 ///
-/// What is ordinary growth does not count: nothing does while connections hold little, and otherwise only as much as
-/// they can account for. The rest raises the mark that growth is measured from.
+/// Ordinary growth does not count: no growth counts while connections hold little, and otherwise only as much as they
+/// can account for. The rest raises the baseline from which growth is measured.
 struct CalmMemory {
-    /// Bytes of memory that a byte on the wire can take: a frame of no bytes takes two there, and sixty-four here.
+    /// The maximum memory per byte on the wire: an empty frame takes two bytes on the wire and 64 bytes of memory.
     static let swelling = 32
 
     private let growth: Int
     private var mark: Int?
 
-    /// - Parameter growth: bytes that the process may grow by.
+    /// - Parameter growth: The number of bytes by which the process may grow.
     init(growth: Int) {
         self.growth = growth
     }
 
+    /// Returns whether connections have made the process grow by more than the limit.
+    ///
     /// - Parameters:
-    ///   - memory: what the process takes now.
-    ///   - unread: bytes that connections hold.
+    /// - memory: The current resident memory of the process.
+    /// - unread: The number of bytes that connections hold.
     mutating func isExceeded(by memory: Int, unread: Int) -> Bool {
         let (product, overflow) = unread.multipliedReportingOverflow(by: Self.swelling)
         let swollen = overflow ? .max : product

@@ -1,6 +1,6 @@
 private import CZeroMQ
 
-/// The public half of a CURVE key: 32 bytes, for people 40 characters of Z85.
+/// The public half of a CURVE key: 32 bytes, or 40 characters of Z85 as text.
 package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
     fileprivate let bytes: SIMD32<UInt8>
 
@@ -9,7 +9,7 @@ package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
         bytes = try Z85.decode(Array(text.utf8), of: "public key")
     }
 
-    /// Nil unless there are 32 bytes.
+    /// Creates a key from 32 bytes. Returns nil for any other count.
     package init?(bytes: UnsafeRawBufferPointer) {
         guard bytes.count == 32 else { return nil }
         unsafe self.bytes = bytes.loadUnaligned(as: SIMD32<UInt8>.self)
@@ -23,7 +23,7 @@ package struct CurvePublicKey: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The secret half of a CURVE key. It never shows in descriptions, mirrors or dumps; `z85` is the one way to its text.
+/// The secret half of a CURVE key. Descriptions, mirrors and dumps do not show it; only ``z85`` returns its text.
 package struct CurveSecretKey: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     fileprivate let bytes: SIMD32<UInt8>
 
@@ -32,14 +32,14 @@ package struct CurveSecretKey: Sendable, CustomStringConvertible, CustomDebugStr
         bytes = try Z85.decode(Array(text.utf8), of: "secret key")
     }
 
-    /// The same from characters that are the caller's to wipe.
+    /// Creates a key from characters that the caller must wipe.
     ///
     /// - Throws: `ZMQError.invalidKey`.
     package init(z85 characters: [UInt8]) throws(ZMQError) {
         bytes = try Z85.decode(characters, of: "secret key")
     }
 
-    /// For writing a new key to its file, and for nothing else.
+    /// The text of the key, only for writing a new key to its file.
     package var z85: String { Z85.encode(bytes) }
 
     package var publicKey: CurvePublicKey {
@@ -65,7 +65,7 @@ package struct CurveKeyPair: Sendable, CustomStringConvertible {
     package let publicKey: CurvePublicKey
     package let secretKey: CurveSecretKey
 
-    /// The pair that a secret key belongs to.
+    /// Creates the pair that belongs to a secret key.
     package init(secretKey: CurveSecretKey) throws(ZMQError) {
         self.secretKey = secretKey
         publicKey = try secretKey.publicKey
@@ -76,7 +76,7 @@ package struct CurveKeyPair: Sendable, CustomStringConvertible {
         self.secretKey = secretKey
     }
 
-    /// A new pair from the system's source of randomness.
+    /// Generates a new pair from the system's random source.
     package static func generate() throws(ZMQError) -> CurveKeyPair {
         var publicText = [CChar](repeating: 0, count: Z85.bufferSize)
         var secretText = [CChar](repeating: 0, count: Z85.bufferSize)
@@ -91,9 +91,9 @@ package struct CurveKeyPair: Sendable, CustomStringConvertible {
     package var description: String { "CURVE key \(publicKey)" }
 }
 
-/// The text form of keys (ZeroMQ RFC 32): five characters for four bytes.
+/// The text encoding of keys (ZeroMQ RFC 32): five characters for four bytes.
 private enum Z85 {
-    /// Forty characters and a NUL.
+    /// The size of 40 characters and a NUL.
     static let bufferSize = 41
 
     static func text(_ characters: [CChar]) -> String {
@@ -109,9 +109,9 @@ private enum Z85 {
     }
 
     static func decode(_ characters: [UInt8], of what: String) throws(ZMQError) -> SIMD32<UInt8> {
-        // A NUL inside would end the C string early, so the length is checked on the Swift side of it.
+        // A NUL inside would end the C string early, so the length is checked here.
         guard characters.count == 40, !characters.contains(0) else {
-            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(characters.count) bytes, a key has 40 of Z85")
+            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(characters.count) bytes, a key has 40 (Z85)")
         }
         var text = characters + [0]
         var bytes = [UInt8](repeating: 0, count: 32)
@@ -123,7 +123,7 @@ private enum Z85 {
             unsafe zmq_z85_decode(&bytes, $0.bindMemory(to: CChar.self).baseAddress) != nil
         }
         guard isKey else {
-            throw ZMQError(.invalidKey, "not a CURVE \(what): it has a character that Z85 does not know")
+            throw ZMQError(.invalidKey, "not a CURVE \(what): it contains a character that is not valid in Z85")
         }
         return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD32<UInt8>.self) }
     }

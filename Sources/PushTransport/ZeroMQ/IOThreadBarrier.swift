@@ -1,25 +1,27 @@
 private import CZeroMQ
 import Glibc
 
-/// Waits until a context's I/O thread has finished what it was doing when it was asked.
+/// A barrier that waits until a context's I/O thread has finished the work it had started before the call.
 ///
-/// Used for libzmq's handling of ZAP replies: `curve_server_t::process_initiate` (4.3.4 and 4.3.5) sends the request,
-/// looks for a reply, and only then parses the client's own metadata. A reply that is there by then is overridden by
-/// what the client says of itself, its routing id included; a reply that comes later wins. libzmq has no issue for it.
+/// It is needed because of the way libzmq handles ZAP replies. `curve_server_t::process_initiate` (4.3.4 and 4.3.5)
+/// sends the request, looks for a reply, and only then parses the client's own metadata. If the reply is already there,
+/// the client's metadata, including its routing id, overrides the reply. A later reply takes precedence. There is no
+/// issue about this in libzmq.
 ///
-/// It sends itself a message through the I/O thread, which delivers it after all that it had begun before. This holds for
-/// a context with one I/O thread. The two sockets are connected over an abstract address, which every user of the machine
-/// can see and connect to: only connections of this user are taken.
+/// The barrier sends a message to itself through the I/O thread, which delivers it after all work that it had started
+/// before. This holds for a context with one I/O thread. The two sockets are connected through an abstract address,
+/// which every user of the machine can see and connect to, so only connections of this user are accepted.
 @safe
 final class IOThreadBarrier: @unchecked Sendable {
-    // Unchecked: made on one thread and handed to another, never used on both.
+    // Unchecked: created on one thread and passed to another, never used by both.
     private let sender: UnsafeMutableRawPointer
     private let receiver: UnsafeMutableRawPointer
     private var number: UInt64 = 0
-    /// Where the two sockets meet: the name of an abstract Unix socket.
+    /// The name of the abstract Unix socket that connects the two sockets.
     let name: String
 
-    /// Far longer than an I/O thread is ever busy; a connection that waits for so long is refused, and tries again.
+    /// A timeout in milliseconds, far longer than an I/O thread is ever busy. After the timeout, a waiting connection
+    /// is refused and tries again.
     private static let patience: CInt = 10_000
 
     init(in context: ZMQContext) throws(ZMQError) {
@@ -32,14 +34,15 @@ final class IOThreadBarrier: @unchecked Sendable {
             throw error
         }
         unsafe (self.sender, self.receiver) = (sender, receiver)
-        // Not to be guessed, so that nobody can have it before.
+        // The name is random, so that nobody can bind it first.
         name = "carillon-\(Hex.encode(SecureRandom.bytes(16)))"
         var (zero, patience) = (CInt(0), Self.patience)
         unsafe zmq_setsockopt(sender, ZMQ_LINGER, &zero, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(sender, ZMQ_SNDTIMEO, &patience, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(receiver, ZMQ_LINGER, &zero, MemoryLayout<CInt>.size)
         unsafe zmq_setsockopt(receiver, ZMQ_RCVTIMEO, &patience, MemoryLayout<CInt>.size)
-        // A PAIR takes one peer, and the first. Others it refuses, but keeps their descriptors; so they are not to get in.
+        // A PAIR socket accepts only the first peer. It refuses others but keeps their descriptors, so other users must
+        // not connect at all.
         var user = geteuid()
         let address = "ipc://@\(name)"
         guard unsafe zmq_setsockopt(receiver, ZMQ_IPC_FILTER_UID, &user, MemoryLayout<uid_t>.size) == 0,
@@ -51,13 +54,13 @@ final class IOThreadBarrier: @unchecked Sendable {
         }
     }
 
-    /// Once, by its owner: the context waits for it.
+    /// Closes the sockets. Its owner must call it once, because the context waits for it.
     func close() {
         unsafe zmq_close(sender)
         unsafe zmq_close(receiver)
     }
 
-    /// False when the I/O thread did not get to it in time, or the context has ended.
+    /// Waits for the I/O thread. Returns false if it did not respond in time or the context has ended.
     func pass() -> Bool {
         number += 1
         var sent = number
@@ -66,7 +69,7 @@ final class IOThreadBarrier: @unchecked Sendable {
         }
         var received: UInt64 = 0
         while received != number {
-            // Earlier numbers are those that nobody waited for any more.
+            // Smaller numbers belong to earlier calls that timed out.
             if unsafe zmq_recv(receiver, &received, MemoryLayout<UInt64>.size, 0) < 0, zmq_errno() != EINTR {
                 return false
             }

@@ -1,17 +1,18 @@
 import Glibc
 import PushLoop
 
-/// A Unix socket that listens, made here and lent to libzmq (`ZMQ_USE_FD`): libzmq would delete whatever file is in the
-/// way, another process's socket included, and leave the new file's permissions to the umask.
+/// Listening Unix sockets, created here and passed to libzmq (`ZMQ_USE_FD`). libzmq itself would delete any file at the
+/// path, even the socket of another process, and would leave the permissions of the new file to the umask.
 package enum IPCListener {
-    /// The path of an `ipc://` endpoint; nil for any other, and for those without a file: abstract names and wildcards.
+    /// Returns the path of an `ipc://` endpoint. Returns nil for other endpoints and for those without a file: abstract
+    /// names and wildcards.
     static func path(of endpoint: String) -> String? {
         guard endpoint.hasPrefix("ipc://") else { return nil }
         let path = String(endpoint.dropFirst("ipc://".count))
         return path.hasPrefix("@") || path.hasPrefix("*") ? nil : path
     }
 
-    /// Listens at `path`. The descriptor is the caller's.
+    /// Listens at `path`. The caller owns the descriptor.
     static func listen(at path: String, mode: mode_t, backlog: Int) throws(ZMQError) -> CInt {
         do throws(UnixListener.Obstacle) {
             return try UnixListener.listen(at: path, mode: mode, backlog: CInt(clamping: backlog)).release()
@@ -20,9 +21,10 @@ package enum IPCListener {
         }
     }
 
-    /// The reason why a socket cannot listen at `path`, or nil; its directory is not looked at. Changes nothing. Blocks.
+    /// Returns the reason why a socket cannot listen at `path`, or nil. Its directory is not checked. Changes nothing.
+    /// Blocks.
     ///
-    /// - Parameter mayBeInUse: whether it is no fault that somebody listens there.
+    /// - Parameter mayBeInUse: Whether it is acceptable that another process listens there.
     package static func fault(at path: String, mayBeInUse: Bool = false) -> ZMQError? {
         switch UnixListener.obstacle(at: path) {
         case nil: nil

@@ -1,37 +1,39 @@
 import PushLoop
 
-/// What a door knows of the connections of one socket, and which of them are to be ended. libzmq (4.3.4 and 4.3.5) sets
-/// bounds to neither of these:
+/// The state of all connections of one socket, as far as a door knows it, and the decision which of them to end. libzmq
+/// (4.3.4 and 4.3.5) has no limit for either of these:
 ///
-/// - A connection may be **stuck**. A ROUTER that lets a new connection take the routing id of an old one ends the old
-///   one's queue, but not its connection. When the old peer sends anything after that, libzmq has nowhere to put it,
-///   stops reading, and so never learns that the peer has gone: the descriptor is open until the socket unbinds. A roll
-///   of producers with fixed routing ids leaves one now and then, and a peer that means harm any number.
-/// - A connection may **hoard**. Frames of a message that does not end are all kept, and a socket that is left unread
-///   keeps its mark's number of messages of any size.
+/// - A connection may be **stuck**. A ROUTER that lets a new connection take over the routing id of an old one ends the
+///   old queue, but not the old connection. If the old peer then sends anything, libzmq cannot deliver it and stops
+///   reading, so it never learns that the peer has disconnected: the descriptor stays open until the socket unbinds.
+///   Restarts of producers with fixed routing ids occasionally cause this, and a malicious peer can cause any number.
+/// - A connection may **hoard**. libzmq keeps all frames of a message that does not end, and a socket that is not read
+///   keeps as many messages as its high-water mark allows, of any size.
 ///
-/// What a connection hoards is what the kernel has received by it, less what its messages took that came out of the
-/// socket. A message that comes out only pays for itself: a peer may well send one and begin an endless one behind it.
+/// The hoard of a connection is the number of bytes that the kernel has received for it, minus the size of its messages
+/// that came out of the socket. A message that comes out only accounts for itself, because a peer may send one message
+/// and start an endless one after it.
 struct WatchedConnections {
-    /// The kernel's word on a connection.
+    /// The state of a connection in the kernel.
     struct Reading {
         let descriptor: CInt
         let peerIsGone: Bool
-        /// Bytes that have come by it so far; nil where the kernel does not count.
+        /// The number of bytes received so far, or nil if the kernel does not count them.
         let received: UInt64?
     }
 
     struct Findings: Equatable {
         var stuck = 0
-        /// Those that hold the most, the worst first. Each is found once.
+        /// The connections that hold the most, largest first. Each connection is found only once.
         var hoarding: [CInt] = []
     }
 
     private let limits: ZMQDoorLimits
     private var connections: [CInt: WatchedConnection] = [:]
-    /// Bytes of messages that came out since the last look, by descriptor: an array, for every message is counted.
+    /// The bytes of messages that came out since the last look, indexed by descriptor. It is an array because every
+    /// message is counted.
     private var read: [Int] = []
-    /// Bytes that connections held at the last look. Heartbeats are not among them.
+    /// The bytes that connections held at the last look, without heartbeats.
     private(set) var unread = 0
 
     init(limits: ZMQDoorLimits) {
@@ -40,21 +42,21 @@ struct WatchedConnections {
 
     var descriptors: [CInt] { Array(connections.keys) }
 
-    /// The peer of a connection; nil if it is not known.
+    /// Returns the peer of a connection, or nil if the connection is unknown.
     func peer(of descriptor: CInt) -> SocketAddress? { connections[descriptor]?.peer }
 
-    /// False if it is known already.
+    /// Adds a connection. Returns false if it is already known.
     mutating func opened(_ descriptor: CInt, from peer: SocketAddress? = nil) -> Bool {
         connections.updateValue(WatchedConnection(peer: peer), forKey: descriptor) == nil
     }
 
-    /// False if it is not known.
+    /// Removes a connection. Returns false if it is unknown.
     mutating func ended(_ descriptor: CInt) -> Bool {
         _ = takeRead(of: descriptor)
         return connections.removeValue(forKey: descriptor) != nil
     }
 
-    /// All of them have ended. Returns how many there were.
+    /// Removes all connections and returns their number.
     mutating func endedAll() -> Int {
         defer {
             connections = [:]
@@ -64,10 +66,10 @@ struct WatchedConnections {
         return connections.count
     }
 
-    /// A message of it has come out of the socket. Its connection may be known only later: its first messages can come
-    /// before the news of it.
+    /// Counts a message that came out of the socket. Its connection may still be unknown, because its first messages
+    /// can arrive before the monitor event.
     ///
-    /// - Parameter bytes: what it took on the wire, or less.
+    /// - Parameter bytes: The size of the message on the wire, or less.
     mutating func spoke(_ descriptor: CInt, bytes: Int) {
         let index = Int(descriptor)
         if index >= read.count {
@@ -84,11 +86,13 @@ struct WatchedConnections {
         return read[index]
     }
 
+    /// Evaluates the readings of all connections.
+    ///
     /// - Parameters:
-    ///   - isRead: false while the socket is left unread. Then each connection may fill its queue, and only what they
-    ///     hold together counts.
-    ///   - isTight: whether memory runs out by their doing: then all together may hold no more than what does no harm.
-    ///     What came little by little has no part in that.
+    /// - isRead: False while the socket is not read. Each connection may then fill its queue, and only the total
+    ///   counts.
+    /// - isTight: Whether the connections have made the process use too much memory. The total is then limited to what
+    ///   is harmless, and bytes that arrived slowly do not count.
     mutating func look(
         _ readings: [Reading], at now: MonotonicTime, isRead: Bool = true, isTight: Bool = false
     ) -> Findings {
@@ -103,11 +107,11 @@ struct WatchedConnections {
             let read = takeRead(of: reading.descriptor)
             if let received = reading.received {
                 connection.count(received: Int(clamping: received), read: read)
-                // Of one that was hung up on nothing more comes, even if libzmq has not found its end.
+                // A connection that was hung up on receives no more, even if libzmq has not noticed its end yet.
                 if !connection.isEnded {
                     unread += connection.unread
                     let bytes = isTight ? connection.unread : connection.held
-                    // One whose messages come out is being read, however many of them are still to come.
+                    // A connection whose messages come out is being read, however many messages are still waiting.
                     if read == 0, bytes > 0 {
                         silent.append((reading.descriptor, bytes))
                         total += bytes
@@ -128,39 +132,41 @@ struct WatchedConnections {
     }
 }
 
-/// A connection that is watched, and its books.
+/// The accounting of one watched connection.
 struct WatchedConnection {
-    /// As it was when the connection was accepted.
+    /// The peer at the time when the connection was accepted.
     let peer: SocketAddress?
     var goneSince: MonotonicTime?
-    /// It was found to hoard, and hung up on.
+    /// Whether the connection was found hoarding and was hung up on.
     var isEnded = false
     private var received = 0
     private var balance = -Self.handshake
     private var trickled = 0
 
-    /// Bytes that no message takes: of the handshake, and of what else libzmq keeps to itself.
+    /// The bytes that are not part of a message: the handshake, and other traffic that libzmq handles internally.
     private static let handshake = 1024
-    /// Heartbeats take less than this between two looks, with keys as well.
+    /// An upper bound of the heartbeats between two looks, with encryption.
     private static let heartbeat = 64
 
     init(peer: SocketAddress?) {
         self.peer = peer
     }
 
-    /// Bytes that it has brought, and that have not come out.
+    /// The bytes that were received and have not come out.
     var unread: Int { max(0, balance) }
 
-    /// The same, and what came little by little since a message last came out: heartbeats, or a message that somebody
-    /// sends very slowly.
+    /// The same plus the bytes that arrived slowly since the last message came out: heartbeats, or a message that a
+    /// peer sends very slowly.
     var held: Int { unread + trickled }
 
+    /// Updates the counts.
+    ///
     /// - Parameters:
-    ///   - received: bytes that have come by it so far.
-    ///   - read: bytes of messages that came out since the last time.
+    /// - received: The number of bytes received so far.
+    /// - read: The number of message bytes that came out since the last call.
     mutating func count(received now: Int, read: Int) {
         guard now >= received else {
-            // It is another connection, which has the descriptor now. The news of it is on the way.
+            // Another connection has this descriptor now. Its monitor event has not arrived yet.
             (received, balance, trickled) = (now, -Self.handshake, 0)
             return
         }
@@ -168,7 +174,7 @@ struct WatchedConnection {
         received = now
         if read > 0 {
             trickled = 0
-            // One that came between messages.
+            // Allow for one heartbeat between messages.
             balance -= Self.heartbeat
         } else if brought <= Self.heartbeat {
             trickled += brought

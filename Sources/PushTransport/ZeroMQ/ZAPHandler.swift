@@ -3,23 +3,24 @@ private import Glibc
 import PushLoop
 import Synchronization
 
-/// Decides which CURVE clients may connect to the servers of a context, and what they are called.
+/// The handler that decides which CURVE clients may connect to the servers of a context, and under which user id.
 ///
-/// It answers on a thread of its own for as long as its context lives, one question per handshake. A context has one
-/// handler and one I/O thread; make the handler before the servers bind. To replace the users does not end connections
-/// that stand: their messages go on to carry the user id that they had.
+/// It answers on its own thread for as long as its context exists, one request per handshake. A context has one handler
+/// and one I/O thread. Create the handler before the servers bind. Replacing the users does not end established
+/// connections: their messages keep the user id that they had.
 ///
-/// A ROUTER knows a CURVE client by a routing id that the handler draws for each connection, and not by the one that the
-/// client names: otherwise any client could name another's, take over its connection and read its answers.
+/// A ROUTER identifies a CURVE client by a random routing id that the handler creates for each connection, not by the
+/// one that the client sends. Otherwise any client could send the routing id of another, take over its connection and
+/// read its answers.
 package final class ZAPHandler: Sendable {
-    /// Keys that a handler keeps at most.
+    /// The maximum number of keys of a handler.
     package static let maxUsers = 100_000
 
-    /// A client that was not let in.
+    /// A client that was refused.
     package struct Refusal: Sendable {
         package let domain: String
         package let address: String
-        /// Nil if the client did not use CURVE or the question was malformed.
+        /// The key; nil if the client did not use CURVE or the request was malformed.
         package let publicKey: CurvePublicKey?
         package let cause: ZAPRefusalCause
         package let reason: String
@@ -40,10 +41,10 @@ package final class ZAPHandler: Sendable {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - users: who may connect to which domains.
-    ///   - observer: called on the handler's thread, which the next handshake waits for.
-    ///   - troubled: called on that thread when it could not receive a question. It tries again, unless the error says
-    ///     that its socket is gone: then nobody is let in any more.
+    /// - users: The users and the domains to which they may connect.
+    /// - observer: Called on the handler's thread. The next handshake waits for it.
+    /// - troubled: Called on that thread when it could not receive a request. The handler tries again, unless the error
+    ///   shows that its socket is closed: then no further client is admitted.
     package init(
         in context: ZMQContext, admitting users: [CurvePublicKey: ZAPUser],
         observer: @escaping @Sendable (Refusal) -> Void = { _ in },
@@ -58,7 +59,7 @@ package final class ZAPHandler: Sendable {
         }
     }
 
-    /// Who may in from now on.
+    /// Replaces the users for future connections.
     package func admit(_ users: [CurvePublicKey: ZAPUser]) throws(ZMQError) {
         try Self.check(users)
         self.users.withLock { $0 = users }
@@ -72,7 +73,7 @@ package final class ZAPHandler: Sendable {
 
     private static func check(_ users: [CurvePublicKey: ZAPUser]) throws(ZMQError) {
         guard users.count <= maxUsers else {
-            throw ZMQError(.tooManyUsers, "\(users.count) CURVE users: at most \(maxUsers) are allowed")
+            throw ZMQError(.tooManyUsers, "too many CURVE users: \(users.count); the maximum is \(maxUsers)")
         }
         for (key, user) in users where !(1...255).contains(user.id.utf8.count) || user.id.utf8.contains(0) {
             throw ZMQError(.invalidOption, "CURVE user of key \(key): the name needs 1 to 255 bytes without NUL")
@@ -105,7 +106,7 @@ package final class ZAPHandler: Sendable {
             cause = user == nil ? .unknownKey : .missingRight
             reason = user == nil ? "unknown public key" : "this key may not connect to \(request.domain)"
         case .other("NULL") where request.domain == ZMQSecurity.openDomain:
-            // Only a socket without keys asks this: with CURVE libzmq refuses every other mechanism by itself.
+            // Only a socket without keys sends this. With CURVE, libzmq itself refuses all other mechanisms.
             accepted.add(1, ordering: .relaxed)
             return .accepted(userID: "")
         case .other(let name):
@@ -119,16 +120,16 @@ package final class ZAPHandler: Sendable {
         return .refused(reason)
     }
 
-    /// Unguessable, and not beginning with a zero, as those do that libzmq makes up.
+    /// Returns an unguessable routing id. It does not start with zero, because those of libzmq do.
     private static func newRoutingID() -> [UInt8] {
         [UInt8(ascii: "c")] + SecureRandom.bytes(16)
     }
 }
 
-/// The socket of the handler, and the thread's work: read, answer, always answer.
+/// The socket of the handler and the work of its thread: it receives requests and answers each of them.
 @safe
 struct ZAPResponder: @unchecked Sendable {
-    // Unchecked: made on one thread and handed to another, never used on both.
+    // Unchecked: created on one thread and passed to another, never used by both.
     private let socket: UnsafeMutableRawPointer
     private let barrier: IOThreadBarrier
 
@@ -144,49 +145,50 @@ struct ZAPResponder: @unchecked Sendable {
         var zero: CInt = 0
         unsafe zmq_setsockopt(socket, ZMQ_LINGER, &zero, MemoryLayout<CInt>.size)
         guard unsafe zmq_bind(socket, "inproc://zeromq.zap.01") == 0 else {
-            let error = ZMQError.last("start a ZAP handler (a context has one)")
+            let error = ZMQError.last("start a ZAP handler (a context can have only one)")
             unsafe zmq_close(socket)
             barrier.close()
             throw error
         }
     }
 
-    /// How it waits for a question.
+    /// A function that waits for a request.
     typealias Receive = (UnsafeMutableRawPointer, borrowing ZMQInbox) -> ZMQInbox.Outcome
 
-    /// Returns when the context ends, or when the socket is gone, which `troubled` is then called for. After any other
-    /// error it receives again, a moment later.
+    /// Returns when the context ends, or when the socket is closed; in that case it calls `troubled`. After other
+    /// errors it receives again after a short pause.
     func run(
         receive: Receive = { socket, inbox in unsafe inbox.receive(from: socket, waits: true) },
         troubled: (ZMQError) -> Void, _ answer: (borrowing ZMQMessage, _ frameCount: Int) -> ZAPReply
     ) {
         let inbox = ZMQInbox()
         var outbox = ZMQOutbox()
-        // A context that ends wakes the call that waits, so there is nothing else to wait for.
+        // The end of the context wakes the blocking call, so nothing else needs to be watched.
         serving: while true {
             let count: Int
             switch unsafe receive(socket, inbox) {
             case .message(let frames), .oversized(let frames): count = frames
             case .terminated: break serving
             case .failed(ENOTSOCK):
-                troubled(ZMQError(number: ENOTSOCK, "ask who may connect; no client is let in until a restart"))
+                troubled(ZMQError(number: ENOTSOCK, "receive ZAP requests; no client is admitted until a restart"))
                 break serving
             case .failed(let number):
-                troubled(ZMQError(number: number, "ask who may connect; it is tried again"))
+                troubled(ZMQError(number: number, "receive a ZAP request; retrying"))
                 Self.rest()
                 continue
             case .empty:
-                // Not its turn: an answer is due that did not go out. An empty one puts an end to that question.
+                // The socket is in the wrong state: a reply that could not be sent is still due. An empty reply
+                // finishes that request.
                 unsafe _ = zmq_send(socket, nil, 0, ZMQ_DONTWAIT)
                 Self.rest()
                 continue
             }
             let message = inbox.message(frames: count)
             var reply = answer(message, count)
-            // Only after this the routing id that it brings is the one that counts.
+            // The routing id of the reply takes effect only after the barrier.
             if !reply.metadata.isEmpty, !barrier.pass() { reply = .tryAgain }
             outbox.add("1.0")
-            // The request's id, if it came that far.
+            // The id of the request, if the message contains it.
             if message.count > 1 {
                 unsafe message.withBytes(ofFrame: 1) { unsafe outbox.add($0) }
             } else {
@@ -204,7 +206,7 @@ struct ZAPResponder: @unchecked Sendable {
         barrier.close()
     }
 
-    /// What fails at once must not fail as often as the processor can.
+    /// Pauses briefly, so that immediate failures do not keep the processor busy.
     private static func rest() {
         var time = timespec(tv_sec: 0, tv_nsec: 50_000_000)
         unsafe _ = nanosleep(&time, nil)
@@ -212,7 +214,7 @@ struct ZAPResponder: @unchecked Sendable {
 }
 
 extension ZAPHandler {
-    /// Users that may connect to every domain, by what they are called.
+    /// Creates a handler for users that may connect to every domain, given by their ids.
     package convenience init(
         in context: ZMQContext, users: [CurvePublicKey: String],
         observer: @escaping @Sendable (Refusal) -> Void = { _ in }

@@ -1,12 +1,12 @@
-/// A question to the ZAP handler (ZeroMQ RFC 27): may this client in?
+/// A request to the ZAP handler (ZeroMQ RFC 27), which asks whether a client may connect.
 struct ZAPRequest: Hashable, Sendable {
     enum Mechanism: Hashable, Sendable {
         case curve(CurvePublicKey)
-        /// NULL, PLAIN, GSSAPI: nothing that proves a key.
+        /// NULL, PLAIN or GSSAPI, which prove no key.
         case other(String)
     }
 
-    /// Why a question cannot be answered.
+    /// The reason why a request cannot be answered.
     enum Fault: Error, Hashable, Sendable {
         case tooFewFrames(Int)
         case tooManyFrames(Int)
@@ -15,10 +15,10 @@ struct ZAPRequest: Hashable, Sendable {
 
         var text: String {
             switch self {
-            case .tooFewFrames(let count): "malformed request: \(count) frames are too few"
-            case .tooManyFrames(let count): "malformed request: \(count) frames are too many"
+            case .tooFewFrames(let count): "malformed request: too few frames (\(count))"
+            case .tooManyFrames(let count): "malformed request: too many frames (\(count))"
             case .unknownVersion: "malformed request: not version 1.0"
-            case .badKey: "malformed request: a CURVE key has 32 bytes, alone"
+            case .badKey: "malformed request: a CURVE key must be one frame of 32 bytes"
             }
         }
     }
@@ -27,7 +27,8 @@ struct ZAPRequest: Hashable, Sendable {
     let address: String
     let mechanism: Mechanism
 
-    /// Version, request id, domain, address, routing id, mechanism, then what the mechanism brings.
+    /// Parses the frames: version, request id, domain, address, routing id, mechanism, and the credentials of the
+    /// mechanism.
     init(_ message: borrowing ZMQMessage) throws(Fault) {
         guard message.count >= 6 else { throw .tooFewFrames(message.count) }
         guard Self.text(message, 0) == "1.0" else { throw .unknownVersion }
@@ -48,15 +49,16 @@ struct ZAPRequest: Hashable, Sendable {
     }
 }
 
-/// What the handler answers.
+/// The reply of the handler.
 enum ZAPReply: Hashable, Sendable {
-    /// The routing id is what a ROUTER shall know the client by; empty: what the client says.
+    /// The client is accepted. A ROUTER uses `routingID` for it; if that is empty, it uses the one that the client
+    /// sends.
     case accepted(userID: String, routingID: [UInt8] = [])
-    /// The client may not in.
+    /// The client is refused.
     case refused(String)
-    /// For now: the client connects again by itself.
+    /// The client is refused for now. It reconnects automatically.
     case tryAgain
-    /// The question made no sense, which is libzmq's fault or ours.
+    /// The request was malformed, which is an error of libzmq or of this code.
     case failed(String)
 
     var status: StaticString {
@@ -80,12 +82,13 @@ enum ZAPReply: Hashable, Sendable {
         if case .accepted(let userID, _) = self { userID } else { "" }
     }
 
-    /// What libzmq takes for part of the handshake: each property as its name's length (8 bits), its name, its value's
-    /// length (32 bits), its value. A ROUTER takes its peer's routing id from `Identity`.
+    /// The metadata that libzmq adds to the handshake. Each property consists of the length of its name (8 bits), its
+    /// name, the length of its value (32 bits) and its value. A ROUTER takes the routing id of its peer from
+    /// `Identity`.
     var metadata: [UInt8] {
         guard case .accepted(_, let routingID) = self, !routingID.isEmpty else { return [] }
         let name = Array("Identity".utf8)
-        // A routing id has 255 bytes at most.
+        // A routing id has at most 255 bytes.
         return [UInt8(name.count)] + name + [0, 0, 0, UInt8(routingID.count)] + routingID
     }
 }

@@ -1,9 +1,9 @@
-/// A client that the ZAP handler knows by its public key.
+/// A client that the ZAP handler identifies by its public key.
 package struct ZAPUser: Hashable, Sendable {
-    /// What messages of its connections carry as their sender: 1 to 255 bytes, no NUL.
+    /// The user id that messages of its connections carry: 1 to 255 bytes without NUL.
     package let id: String
-    /// The ZAP domains that it may connect to; nil: all of them. Sockets that ask for different rights need domains of
-    /// their own, because libzmq asks once for each connection and never again.
+    /// The ZAP domains to which it may connect; nil means all. Sockets that require different rights need separate
+    /// domains, because libzmq asks only once per connection.
     package let domains: Set<String>?
 
     package init(id: String, domains: Set<String>? = nil) {
@@ -14,14 +14,14 @@ package struct ZAPUser: Hashable, Sendable {
     func mayConnect(to domain: String) -> Bool { domains?.contains(domain) ?? true }
 }
 
-/// Why the ZAP handler refused a connection.
+/// The reason why the ZAP handler refused a connection.
 package enum ZAPRefusalCause: String, Sendable, CaseIterable {
     /// No user has this key.
     case unknownKey = "unknown_key"
     /// A user has this key, but may not connect to this domain.
     case missingRight = "missing_right"
-    /// The client proved no key.
+    /// The client did not prove a key.
     case mechanism
-    /// The question made no sense.
+    /// The request was malformed.
     case malformed
 }

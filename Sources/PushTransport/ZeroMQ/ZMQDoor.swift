@@ -2,21 +2,23 @@ private import CLinux
 import Glibc
 import PushLoop
 
-/// Counts the connections of bound sockets, leaves new ones waiting in the kernel while there are too many, and ends
-/// those that take more than they may.
+/// A guard of bound sockets: it counts their connections, leaves new ones waiting in the kernel while there are too
+/// many, and ends connections that exceed their limits.
 ///
-/// libzmq itself accepts whatever comes until the process has no descriptors left, and then tries without a pause. So
-/// there must be fewer connections than descriptors; and since the counting lags behind libzmq's own thread by a moment,
-/// clearly fewer.
+/// libzmq itself accepts connections until the process has no descriptors left, and then retries in a busy loop. So the
+/// limit of connections must be lower than that of descriptors, and clearly lower, because the count lags slightly
+/// behind libzmq's own thread.
 ///
-/// Confined to the loop of its sockets. It is the monitor of each, so nobody else may be.
+/// Confined to the loop of its sockets. It is the monitor of each socket, so they cannot have another one.
 package final class ZMQDoor {
     package enum News: Hashable, Sendable {
         /// The gate was closed or opened.
         case gate(ConnectionGate)
-        /// So many connections were stuck, and all connections of their socket were ended. The clients connect again.
+        /// The given number of connections were stuck, and all connections of their socket were ended. The clients
+        /// reconnect.
         case endedStuck(Int)
-        /// A client was hung up on: it sent so much without a message coming to its end, or being read.
+        /// A client was disconnected because it sent too much without completing a message, or while the socket was not
+        /// read.
         case endedHoarder(address: String)
         /// The socket could not be bound after stuck connections were ended. The door tries again.
         case cannotBind(ZMQError)
@@ -28,15 +30,15 @@ package final class ZMQDoor {
     private let tell: (News) -> Void
     private var isLooking = false
     private var calmMemory: CalmMemory
-    /// What they held is to go back to the system, or it would pass for what the process takes by itself, and the next
-    /// ones could have as much on top of it.
+    /// Whether hoarding connections were ended and their memory must be returned to the system. Otherwise it would
+    /// count as ordinary memory of the process, and the next hoarders could use as much again.
     private var hasEndedHoarders = false
 
     private final class Watched {
         weak var socket: ZMQSocket?
         var connections: WatchedConnections
         var isUnbound = false
-        /// Left unread, with as much as it may hold: nobody else is let in.
+        /// Whether the socket is not read and holds the maximum. New connections are then not accepted.
         var isFull = false
 
         init(_ socket: ZMQSocket, limits: ZMQDoorLimits) {
@@ -45,7 +47,7 @@ package final class ZMQDoor {
         }
     }
 
-    /// - Parameter tell: called on the loop.
+    /// - Parameter tell: Called on the loop.
     package init(limits: ZMQDoorLimits, tell: @escaping (News) -> Void = { _ in }) {
         gate = ConnectionGate(most: limits.connections)
         calmMemory = CalmMemory(growth: limits.growth)
@@ -53,7 +55,7 @@ package final class ZMQDoor {
         self.tell = tell
     }
 
-    /// Watches a socket from now on. Before it is bound, or connections are missed.
+    /// Starts to watch a socket. Call it before the socket is bound, or connections are missed.
     package func watch(_ socket: ZMQSocket) throws(ZMQError) {
         watched.removeAll { $0.socket.map(\.isClosed) ?? true }
         let one = Watched(socket, limits: limits)
@@ -62,7 +64,7 @@ package final class ZMQDoor {
         try socket.monitor { [weak self] event in self?.take(event, of: one) }
     }
 
-    /// The open connections of one of its sockets, as far as libzmq has told of them.
+    /// Returns the number of open connections of a socket that libzmq has reported.
     package func open(of socket: ZMQSocket) -> Int {
         watched.first { $0.socket === socket }?.connections.descriptors.count ?? 0
     }
@@ -78,9 +80,9 @@ package final class ZMQDoor {
         case .disconnected:
             if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { set() }
         case .listening:
-            // Bound again while the gate is closed.
+            // The socket was bound again while the gate is closed.
             setAccepting()
-        // With the listener or the socket they are gone, whether or not libzmq tells of each.
+        // The connections end with the listener or the socket, even if libzmq does not report each of them.
         case .closed, .stopped:
             var opens = false
             for _ in 0..<one.connections.endedAll() { opens = gate.ended() || opens }
@@ -98,18 +100,19 @@ package final class ZMQDoor {
         for one in watched { one.socket?.isAccepting = !gate.isClosed && !one.isFull }
     }
 
-    // MARK: Looking at connections
+    // MARK: Periodic checks
 
-    /// As long as there are any.
+    /// Schedules the next check. The checks continue as long as there are connections.
     private func lookLater(on loop: EventLoop) {
         guard !isLooking else { return }
         isLooking = true
         loop.schedule(after: limits.interval) { [weak self] in
             guard let self else { return }
             isLooking = false
-            // Not captured: the loop holds its timers.
+            // The loop is not captured, because it retains its timers.
             guard let loop = watched.lazy.compactMap({ $0.socket?.loop }).first else { return }
-            // libzmq has freed it since the look before. Not on the loop: it blocks.
+            // libzmq has freed the memory since the last check. Returning it to the system blocks, so it does not run
+            // on the loop.
             if hasEndedHoarders { _ = NamedThread(named: "give-back") { CLinux_return_free_memory() } }
             hasEndedHoarders = false
             let isTight = isTight()
@@ -118,7 +121,7 @@ package final class ZMQDoor {
         }
     }
 
-    /// Whether the process has grown by more than it may on account of what connections hold.
+    /// Returns whether the connections have made the process grow by more than its limit.
     private func isTight() -> Bool {
         guard let memory = ProcessMetrics.residentBytes else { return false }
         return calmMemory.isExceeded(by: memory, unread: watched.reduce(0) { $0 + $1.connections.unread })
@@ -134,7 +137,7 @@ package final class ZMQDoor {
             setAccepting()
         }
         for descriptor in findings.hoarding {
-            // Without a peer it was gone before it was known.
+            // Without a peer, the connection had ended before its event arrived.
             guard let peer = one.connections.peer(of: descriptor), socket.hangUp(on: descriptor, from: peer) else {
                 continue
             }
@@ -153,11 +156,12 @@ package final class ZMQDoor {
         }
     }
 
-    /// `POLLRDHUP` in bits/poll.h: the peer has closed, or will send no more.
+    /// `POLLRDHUP` from bits/poll.h: the peer has closed the connection or its sending side.
     private static let readHangUp: Int16 = 0x2000
 
-    /// Asks the kernel. libzmq may have closed a descriptor by now, and have another connection under its number. What
-    /// is said of that one is corrected by the next look, and it is not hung up on: it has another peer.
+    /// Asks the kernel for the state of the descriptors. libzmq may have closed a descriptor meanwhile and reused its
+    /// number for another connection. The next check corrects such a reading, and the other connection is not hung up
+    /// on, because it has another peer.
     private static func readings(of descriptors: [CInt]) -> [WatchedConnections.Reading] {
         var asked = descriptors.map { pollfd(fd: $0, events: readHangUp, revents: 0) }
         _ = unsafe poll(&asked, nfds_t(asked.count), 0)

@@ -1,18 +1,19 @@
-/// What the connections of sockets may take.
+/// The limits for the connections of sockets.
 package struct ZMQDoorLimits: Hashable, Sendable {
-    /// Connections of all sockets together.
+    /// The maximum number of connections of all sockets together.
     package var connections: Int
-    /// Bytes that one connection may bring without a message of it coming out of its socket: more than the longest
-    /// message.
+    /// The number of bytes that a connection may send without a message coming out of its socket. It must be larger
+    /// than the longest message.
     package var hoard: Int
-    /// The same for all connections of a socket.
+    /// The same limit for all connections of a socket together.
     package var hoardTogether: Int
-    /// Bytes that the process may grow by on account of what connections hold; then they may hold no more than is
-    /// `harmless`.
+    /// The number of bytes by which connections may make the process grow. Above it, they may hold no more than
+    /// ``harmless``.
     package var growth = 192 << 20
-    /// The time between two looks at connections.
+    /// The time between two checks of the connections.
     package var interval = Duration.milliseconds(250)
-    /// A peer that has gone leaves messages behind, which are still read. After this time its connection is stuck.
+    /// The time after which the connection of a disconnected peer is considered stuck. Until then, its remaining
+    /// messages are read.
     package var patience = Duration.seconds(30)
 
     package init(connections: Int, hoard: Int = 64 << 20, hoardTogether: Int = 512 << 20) {
@@ -21,9 +22,10 @@ package struct ZMQDoorLimits: Hashable, Sendable {
         self.hoardTogether = hoardTogether
     }
 
-    /// Bytes that connections may hold in any case: however they are cut into frames, they take no more than `growth`.
+    /// The number of bytes that connections may hold in any case: split into frames of any size, they take at most
+    /// ``growth``.
     var harmless: Int { growth / CalmMemory.swelling }
 
-    /// As many stuck connections (see `WatchedConnections`) as a socket may have.
+    /// The maximum number of stuck connections of a socket (see ``WatchedConnections``).
     package var stuck: Int { max(4, connections / 16) }
 }

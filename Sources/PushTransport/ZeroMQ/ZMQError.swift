@@ -1,6 +1,6 @@
 private import CZeroMQ
 
-/// What libzmq refused, and what to do about it.
+/// An error of libzmq. The message says what to do.
 package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         fileprivate enum Base: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let tooManySockets = Code(base: .tooManySockets)
         package static let outOfMemory = Code(base: .outOfMemory)
         package static let notSupported = Code(base: .notSupported)
-        /// The context ends or has ended.
+        /// The context is ending or has ended.
         package static let terminated = Code(base: .terminated)
         /// The socket was closed before.
         package static let closed = Code(base: .closed)
@@ -31,7 +31,7 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
         package static let tooManyUsers = Code(base: .tooManyUsers)
         package static let notFound = Code(base: .notFound)
         package static let tooManyFrames = Code(base: .tooManyFrames)
-        /// An error number that has no name here.
+        /// An error number without a name here.
         package static func other(_ number: CInt) -> Code { Code(base: .other(number)) }
 
         package var description: String { "\(base)" }
@@ -47,12 +47,12 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The error of the last failed call of libzmq on this thread. Make it before anything else is called.
+    /// Returns the error of the last failed libzmq call on this thread. Call it before any other function.
     static func last(_ action: String) -> ZMQError {
         ZMQError(number: zmq_errno(), action)
     }
 
-    /// - Parameter action: what was tried, as in "bind tcp://127.0.0.1:5555".
+    /// - Parameter action: The failed action, as in "bind tcp://127.0.0.1:5555".
     init(number: CInt, _ action: String) {
         let (code, advice) = Self.meaning(of: number)
         self.init(code, "cannot \(action): \(advice)")
@@ -66,11 +66,11 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
                 "address in use: another process or socket listens there; stop it or choose another address"
             )
         case EADDRNOTAVAIL:
-            (.addressNotAvailable, "this machine has no such address; use one of its own, or * for all")
+            (.addressNotAvailable, "this machine does not have that address; use one of its own, or * for all")
         case ENODEV:
-            (.noSuchDevice, "no network interface of that name; list them with `ip address`")
+            (.noSuchDevice, "there is no network interface with that name; list them with `ip address`")
         case EAGAIN:
-            (.noSuchDevice, "the name could not be looked up; use an address of this machine")
+            (.noSuchDevice, "cannot look up the name; use an address of this machine")
         case EINVAL:
             (
                 .invalidEndpoint,
@@ -83,17 +83,17 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
         case EACCES, EPERM:
             (.notPermitted, "not permitted; check the rights on the directory, or use a port above 1023")
         case ECONNREFUSED:
-            (.noPeer, "nobody is bound there; bind the inproc endpoint first")
+            (.noPeer, "connection refused; bind the inproc endpoint first")
         case EHOSTUNREACH:
-            (.noPeer, "no such peer is connected")
+            (.noPeer, "the peer is not connected")
         case EFSM:
-            (.wrongState, "not this socket's turn: requests and replies alternate")
+            (.wrongState, "wrong state: requests and replies must alternate")
         case EMFILE:
-            (.tooManySockets, "no more sockets: raise the context's limit, or `ulimit -n`")
+            (.tooManySockets, "too many sockets; raise the context's limit, or `ulimit -n`")
         case ENOMEM:
             (.outOfMemory, "out of memory")
         case ENOTSUP, EOPNOTSUPP:
-            (.notSupported, "this kind of socket cannot do that")
+            (.notSupported, "not supported by this kind of socket")
         case ETERM:
             (.terminated, "the ZeroMQ context is shutting down")
         case ENOTSOCK:

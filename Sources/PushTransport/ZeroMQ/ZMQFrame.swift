@@ -1,16 +1,16 @@
 private import CZeroMQ
 
-/// One frame, kept: immutable bytes in memory of libzmq, to be read and sent from any thread, any number of times.
+/// One frame: immutable bytes in memory of libzmq. Any thread may read and send it any number of times.
 ///
-/// Taken from a received message its bytes are not copied, and neither are they when it is sent.
+/// Taking a frame from a received message does not copy its bytes, and neither does sending it.
 @safe
 package final class ZMQFrame: @unchecked Sendable {
-    // Unchecked: the message is written in the initializer and in `deinit`, the bytes never.
+    // Unchecked: the message is written only in the initializers and in `deinit`, the bytes never.
 
     private let message: UnsafeMutablePointer<zmq_msg_t>
     private let bytes: UnsafeRawBufferPointer
 
-    /// A frame with a copy of `source`.
+    /// Creates a frame with a copy of `source`.
     package init(copying source: UnsafeRawBufferPointer) {
         unsafe message = .allocate(capacity: 1)
         precondition(unsafe zmq_msg_init_size(message, source.count) == 0, "out of memory for a frame")
@@ -29,7 +29,7 @@ package final class ZMQFrame: @unchecked Sendable {
         unsafe message = .allocate(capacity: 1)
         unsafe zmq_msg_init(message)
         unsafe zmq_msg_move(message, source.assumingMemoryBound(to: zmq_msg_t.self))
-        // Small content lies within the message itself, so its address is asked for after the move.
+        // Small content is stored within the message itself, so the address is read after the move.
         unsafe bytes = UnsafeRawBufferPointer(start: zmq_msg_data(message), count: zmq_msg_size(message))
     }
 
@@ -40,7 +40,7 @@ package final class ZMQFrame: @unchecked Sendable {
 
     package var count: Int { unsafe bytes.count }
 
-    /// The bytes, valid while `body` runs.
+    /// Calls `body` with the bytes, which are valid during the call.
     package func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -2,17 +2,18 @@ private import CLinux
 import Glibc
 import PushLoop
 
-/// A TCP socket that listens, made here and lent to libzmq (`ZMQ_USE_FD`), because some things can only be done to it
-/// by the owner of the descriptor: to leave connections waiting while those that stand live on, and not to hear resets.
+/// A listening TCP socket, created here and passed to libzmq (`ZMQ_USE_FD`). Some operations need the owner of the
+/// descriptor: leaving new connections waiting while existing ones continue, and ignoring resets.
 ///
-/// Both are packet filters (`SO_ATTACH_FILTER`), which any process may put on its own sockets. Where the kernel has none
-/// they do nothing.
+/// Both use packet filters (`SO_ATTACH_FILTER`), which any process may attach to its own sockets. They have no effect
+/// if the kernel does not support them.
 final class ZMQListener {
     private let socket: Socket
     private let ignoresResets: Bool
     let port: UInt16
 
-    /// Nil for an endpoint that libzmq has to look at: not TCP, or not a numeric address.
+    /// Creates a listener. Returns nil for endpoints that libzmq must parse: other transports, and addresses that are
+    /// not numeric.
     static func make(
         for endpoint: String, backlog: Int, ignoresResets: Bool
     ) throws(ZMQError) -> ZMQListener? {
@@ -24,7 +25,8 @@ final class ZMQListener {
         }
     }
 
-    /// As libzmq reads it: `tcp://127.0.0.1:5560`, `tcp://[::1]:5560`, `*` for all addresses of IPv4 or for any port.
+    /// Parses an endpoint as libzmq does: `tcp://127.0.0.1:5560`, `tcp://[::1]:5560`, `*` for all IPv4 addresses or for
+    /// any port.
     static func address(of endpoint: String) -> SocketAddress? {
         guard endpoint.hasPrefix("tcp://"), let colon = endpoint.lastIndex(of: ":") else { return nil }
         var host = endpoint[..<colon].dropFirst("tcp://".count)
@@ -36,7 +38,8 @@ final class ZMQListener {
 
     private init(at address: SocketAddress, backlog: Int, ignoresResets: Bool) throws(SystemError) {
         let socket = try Socket.listening(at: address, backlog: CInt(clamping: backlog)) { descriptor in
-            // Before anyone can connect: connections have the filter that their listener has at that moment.
+            // Attach it before a client can connect: connections inherit the filter that their listener has at that
+            // moment.
             if ignoresResets { _ = CLinux_ignore_resets(descriptor) }
         }
         guard let bound = SocketAddress.local(of: socket.descriptor) else { throw .current }
@@ -45,7 +48,7 @@ final class ZMQListener {
         self.socket = socket
     }
 
-    /// A descriptor of the same socket, for libzmq to keep.
+    /// Returns a copy of the descriptor for libzmq.
     func copy(for endpoint: String) throws(ZMQError) -> CInt {
         let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw ZMQError(number: errno, "bind \(endpoint)") }

@@ -1,11 +1,11 @@
 private import CZeroMQ
 private import Glibc
 
-/// A received message, lent for as long as its handler runs. What is to last longer is taken with `take`.
+/// A received message, borrowed for the duration of its handler. Use ``take(_:)`` to keep a frame longer.
 @safe
 package struct ZMQMessage: ~Copyable {
     private let frames: UnsafeMutablePointer<zmq_msg_t>
-    /// The frames at hand.
+    /// The number of available frames.
     package let count: Int
 
     fileprivate init(frames: UnsafeMutablePointer<zmq_msg_t>, count: Int) {
@@ -17,7 +17,7 @@ package struct ZMQMessage: ~Copyable {
         unsafe zmq_msg_size(frame(index))
     }
 
-    /// The bytes of a frame, valid while `body` runs.
+    /// Calls `body` with the bytes of a frame, which are valid during the call.
     package func withBytes<Result, Failure: Error>(
         ofFrame index: Int, _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -30,17 +30,17 @@ package struct ZMQMessage: ~Copyable {
         unsafe withBytes(ofFrame: index) { unsafe [UInt8]($0) }
     }
 
-    /// Takes a frame to keep, without copying its bytes. In the message an empty frame stays behind.
+    /// Takes a frame out of the message without copying its bytes. The message keeps an empty frame.
     package func take(_ index: Int) -> ZMQFrame {
         unsafe ZMQFrame(taking: UnsafeMutableRawPointer(frame(index)))
     }
 
-    /// The name that the ZAP handler gave to the sender's key; nil where there was no authentication. Ask before the
-    /// last frame is taken: the name goes with it.
+    /// The user id that the ZAP handler assigned to the sender's key, or nil without authentication. Read it before the
+    /// last frame is taken, because the id goes with it.
     package var userID: String? { property(Self.userIDProperty) }
     private static let userIDProperty = "User-Id"
 
-    /// The bytes of that name, valid while `body` runs; empty where there is none. This makes no copy.
+    /// Calls `body` with the bytes of the user id, or with none if there is no user id. The bytes are not copied.
     package func withUserID<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         guard let value = unsafe zmq_msg_gets(frame(count - 1), Self.userIDProperty) else {
             return unsafe body(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -48,15 +48,15 @@ package struct ZMQMessage: ~Copyable {
         return unsafe body(UnsafeRawBufferPointer(start: value, count: strlen(value)))
     }
 
-    /// The sender's address, as in "192.0.2.7"; nil over inproc. Ask before the last frame is taken.
+    /// The address of the sender, as in "192.0.2.7", or nil for inproc. Read it before the last frame is taken.
     package var peerAddress: String? { property("Peer-Address") }
 
-    /// Whether a peer sent it over a connection. What an XPUB tells by itself when a connection has ended comes without the
-    /// properties that each handshake brings. Over inproc there are none.
+    /// Whether a peer sent the message over a connection. Messages that an XPUB creates when a connection ends do not
+    /// have the properties of a handshake. Messages over inproc do not have them either.
     var isFromPeer: Bool { property("Socket-Type") != nil }
 
-    /// The descriptor of the connection that it came by, which libzmq owns and may have closed meanwhile; nil where
-    /// libzmq does not say.
+    /// The descriptor of the connection that received the message, or nil if libzmq does not report it. libzmq owns it
+    /// and may have closed it meanwhile.
     var sourceDescriptor: CInt? {
         let descriptor = unsafe zmq_msg_get(frame(count - 1), ZMQ_SRCFD)
         return descriptor >= 0 ? descriptor : nil
@@ -74,15 +74,15 @@ package struct ZMQMessage: ~Copyable {
     }
 }
 
-/// Where the frames of a received message lie, used again for each message.
+/// The memory for the frames of a received message, reused for each message.
 @safe
 struct ZMQInbox: ~Copyable {
-    /// More frames than this are read and dropped. One slot more than that takes what is dropped.
+    /// The maximum number of frames. Further frames are read and dropped; one extra slot receives them.
     static let maxFrames = 16
 
     enum Outcome {
         case message(frames: Int)
-        /// A message of more frames than there may be; the first are at hand.
+        /// A message with too many frames. The first ones are available.
         case oversized(frames: Int)
         case empty
         case terminated
@@ -90,12 +90,11 @@ struct ZMQInbox: ~Copyable {
     }
 
     private let frames: UnsafeMutablePointer<zmq_msg_t>
-    /// Where `bytesOnWire` is kept.
+    /// The storage of ``bytesOnWire``.
     private let tally: UnsafeMutablePointer<Int>
     private let overhead: Int
 
-    /// - Parameter overhead: bytes that each frame takes on the wire besides its own and the header: with keys, those of
-    ///   its encryption.
+    /// - Parameter overhead: The number of bytes that encryption adds to each frame on the wire, besides the header.
     init(overhead: Int = 0) {
         self.overhead = overhead
         unsafe tally = .allocate(capacity: 1)
@@ -114,17 +113,18 @@ struct ZMQInbox: ~Copyable {
         unsafe tally.deallocate()
     }
 
-    /// What the message that was read last took on the wire (ZMTP 3), or less: those frames included that were dropped.
+    /// The size of the last received message on the wire (ZMTP 3), or less. It includes dropped frames.
     var bytesOnWire: Int { unsafe tally.pointee }
 
-    /// A header has one byte for the length of a short frame, and eight for that of a long one.
+    /// Returns the size of a frame on the wire. The length in its header takes one byte for a short frame and eight for
+    /// a long one.
     func bytesOnWire(ofFrame size: Int) -> Int {
         let body = size + overhead
         return body + (body > 255 ? 9 : 2)
     }
 
-    /// Reads one whole message, or one frame of it. What the slots held before is freed by libzmq as they are filled
-    /// again.
+    /// Receives a complete message, or one frame of it. libzmq frees the previous content of the slots when they are
+    /// filled again.
     func receive(from socket: UnsafeMutableRawPointer, waits: Bool = false, frameByFrame: Bool = false) -> Outcome {
         var count = 0
         unsafe tally.pointee = 0
@@ -134,9 +134,9 @@ struct ZMQInbox: ~Copyable {
             if size < 0 {
                 switch zmq_errno() {
                 case EINTR: continue
-                // In the midst of a message this means that its sender went; what came of it is worth nothing.
+                // Within a message, this means that the sender has disconnected. The received part is dropped.
                 case EAGAIN: return .empty
-                // Not this socket's turn to receive: for REQ and REP the same as nothing to receive.
+                // The socket is in the wrong state to receive. For REQ and REP this is the same as no message.
                 case EFSM: return .empty
                 case ETERM: return .terminated
                 // Closed by its owner, in a handler.
@@ -152,12 +152,13 @@ struct ZMQInbox: ~Copyable {
         }
     }
 
-    /// The message that `receive` read last. The caller lets go of it before it receives again.
+    /// Returns the message that ``receive(from:waits:frameByFrame:)`` read last. The caller must release it before the
+    /// next call.
     func message(frames count: Int) -> ZMQMessage {
         unsafe ZMQMessage(frames: frames, count: min(count, Self.maxFrames))
     }
 
-    /// Frees what the slots hold.
+    /// Frees the content of the slots.
     func clear(frames count: Int) {
         for index in 0..<min(count, Self.maxFrames + 1) {
             unsafe zmq_msg_close(frames + index)

@@ -1,19 +1,20 @@
 private import CZeroMQ
 import PushLoop
 
-/// Watches what becomes of the connections of a socket. "Connected" in earnest is `handshakeSucceeded`.
+/// A monitor of the connections of a socket. A connection is usable only after `handshakeSucceeded`.
 ///
-/// Confined to its loop. It lives, held or not, until it is closed or its socket has come to its end, which is when it
-/// tells `stopped`.
+/// Confined to its loop. It stays alive, even without other references, until it is closed or its socket has ended,
+/// which it reports as `stopped`.
 package final class ZMQMonitor {
-    /// Events wait here if the loop is busy. libzmq's I/O thread stops when it is full, so there is a lot of room.
+    /// The maximum number of queued events if the loop is busy. libzmq's I/O thread blocks when the queue is full, so
+    /// the queue is large.
     private static let queuedEvents = 100_000
 
     private let reader: ZMQSocket
     private weak var monitored: ZMQSocket?
     private var handler: ((ZMQMonitorEvent) -> Void)?
 
-    /// - Parameter handle: the socket of libzmq within `monitored`.
+    /// - Parameter handle: The libzmq socket of `monitored`.
     init(
         of monitored: ZMQSocket, handle: UnsafeMutableRawPointer, handler: @escaping (ZMQMonitorEvent) -> Void
     ) throws(ZMQError) {
@@ -38,10 +39,10 @@ package final class ZMQMonitor {
         reader.onMessage = { message in self.received(message) }
     }
 
-    /// No event is told after this. May be called twice.
+    /// Stops the monitor. No event is reported after this. May be called twice.
     ///
-    /// libzmq waits for the reader of its events, and with it all sockets of the context. So the reader goes only
-    /// after libzmq has stopped writing: at once if the socket is open, otherwise when its last event has come.
+    /// libzmq, and with it all sockets of the context, waits for the reader of its events. So the reader is closed only
+    /// after libzmq has stopped writing: at once if the socket is open, otherwise after the last event.
     package func close() {
         handler = nil
         guard let monitored, !monitored.isClosed else { return }

@@ -1,10 +1,10 @@
 private import CZeroMQ
 package import PushLoop
 
-/// Something that became of a connection.
+/// An event of a connection.
 package struct ZMQMonitorEvent: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The transport stands; the handshake is still to come.
+        /// The transport is connected. The handshake follows.
         case connected
         case connectDelayed(SystemError)
         case connectRetried(after: Duration)
@@ -15,26 +15,26 @@ package struct ZMQMonitorEvent: Hashable, Sendable {
         case closed
         case closeFailed(SystemError)
         case disconnected
-        /// The socket was closed: the last event of a monitor.
+        /// The socket was closed. This is the last event of a monitor.
         case stopped
         /// The connection is ready for messages.
         case handshakeSucceeded
-        /// The ZAP handler refused the peer, or us, with this status. libzmq does not try again.
+        /// The ZAP handler refused the peer, or refused us, with this status. libzmq does not retry.
         case handshakeFailedAuthentication(status: Int)
-        /// The peers do not understand each other: mostly one of them uses CURVE and the other not. libzmq does not
-        /// try again.
+        /// The peers do not speak the same protocol. Usually one of them uses CURVE and the other does not. libzmq does
+        /// not retry.
         case handshakeFailedProtocol(code: UInt32)
-        /// The connection broke during the handshake. With CURVE this is also what a wrong server key looks like;
-        /// libzmq tries again for ever.
+        /// The connection was lost during the handshake. With CURVE, a wrong server key has this effect as well. libzmq
+        /// retries forever.
         case handshakeFailedNoDetail(SystemError)
         /// An event that this code does not know.
         case unknown(event: UInt16, value: UInt32)
     }
 
     package let kind: Kind
-    /// Where to or from, as libzmq puts it.
+    /// The remote or local endpoint in libzmq's notation.
     package let endpoint: String
-    /// The connection's, where the event is about one that stands or stood.
+    /// The descriptor of the connection, if the event concerns an established or ended one.
     let descriptor: CInt?
 
     package init(_ kind: Kind, endpoint: String) {
@@ -47,7 +47,7 @@ package struct ZMQMonitorEvent: Hashable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Nil unless the bytes are an event and its value: 16 and 32 bits in the machine's order.
+    /// Decodes an event and its value: 16 and 32 bits in native byte order. Returns nil for any other size.
     init?(_ bytes: UnsafeRawBufferPointer, endpoint: String) {
         guard bytes.count == 6 else { return nil }
         let event = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt16.self)

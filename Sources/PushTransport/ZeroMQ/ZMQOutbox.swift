@@ -1,20 +1,21 @@
 private import CZeroMQ
 
-/// What became of a message that was to be sent.
+/// The result of sending a message.
 package enum ZMQSendResult: Hashable, Sendable {
-    /// libzmq has it: queued for a peer, for a PUB socket perhaps dropped. No more can be known without an answer.
+    /// libzmq has accepted the message: it is queued for a peer, and a PUB socket may drop it. Only an answer can
+    /// confirm more.
     case sent
-    /// The queue is full or nobody is connected. Nothing of the message was sent; `onWritable` tells when to try again.
+    /// The queue is full or no peer is connected. Nothing was sent. `onWritable` is called when a retry is useful.
     case wouldBlock
-    /// A ROUTER with `routerMandatory` knows no peer of that routing id. Nothing was sent.
+    /// A ROUTER with `routerMandatory` has no peer with that routing id. Nothing was sent.
     case unreachable
     case failed(ZMQError)
 }
 
-/// The frames of a message that is put together to be sent as one.
+/// The frames of a message under construction, to be sent together.
 @safe
 package struct ZMQOutbox: ~Copyable {
-    /// Below this a copy is cheaper than telling libzmq about memory that is not its own.
+    /// The size below which a copy is cheaper than sharing the memory with libzmq.
     private static let sharedFrom = 256
 
     package static let maxFrames = ZMQInbox.maxFrames
@@ -57,15 +58,15 @@ package struct ZMQOutbox: ~Copyable {
         unsafe zmq_msg_init(frame)
     }
 
-    /// Adds a frame that was received or made before, without copying its bytes unless they are few.
+    /// Adds an existing frame. Its bytes are copied only if they are few.
     package mutating func add(_ frame: ZMQFrame) {
         unsafe frame.withBytes { unsafe add($0, keptBy: frame) }
     }
 
-    /// Adds a frame without copying its bytes unless they are few.
+    /// Adds a frame. Its bytes are copied only if they are few.
     ///
-    /// - Important: `bytes` must not change, and must be valid for as long as `owner` lives. The owner is let go of on
-    ///   a thread of libzmq.
+    /// - Important: `bytes` must not change, and must be valid for the lifetime of `owner`. A thread of libzmq releases
+    ///   the owner.
     @unsafe
     package mutating func add(_ bytes: UnsafeRawBufferPointer, keptBy owner: some AnyObject & Sendable) {
         guard bytes.count >= Self.sharedFrom, let base = bytes.baseAddress else {
@@ -92,13 +93,13 @@ package struct ZMQOutbox: ~Copyable {
     enum Attempt {
         case sent
         case full
-        /// The peer went in the midst of the message. Nothing of it arrives there or anywhere else.
+        /// The peer disconnected within the message. No peer receives any of it.
         case peerGone
         case unreachable
         case failed(CInt)
     }
 
-    /// Hands all frames to the socket, or none. Afterwards the outbox is empty, unless the queue was `full`.
+    /// Passes all frames to the socket, or none. The outbox is then empty, unless the result is `full`.
     mutating func transmit(to socket: UnsafeMutableRawPointer) -> Attempt {
         var sent = 0
         while sent < count {
@@ -122,8 +123,9 @@ package struct ZMQOutbox: ~Copyable {
         return .sent
     }
 
-    /// libzmq has dropped the frames before the one that failed. If that was not the last, it swallows the rest up to
-    /// the last; so the rest has to come, or the next message would be taken for it.
+    /// Completes a message of which one frame failed. libzmq has dropped the frames before. If the failed frame was not
+    /// the last, libzmq also drops the following ones up to the last. So they must be sent, or libzmq would take the
+    /// next message for them.
     private func finish(after failed: Int, on socket: UnsafeMutableRawPointer) {
         for index in (failed + 1)..<max(count, failed + 1) {
             let more = index + 1 < count ? ZMQ_SNDMORE : 0
@@ -131,7 +133,7 @@ package struct ZMQOutbox: ~Copyable {
         }
     }
 
-    /// Frees the frames from `index` on; those before it belong to libzmq.
+    /// Frees the frames from `index` on. The frames before it belong to libzmq.
     mutating func clear(from index: Int = 0) {
         for index in min(index, count)..<count {
             unsafe zmq_msg_close(frames + index)
@@ -140,6 +142,6 @@ package struct ZMQOutbox: ~Copyable {
         isOverfull = false
     }
 
-    /// True if more frames were added than a message may have.
+    /// Whether more frames were added than a message may have.
     var hasTooManyFrames: Bool { isOverfull }
 }

@@ -3,13 +3,13 @@ private import CZeroMQ
 private import Glibc
 package import PushLoop
 
-/// A ZeroMQ socket on a loop: what arrives is delivered in batches, what is sent never blocks.
+/// A ZeroMQ socket on a loop. It delivers received messages in batches, and sending never blocks.
 ///
-/// Confined to its loop: made, used and closed there. libzmq's descriptor tells of activity, not of messages, and is
-/// silent about what other calls have noticed on the way; so the socket looks for itself after each batch and, once a
-/// tick, after sending.
+/// Confined to its loop: created, used and closed there. libzmq's descriptor signals activity, not messages, and it
+/// does not signal activity that other calls have already processed. So the socket checks its state after each batch
+/// and, once per tick, after sending.
 ///
-/// Its handlers are kept until `close`; capture their owner weakly or unowned. They may send, pause and close.
+/// Its handlers are retained until ``close()``; capture their owner weakly or unowned. They may send, pause and close.
 @safe
 package final class ZMQSocket {
     package enum Kind: Hashable, Sendable {
@@ -20,19 +20,18 @@ package final class ZMQSocket {
     package let loop: EventLoop
     package let context: ZMQContext
 
-    /// Called for each message. Messages wait in the socket while there is no handler. Of an XPUB each frame is a message
-    /// of its own: see `ZMQSubscription`.
+    /// Called for each message. Messages wait in the socket while there is no handler. For an XPUB, each frame is a
+    /// separate message: see ``ZMQSubscription``.
     package var onMessage: ((borrowing ZMQMessage) -> Void)? {
         didSet { requestCheck() }
     }
-    /// Called once after each run of messages, for what is better done for many at once.
+    /// Called once after each batch of messages, for work that is cheaper for many at once.
     package var onBatchEnd: (() -> Void)?
-    /// Called for a message of more frames than `ZMQOutbox.maxFrames`, with the first of them and the full number.
+    /// Called for a message with more than `ZMQOutbox.maxFrames` frames. It gets the first ones and the total number.
     package var onMalformed: ((borrowing ZMQMessage, _ frameCount: Int) -> Void)?
-    /// Called once after a send that would have blocked, when it is worth another try.
+    /// Called once after a send returned `wouldBlock`, when a retry is useful.
     package var onWritable: (() -> Void)?
-    /// Called for each message that came by a connection, with its descriptor and the bytes that the message took on the
-    /// wire, or less.
+    /// Called for each message from a connection, with its descriptor and the size of the message on the wire, or less.
     var onSender: ((CInt, Int) -> Void)?
     /// Called when the socket closes because its context ends.
     package var onTerminated: (() -> Void)?
@@ -40,7 +39,7 @@ package final class ZMQSocket {
     private var handle: UnsafeMutableRawPointer?
     private var watch: Watch?
     private weak var monitor: ZMQMonitor?
-    /// What is listened on with a descriptor that this side made, by the endpoint that `bind` returned.
+    /// The listeners that this side created, by the endpoint that `bind` returned.
     private var listeners: [String: ZMQListener] = [:]
     private let backlog: Int
     private let ignoresResets: Bool
@@ -81,17 +80,17 @@ package final class ZMQSocket {
     }
 
     deinit {
-        precondition(unsafe handle == nil, "a ZeroMQ socket must be closed before it goes")
+        precondition(unsafe handle == nil, "a ZeroMQ socket must be closed before it is released")
     }
 
     package var isClosed: Bool { unsafe handle == nil }
 
-    /// Closes the socket; what is queued is still sent for as long as `linger` allows. No handler is called again.
+    /// Closes the socket. Queued messages are still sent for as long as `linger` allows. No handler is called again.
     /// May be called twice.
     package func close() {
         guard let socket = unsafe handle else { return }
         loop.assertOnLoop()
-        // Before the socket: libzmq closes the descriptor.
+        // Cancel the watch first, because libzmq closes the descriptor.
         watch?.cancel()
         watch = nil
         if let timer = retryTimer.take() { loop.cancel(timer) }
@@ -109,10 +108,10 @@ package final class ZMQSocket {
 
     // MARK: Endpoints
 
-    /// Listens, and says where: with the port that the system chose for `tcp://127.0.0.1:*`.
+    /// Listens and returns the endpoint, with the port that the system chose for `tcp://127.0.0.1:*`.
     ///
-    /// The file of an `ipc://` endpoint has the permissions of `ipcMode`. It stays behind after the close, and is replaced
-    /// by the next bind if nobody listens on it; anything else that is there is an error.
+    /// The file of an `ipc://` endpoint has the permissions of `ipcMode`. It stays after the close, and the next bind
+    /// replaces it if no process listens on it. Any other existing file is an error.
     @discardableResult
     package func bind(_ endpoint: String) throws(ZMQError) -> String {
         let socket = unsafe try open("bind \(endpoint)")
@@ -132,14 +131,14 @@ package final class ZMQSocket {
         return bound
     }
 
-    /// Whether new connections are taken, where this side made the listener: on TCP by a numeric address. Otherwise
-    /// they wait in the kernel, and connections that stand live on (unbinding would end them).
+    /// Whether new connections are accepted. It affects listeners that this side created: those on numeric TCP
+    /// addresses. Otherwise new connections wait in the kernel and existing ones continue (unbinding would end them).
     package var isAccepting: Bool {
         get { listeners.values.allSatisfy(\.isAccepting) }
         set { for listener in listeners.values { listener.isAccepting = newValue } }
     }
 
-    /// Binds with a descriptor that listens. libzmq closes it in the end.
+    /// Binds with a listening descriptor. libzmq closes it in the end.
     private static func lend(
         _ descriptor: CInt, to socket: UnsafeMutableRawPointer, for endpoint: String
     ) throws(ZMQError) {
@@ -154,13 +153,13 @@ package final class ZMQSocket {
         unsafe zmq_setsockopt(socket, ZMQ_USE_FD, &none, size)
     }
 
-    /// Ends all connections, as `unbind` does, and listens on without a pause. False where this side did not make the
-    /// listener: see `isAccepting`.
+    /// Ends all connections, as `unbind` does, but keeps listening without a pause. Returns false if this side did not
+    /// create the listener (see ``isAccepting``).
     func bindAnew() throws(ZMQError) -> Bool {
         let socket = unsafe try open("bind again")
         for (endpoint, listener) in listeners {
             let descriptor = try listener.copy(for: endpoint)
-            // That it is not bound, after a try that failed, is fine.
+            // After a failed attempt the endpoint is not bound; the error is ignored.
             unsafe zmq_unbind(socket, endpoint)
             unsafe try Self.lend(descriptor, to: socket, for: endpoint)
         }
@@ -168,7 +167,7 @@ package final class ZMQSocket {
         return !listeners.isEmpty
     }
 
-    /// Connects, and connects again whenever the connection is lost. Whether it stands, a monitor tells.
+    /// Connects, and reconnects whenever the connection is lost. A monitor reports whether it is established.
     package func connect(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("connect to \(endpoint)")
         try Self.checkPort(of: endpoint, "connect to")
@@ -176,7 +175,7 @@ package final class ZMQSocket {
         requestCheck()
     }
 
-    /// - Parameter endpoint: what `bind` returned.
+    /// - Parameter endpoint: The endpoint that `bind` returned.
     package func unbind(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("unbind \(endpoint)")
         guard unsafe zmq_unbind(socket, endpoint) == 0 else { throw .last("unbind \(endpoint)") }
@@ -190,7 +189,7 @@ package final class ZMQSocket {
         requestCheck()
     }
 
-    /// SUB: receives what begins with `prefix`.
+    /// Subscribes to messages that start with `prefix` (SUB only).
     package func subscribe(_ prefix: String) throws(ZMQError) {
         try setSubscription(ZMQ_SUBSCRIBE, prefix, "subscribe to \"\(prefix)\"")
     }
@@ -199,8 +198,8 @@ package final class ZMQSocket {
         try setSubscription(ZMQ_UNSUBSCRIBE, prefix, "unsubscribe from \"\(prefix)\"")
     }
 
-    /// Tells what becomes of the connections of this socket. A socket has one monitor at a time: the next one stops the
-    /// one before.
+    /// Reports the events of this socket's connections. A socket has one monitor at a time; a new monitor stops the
+    /// previous one.
     @discardableResult
     package func monitor(_ handler: @escaping (ZMQMonitorEvent) -> Void) throws(ZMQError) -> ZMQMonitor {
         let socket = unsafe try open("monitor")
@@ -209,7 +208,7 @@ package final class ZMQSocket {
         return made
     }
 
-    /// Nothing is written to the monitor after this, unless another one has taken its place: then it was stopped before.
+    /// Stops the events of a monitor. If another monitor has replaced it, it was stopped before.
     func stopMonitoring(by stopping: ZMQMonitor) {
         guard stopping === monitor, let socket = unsafe handle else { return }
         monitor = nil
@@ -218,7 +217,7 @@ package final class ZMQSocket {
 
     // MARK: Receiving
 
-    /// Leaves messages where they are. When the queues fill up, the peers are held back.
+    /// Leaves messages in the queues. When these are full, the peers are slowed down.
     package func pauseReceiving() {
         loop.assertOnLoop()
         isPaused = true
@@ -258,7 +257,7 @@ package final class ZMQSocket {
         unsafe bytes.withUnsafeBytes { unsafe send($0) }
     }
 
-    /// Sends the frames that `build` puts together as one message: all of them or none.
+    /// Sends the frames that `build` adds as one message: all of them or none.
     package func send(_ build: (inout ZMQOutbox) -> Void) -> ZMQSendResult {
         loop.assertOnLoop()
         guard let socket = unsafe handle else { return .failed(.closed("send")) }
@@ -276,7 +275,8 @@ package final class ZMQSocket {
         return finishSending(attempt)
     }
 
-    /// A send looks at the socket's mailbox only now and then, so "full" may be old news. Rare, and then worth a look.
+    /// Returns whether the socket is writable. A send checks the socket's mailbox only occasionally, so "full" may be
+    /// outdated. This is rare and then worth a check.
     private func isWritableAfterAll(_ socket: UnsafeMutableRawPointer) -> Bool {
         unsafe events(of: socket).map { $0 & ZMQ_POLLOUT != 0 } ?? false
     }
@@ -284,7 +284,7 @@ package final class ZMQSocket {
     private func finishSending(_ attempt: ZMQOutbox.Attempt) -> ZMQSendResult {
         switch attempt {
         case .sent:
-            // The send may have taken the signal for a message that came in, or for room that somebody waits for.
+            // The send may have consumed the signal for a received message, or for room that a sender waits for.
             if kind != .push || wantsWritable { requestCheck() }
             return .sent
         case .full, .peerGone:
@@ -300,11 +300,11 @@ package final class ZMQSocket {
         }
     }
 
-    /// How long until a ROUTER that has seen no activity tries its full peers again.
+    /// The time after which a ROUTER without activity retries its full peers.
     private static let retryInterval = Duration.milliseconds(5)
 
-    /// A ROUTER calls itself writable when any of its peers is, so that says nothing about the one that was full. Its
-    /// owner tries again when something happened on the socket, and otherwise after a moment.
+    /// Schedules a retry. A ROUTER is writable if any of its peers is, which says nothing about the full one. Its owner
+    /// retries when there is activity on the socket, or else after a short time.
     private func scheduleRetry() {
         guard retryTimer == nil else { return }
         retryTimer = loop.schedule(after: Self.retryInterval) { [weak self] in
@@ -323,7 +323,7 @@ package final class ZMQSocket {
 
     // MARK: Service
 
-    /// Looks at the socket at the end of this tick, or, if it ends right now, of the next.
+    /// Checks the socket at the end of this tick, or of the next one if this tick is already ending.
     private func requestCheck() {
         guard !checkRequested, unsafe handle != nil else { return }
         checkRequested = true
@@ -340,7 +340,7 @@ package final class ZMQSocket {
         service()
     }
 
-    /// Does what the socket is ready for until nothing is left, or until it is somebody else's turn.
+    /// Processes all that the socket is ready for, until nothing is left or other sockets must get their turn.
     private func service() {
         withExtendedLifetime(self) {
             var left = messagesPerTick
@@ -353,7 +353,7 @@ package final class ZMQSocket {
                 if received == 0 && !writes { return }
                 left -= max(received, 1)
                 if left <= 0 {
-                    // The descriptor will not fire again for what is left.
+                    // The descriptor does not fire again for the remaining messages.
                     requestCheck()
                     return
                 }
@@ -361,7 +361,8 @@ package final class ZMQSocket {
         }
     }
 
-    /// How many messages it delivered. Whatever keeps libzmq from giving more, the next look at the socket tells.
+    /// Receives messages and returns their number. If libzmq stops for any reason, the next check of the socket finds
+    /// it.
     private func receive(from socket: UnsafeMutableRawPointer, upTo limit: Int) -> Int {
         guard let handler = onMessage else { return 0 }
         var usedFrames = 0
@@ -388,16 +389,16 @@ package final class ZMQSocket {
         return received
     }
 
-    /// ZMTP allows a routing id this many bytes. libzmq holds its own clients to that, and no others.
+    /// The maximum length of a routing id in ZMTP. libzmq enforces it for its own clients only.
     private static let longestRoutingID = 255
 
-    /// The one place that decides about senders: whether a message is handed on. What comes from a peer whose routing id
-    /// is too long is dropped, and its connection is ended. So whoever reads from a ROUTER may count on short ids.
+    /// Decides whether a message is delivered. Messages of a peer with a routing id that is too long are dropped, and
+    /// its connection is ended, so readers of a ROUTER can rely on short ids.
     private func hearFrom(_ message: borrowing ZMQMessage) -> Bool {
-        // Of a ROUTER the first frame did not come by the wire.
+        // The first frame of a ROUTER's message was not on the wire.
         let ownFrame = kind == .router ? message.byteCount(ofFrame: 0) : nil
         if let ownFrame, ownFrame > Self.longestRoutingID {
-            // libzmq may have closed the connection by now, and have that of another client under its number.
+            // libzmq may have closed the connection meanwhile and reused its number for another client.
             if let descriptor = message.sourceDescriptor, let peer = SocketAddress.peer(of: descriptor),
                 let address = message.peerAddress, address.prefix(while: { $0 != "%" }) == peer.ip
             {
@@ -412,16 +413,16 @@ package final class ZMQSocket {
         return true
     }
 
-    /// Ends a connection of TCP: nothing more of it is heard, and libzmq finds its end behind what came before. False if
-    /// it is none of this socket, or another client has the descriptor now.
+    /// Ends a TCP connection: nothing more is received from it, and libzmq finds its end after the data received
+    /// before. Returns false if it is not a connection of this socket, or if another client has the descriptor now.
     ///
-    /// Only the reading half is shut, for then the kernel does not call it a hang-up: one of those ends the process if
-    /// libzmq is not reading from the connection just then (libzmq issues 3937 and 4364).
+    /// Only the reading half is shut down, because the kernel does not report this as a hang-up. A hang-up aborts the
+    /// process if libzmq is not reading from the connection at that moment (libzmq issues 3937 and 4364).
     func hangUp(on descriptor: CInt, from peer: SocketAddress) -> Bool {
         guard SocketAddress.peer(of: descriptor) == peer, let local = SocketAddress.local(of: descriptor),
             listeners.values.contains(where: { $0.port == local.port })
         else { return false }
-        // What a peer goes on sending would be read before the end.
+        // Otherwise data that the peer keeps sending would be read before the end.
         _ = CLinux_hear_nothing(descriptor)
         return shutdown(descriptor, CInt(SHUT_RD)) == 0
     }
@@ -432,9 +433,9 @@ package final class ZMQSocket {
         tell?()
     }
 
-    // MARK: libzmq
+    // MARK: libzmq calls
 
-    /// What the socket is ready for; nil when the context has ended.
+    /// Returns the events that the socket is ready for, or nil if the context has ended.
     private func events(of socket: UnsafeMutableRawPointer) -> CInt? {
         var events: CInt = 0
         var size = MemoryLayout<CInt>.size
@@ -450,7 +451,7 @@ package final class ZMQSocket {
         return unsafe socket
     }
 
-    /// libzmq cuts a port down to 16 bits: 99999 would be 34463.
+    /// Rejects invalid ports. libzmq truncates a port to 16 bits: 99999 would become 34463.
     private static func checkPort(of endpoint: String, _ action: String) throws(ZMQError) {
         guard endpoint.hasPrefix("tcp://"), let colon = endpoint.lastIndex(of: ":") else { return }
         let port = endpoint[endpoint.index(after: colon)...]
@@ -477,7 +478,7 @@ package final class ZMQSocket {
         var text = [CChar](repeating: 0, count: 1024)
         var size = text.count
         guard unsafe zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, &text, &size) == 0 else {
-            throw .last("learn where a socket is bound")
+            throw .last("read the endpoint of a socket")
         }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

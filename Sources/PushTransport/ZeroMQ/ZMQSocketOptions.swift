@@ -1,76 +1,79 @@
 private import CZeroMQ
 package import Glibc
 
-/// What a socket is made with. libzmq looks at most of it when it binds or connects, so it is fixed from the start.
+/// The options of a socket. libzmq reads most of them when it binds or connects, so they are fixed at creation.
 package struct ZMQSocketOptions: Sendable {
-    /// Messages queued for one peer before sending to it would block (PUB and ROUTER may drop instead). libzmq takes it
-    /// for a rough measure; the kernel's buffers come on top.
+    /// The number of messages queued for one peer before sending to it would block (PUB and ROUTER may drop instead).
+    /// libzmq treats it as approximate, and the kernel's buffers add to it.
     package var sendHighWaterMark = 1000
-    /// Messages queued from one peer before it is no longer read from.
+    /// The number of messages queued from one peer before libzmq stops reading from it.
     package var receiveHighWaterMark = 1000
-    /// How long a closed socket goes on sending what is queued. Finite, or the end of the context could wait for ever.
+    /// The time for which a closed socket still sends queued messages. It is finite, because otherwise the end of the
+    /// context could wait forever.
     package var linger = Duration.seconds(1)
-    /// Queue only for peers whose connection stands (ZMQ_IMMEDIATE). Otherwise a connecting socket takes messages for
-    /// a peer that may never come.
+    /// Whether to queue only for peers with an established connection (ZMQ_IMMEDIATE). Otherwise a connecting socket
+    /// queues messages for a peer that may never exist.
     package var onlyToConnected = false
-    /// ROUTER: say `unreachable` for an unknown routing id, and `wouldBlock` for a full queue, instead of dropping.
+    /// ROUTER: Whether to report `unreachable` for an unknown routing id and `wouldBlock` for a full queue, instead of
+    /// dropping.
     package var routerMandatory = true
-    /// ROUTER: a new connection with a routing id takes it over. Clients with a fixed id need it to come back after a
-    /// connection died silently; but then any client may take any id.
+    /// ROUTER: Whether a new connection takes over an existing routing id. Clients with a fixed id need this to return
+    /// after a connection was lost silently; but then any client can take any id.
     package var routerHandover = false
-    /// Bytes of one frame. A peer that sends more is disconnected. Nil: no limit.
+    /// The maximum size of one frame. A peer that sends a larger one is disconnected. Nil means no limit.
     package var maxFrameSize: Int? = 16 * 1024 * 1024
-    /// A connection that has not finished its handshake by then is closed.
+    /// The time after which a connection without a complete handshake is closed.
     package var handshakeTimeout = Duration.seconds(2)
-    /// TCP: a connection that is silent for this long is probed by the kernel, at `keepAliveInterval`, and closed when
-    /// `keepAliveProbes` of them stay unanswered.
+    /// TCP: The time of silence after which the kernel probes a connection, every `keepAliveInterval`. It is closed
+    /// after `keepAliveProbes` unanswered probes.
     ///
-    /// The kernel's probes take the place of ZeroMQ's own heartbeats, which no socket of this program sends. libzmq
-    /// 4.3 aborts the process (`Assertion failed: !_io_error`, its issues 3937 and 4364) when a connection whose queue
-    /// is full is reset by its peer and a heartbeat then falls due.
+    /// The kernel's probes replace ZeroMQ's own heartbeats, which no socket of this program sends. libzmq 4.3 aborts
+    /// the process (`Assertion failed: !_io_error`, its issues 3937 and 4364) if the peer resets a connection with a
+    /// full queue and a heartbeat then becomes due.
     package var keepAliveIdle = Duration.seconds(10)
     package var keepAliveInterval = Duration.seconds(5)
     package var keepAliveProbes = 4
-    /// TCP: a connection is closed when its peer takes nothing of what was sent for this long: it has gone without a
-    /// word, or it does not read.
+    /// TCP: The time after which a connection is closed if its peer acknowledges none of the sent data, because the
+    /// peer has vanished or does not read.
     package var unacknowledgedTimeout = Duration.seconds(30)
-    /// TCP, for what this socket binds: a reset by a peer is not heard, and its connection ends by `keepAliveIdle` and
-    /// what follows it.
+    /// TCP, for bound sockets: Whether resets by a peer are ignored. The connection then ends by `keepAliveIdle` and
+    /// the probes.
     ///
-    /// libzmq 4.3 aborts the process, as above, also when a connection was reset while its queue was full, and what it
-    /// reads once there is room contains a peer's heartbeat. With this a connection only ends that has been stopped
-    /// for half a minute. For sockets that are bound, are read without long pauses, and have a bounded
-    /// `receiveHighWaterMark`; with a mark of 0 input is never stopped, and this is not needed.
+    /// libzmq 4.3 also aborts the process, as above, if a connection was reset while its queue was full and the data
+    /// that libzmq reads once there is room contains a heartbeat of the peer. With this option, only a connection that
+    /// has been stopped for half a minute ends in this way. Use it for sockets that are bound, are read without long
+    /// pauses, and have a bounded `receiveHighWaterMark`. With a mark of 0, input never stops, and the option is not
+    /// needed.
     package var ignoresResets = false
     package var reconnectInterval = Duration.milliseconds(100)
-    /// The interval doubles up to this.
+    /// The maximum interval; the interval doubles up to it.
     package var maxReconnectInterval = Duration.seconds(30)
-    /// Connections that wait to be accepted. The kernel makes those beyond it wait and try again.
+    /// The number of connections that wait to be accepted. The kernel delays further ones, which then retry.
     package var backlog = 128
-    /// DEALER, REQ: the id a ROUTER knows this socket by, 1 to 255 bytes that do not begin with a zero. Nil: libzmq
-    /// makes one up for each connection.
+    /// DEALER, REQ: The id by which a ROUTER identifies this socket, 1 to 255 bytes that do not start with zero. With
+    /// nil, libzmq generates one for each connection.
     package var routingID: [UInt8]?
     package var usesIPv6 = false
-    /// The permissions of the file of an `ipc://` endpoint that is bound, whatever the umask: who may write to it may
-    /// connect.
+    /// The permissions of the file of a bound `ipc://` endpoint, regardless of the umask. Users who may write to the
+    /// file may connect.
     package var ipcMode: mode_t = 0o600
     package var security = ZMQSecurity.none
-    /// Messages that a socket delivers in one go before others on its loop get their turn.
+    /// The maximum number of messages that a socket delivers per turn, before others on its loop get their turn.
     package var messagesPerTick = 1000
 
     package init() {}
 }
 
-/// Whether and how a socket encrypts and authenticates.
+/// The encryption and authentication of a socket.
 package enum ZMQSecurity: Sendable {
-    /// For sockets that connect.
+    /// No security, for connecting sockets.
     case none
-    /// For sockets that are bound: no keys, whoever reaches the socket gets in, if it speaks ZMTP 3. A `ZAPHandler` in
-    /// the context is asked all the same: only with a ZAP domain does libzmq refuse ZMTP 1 and 2, in which the bytes of
-    /// an HTTP request can be a message.
+    /// No keys, for bound sockets: any client that reaches the socket and speaks ZMTP 3 is accepted. The context still
+    /// needs a ``ZAPHandler``: only with a ZAP domain does libzmq refuse ZMTP 1 and 2, in which the bytes of an HTTP
+    /// request can be a message.
     case open
-    /// Clients need `CurveKeyPair.publicKey` of this secret, and a public key that the `ZAPHandler` knows. Without a
-    /// handler in the context nobody gets in. The domain is what the handler is told.
+    /// A CURVE server. Clients need `CurveKeyPair.publicKey` of this secret key, and a public key that the
+    /// ``ZAPHandler`` knows. Without a handler in the context, no client is accepted. The handler receives the domain.
     case curveServer(secretKey: CurveSecretKey, domain: String)
     case curveClient(keys: CurveKeyPair, serverKey: CurvePublicKey)
 }
@@ -79,13 +82,13 @@ extension ZMQSecurity {
     /// The ZAP domain of `open`.
     static let openDomain = "open"
 
-    /// What a socket that is bound asks of its clients: something in any case.
+    /// The security of a bound socket. It always includes a ZAP domain.
     package var ofServer: ZMQSecurity {
         if case .none = self { .open } else { self }
     }
 
-    /// Bytes that a frame takes on the wire besides its own and its header. With CURVE it is the body of a command: the
-    /// name with its length (8), a nonce (8), the code of authentication (16), and flags (1).
+    /// The number of bytes that encryption adds to a frame on the wire, besides the header. With CURVE, the frame is
+    /// the body of a command: the name with its length (8), a nonce (8), the authentication code (16), and flags (1).
     var frameOverhead: Int {
         switch self {
         case .none, .open: 0
@@ -141,7 +144,7 @@ extension ZMQSocketOptions {
             }
             try options.set(ZMQ_CURVE_SERVER, "security", 1)
             try options.set(ZMQ_CURVE_SECRETKEY, "security", secretKey)
-            // Without these two libzmq lets every key in when there is no handler to ask.
+            // Without these two, libzmq accepts every key if there is no handler.
             try options.set(ZMQ_ZAP_DOMAIN, "security", [UInt8](domain.utf8))
             try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, "security", 1)
         case .curveClient(let keys, let serverKey):
@@ -152,7 +155,7 @@ extension ZMQSocketOptions {
     }
 }
 
-/// Sets options of one socket; a refused one is named in the error, its value is not.
+/// A writer of the options of one socket. Errors contain the name of the option, but not secret values.
 @safe
 private struct OptionWriter {
     let socket: UnsafeMutableRawPointer
@@ -182,7 +185,7 @@ private struct OptionWriter {
         try set(option, name, Int(milliseconds + attoseconds / 1_000_000_000_000_000))
     }
 
-    /// For options that count in whole seconds.
+    /// Sets an option that counts in whole seconds.
     func set(_ option: CInt, _ name: StaticString, seconds duration: Duration) throws(ZMQError) {
         let (seconds, attoseconds) = duration.components
         guard seconds >= 1, attoseconds == 0, let number = Int(exactly: seconds) else {

@@ -1,20 +1,22 @@
-/// What an XPUB hears: the first of its subscribers asks for a prefix, or the last of them no longer does, because it
-/// said so or because its connection ended. What two of them ask for is told once.
+/// A change of the subscriptions of an XPUB: the first of its subscribers asks for a prefix, or the last of them no
+/// longer does, because it unsubscribed or because its connection ended. A prefix that two subscribers ask for is
+/// reported once.
 ///
-/// What a hostile peer sends in the form of a message of many frames comes through as well, and libzmq takes each of
-/// them that looks like a change for one, in the midst of the message; so an XPUB reads frame by frame, and none is lost
-/// behind the frames that are too many.
+/// Messages with many frames from a hostile peer are delivered as well, and libzmq processes each frame that looks like
+/// a change, even in the middle of a message. So an XPUB is read frame by frame, and no change is lost among excess
+/// frames.
 package enum ZMQSubscription: Hashable, Sendable {
     case added([UInt8])
-    /// A connection has ended, and nobody else asks for it.
+    /// A connection has ended, and no other subscriber has this prefix.
     case removed([UInt8])
-    /// A peer said that it no longer asks for it. Nobody else does, if that peer is honest: libzmq 4.3 also tells of it,
-    /// and keeps what others asked for, when a peer cancels what it never asked for, which no socket of libzmq does.
+    /// A peer has unsubscribed. If that peer is honest, no other subscriber has this prefix. libzmq 4.3 also reports
+    /// it, and keeps the subscriptions of others, if a peer cancels a subscription that it never had, which no socket
+    /// of libzmq does.
     case cancelled([UInt8])
 }
 
 extension ZMQMessage {
-    /// Nil for what is no change of a subscription.
+    /// The subscription change in the message, or nil if it contains none.
     package var subscription: ZMQSubscription? {
         guard count == 1 else { return nil }
         return unsafe withBytes(ofFrame: 0) { bytes in

@@ -5,10 +5,11 @@ import Testing
 /// `Tools/run` as it is, with the binary that was built for the tests.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct JourneyTests {
     private static let promises = [
-        "A device that is gone is believed to be gone", "Accepted means carried out, also after SIGKILL",
-        "Once per device: asked twice, audiences that overlap, after a restart",
-        "A crash doubles at most what was on the wire", "The apns-id is what anybody can compute, at every attempt",
-        "A monitor misses nothing, also over a restart",
+        "A device that Apple reports as gone gets no further requests",
+        "Accepted means carried out, even after SIGKILL",
+        "Once per device: repeated requests, overlapping audiences, a restart",
+        "A crash duplicates at most what was in flight", "Every attempt has the apns-id that anyone can compute",
+        "A monitor misses nothing, even across a restart",
     ]
 
     private static var program: String {

@@ -123,7 +123,7 @@ import Testing
         (app + ["--certificate", "push.p12", "--title", "x"] + device, 78, "none was given"),
         (
             app + ["--certificate", "push.p12", "--password-file", "wrong.txt", "--title", "x"] + device, 78,
-            "the password does not open it"
+            "wrong password"
         ),
         (all + ["--title", "x", "--host", "127.0.0.1", "--trust", "absent.pem"], 78, "absent.pem"),
     ]

@@ -22,7 +22,7 @@ private actor Store {
 }
 
 @Suite struct BlockingExecutorTests {
-    @Test func jobsRunInOrderOnOneThread() async {
+    @Test("Jobs run in order on one thread") func jobsRunInOrderOnOneThread() async {
         let executor = BlockingExecutor(name: "order")
         let seen = Recorder<Int>()
         for number in 0..<10_000 {
@@ -34,7 +34,7 @@ private actor Store {
         await executor.shutDown()
     }
 
-    @Test func actorRunsOnItAndIsSerial() async {
+    @Test("An actor runs on its executor, one call at a time") func actorRunsOnItAndIsSerial() async {
         let executor = BlockingExecutor(name: "store")
         let store = Store(executor)
         await withTaskGroup { group in
@@ -51,7 +51,7 @@ private actor Store {
         await executor.shutDown()
     }
 
-    @Test func assumeIsolatedWorksOnIt() async {
+    @Test("assumeIsolated works on the executor") func assumeIsolatedWorksOnIt() async {
         let executor = BlockingExecutor(name: "raw")
         let store = Store(executor)
         let wasThere = await executor.run { store.assumeIsolated { $0.append(1) } }
@@ -61,14 +61,14 @@ private actor Store {
         await executor.shutDown()
     }
 
-    @Test func assumeIsolatedElsewhereEndsTheProcess() async {
+    @Test("assumeIsolated on another executor ends the process") func assumeIsolatedElsewhereEndsTheProcess() async {
         await #expect(processExitsWith: .failure) {
             let store = Store(BlockingExecutor(name: "here"))
             await BlockingExecutor(name: "there").run { store.assumeIsolated { _ = $0.append(1) } }
         }
     }
 
-    @Test func errorsComeBack() async {
+    @Test("Errors are passed to the caller") func errorsComeBack() async {
         let executor = BlockingExecutor(name: "errors")
         await #expect(throws: SystemError(number: 5)) {
             try await executor.run { () throws(SystemError) in throw SystemError(number: 5) }
@@ -76,7 +76,7 @@ private actor Store {
         await executor.shutDown()
     }
 
-    @Test func shutDownRunsWhatIsQueued() async {
+    @Test("Shutdown runs all queued jobs") func shutDownRunsWhatIsQueued() async {
         let executor = BlockingExecutor(name: "drain")
         let gate = Monitor(false)
         let ran = Atomic(0)
@@ -94,7 +94,7 @@ private actor Store {
         #expect(ran.load(ordering: .relaxed) == 2000)
     }
 
-    @Test func enqueuingOnAStoppedExecutorEndsTheProcess() async {
+    @Test("Enqueuing on a stopped executor ends the process") func enqueuingOnAStoppedExecutorEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let executor = BlockingExecutor(name: "gone")
             await executor.shutDown()
@@ -104,7 +104,7 @@ private actor Store {
         #expect(text.contains("blocking executor gone has stopped"))
     }
 
-    @Test func threadHasItsName() async {
+    @Test("The thread has the executor's name") func threadHasItsName() async {
         let executor = BlockingExecutor(name: "a-name-longer-than-fifteen")
         #expect(await executor.run { currentThreadName() } == "a-name-longer-t")
         await executor.shutDown()

@@ -13,7 +13,7 @@ func currentThreadName() -> String {
     return String(decoding: bytes.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
-/// Holds the threads of a pool until it is opened.
+/// A gate that blocks the threads of a pool until it is opened.
 private final class Gate: Sendable {
     private let state = Monitor((inside: 0, isOpen: false))
 
@@ -23,7 +23,7 @@ private final class Gate: Sendable {
         state.wait { $0.isOpen ? () : nil }
     }
 
-    /// On a thread of its own: what waits here must not hold a thread that tests run on.
+    /// Waits on its own thread, so that it does not block a thread that runs tests.
     func waitUntilInside(_ count: Int) async {
         let waiter = BlockingExecutor(name: "gate")
         await waiter.run { self.state.wait { $0.inside >= count ? () : nil } }
@@ -37,14 +37,15 @@ private final class Gate: Sendable {
 }
 
 @Suite struct BlockingPoolTests {
-    @Test func valuesAndErrorsComeBack() async throws {
+    @Test("Values and errors are returned to the caller") func valuesAndErrorsComeBack() async throws {
         let pool = BlockingPool(name: "values", threadCount: 2, queueLimit: 10)
         #expect(try await pool.run { 42 } == 42)
         await #expect(throws: SystemError(number: 2)) { try await pool.run { throw SystemError(number: 2) } }
         await pool.shutDown()
     }
 
-    @Test func threadsStartOnDemandUpToTheBoundAndHaveNames() async throws {
+    @Test("Threads start on demand up to the limit and have names")
+    func threadsStartOnDemandUpToTheBoundAndHaveNames() async throws {
         let pool = BlockingPool(name: "pool", threadCount: 3, queueLimit: 100)
         let names = Recorder<String>()
         for _ in 0..<5 { names.add(try await pool.run { currentThreadName() }) }
@@ -71,7 +72,7 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    @Test func callThatHasReturnedTakesNoRoom() async throws {
+    @Test("A finished call takes up no room in the pool") func callThatHasReturnedTakesNoRoom() async throws {
         let pool = BlockingPool(name: "full", threadCount: 1, queueLimit: 0)
         for _ in 0..<2000 {
             try await pool.run {}
@@ -80,7 +81,7 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    @Test func callOverTheBoundIsRefusedAsBusy() async throws {
+    @Test("A call above the limit is rejected as busy") func callOverTheBoundIsRefusedAsBusy() async throws {
         let pool = BlockingPool(name: "busy", threadCount: 1, queueLimit: 2)
         let gate = Gate()
         let ran = Recorder<Int>()
@@ -91,7 +92,7 @@ private final class Gate: Sendable {
             while pool.load.waiting < 2 { await Task.yield() }
             do {
                 try await pool.run { ran.add(99) }
-                Issue.record("the call was taken")
+                Issue.record("the call was accepted")
             } catch let error as BlockingPoolError {
                 #expect(error.code == .busy)
                 #expect(error.message.contains("blocking pool busy"))
@@ -104,7 +105,7 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    @Test func cancelledCallThatWaitsDoesNotRun() async throws {
+    @Test("A cancelled call that waits does not run") func cancelledCallThatWaitsDoesNotRun() async throws {
         let pool = BlockingPool(name: "cancel", threadCount: 1, queueLimit: 10)
         let gate = Gate()
         let ran = Recorder<String>()
@@ -114,7 +115,7 @@ private final class Gate: Sendable {
         let third = Task { try await pool.run { ran.add("third") } }
         while pool.load.waiting < 2 { await Task.yield() }
         second.cancel()
-        // It ends at once, while the thread is still held.
+        // The call ends at once, while the thread is still blocked.
         await #expect(throws: CancellationError.self) { try await second.value }
         #expect(pool.load == (1, 1))
         gate.open()
@@ -124,7 +125,7 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    @Test func callOfACancelledTaskDoesNotRun() async {
+    @Test("The call of a cancelled task does not run") func callOfACancelledTaskDoesNotRun() async {
         let pool = BlockingPool(name: "late", threadCount: 1, queueLimit: 10)
         let ran = Atomic(false)
         let task = Task {
@@ -137,7 +138,7 @@ private final class Gate: Sendable {
         #expect(ran.load(ordering: .relaxed) == false)
     }
 
-    @Test func runningWorkIsNotInterrupted() async throws {
+    @Test("Running work is not interrupted") func runningWorkIsNotInterrupted() async throws {
         let pool = BlockingPool(name: "running", threadCount: 1, queueLimit: 10)
         let gate = Gate()
         let task = Task {
@@ -153,7 +154,8 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    @Test func shutDownRunsWhatWaitsAndRefusesTheRest() async throws {
+    @Test("Shutdown runs waiting calls and rejects new ones")
+    func shutDownRunsWhatWaitsAndRefusesTheRest() async throws {
         let pool = BlockingPool(name: "stop", threadCount: 2, queueLimit: 100)
         let ran = Recorder<Int>()
         let gate = Gate()
@@ -171,14 +173,14 @@ private final class Gate: Sendable {
         }
         do {
             try await pool.run {}
-            Issue.record("the call was taken")
+            Issue.record("the call was accepted")
         } catch let error as BlockingPoolError {
             #expect(error.code == .stopped)
         }
         await pool.shutDown()
     }
 
-    @Test func manyCallersGetTheirOwnAnswers() async throws {
+    @Test("Each of many callers gets its own result") func manyCallersGetTheirOwnAnswers() async throws {
         let pool = BlockingPool(name: "many", threadCount: 4, queueLimit: 1000)
         try await withThrowingTaskGroup { group in
             for number in 0..<1000 {
@@ -193,8 +195,8 @@ private final class Gate: Sendable {
         await pool.shutDown()
     }
 
-    /// Cancellation at every moment of a call: each ends exactly once, as answered or as cancelled.
-    @Test func cancellationRacesEndEachCallOnce() async {
+    /// Cancels calls at every moment: each call ends exactly once, with a result or as cancelled.
+    @Test("Each call ends once when it races with cancellation") func cancellationRacesEndEachCallOnce() async {
         let pool = BlockingPool(name: "race", threadCount: 2, queueLimit: 10_000)
         let ran = Recorder<Int>()
         var tasks: [Task<Bool, Never>] = []
@@ -215,6 +217,6 @@ private final class Gate: Sendable {
         for task in tasks where await task.value { answered += 1 }
         await pool.shutDown()
         #expect(answered == ran.values.count)
-        #expect(answered >= 500, "those that nobody cancelled")
+        #expect(answered >= 500, "all calls that were not cancelled return a result")
     }
 }

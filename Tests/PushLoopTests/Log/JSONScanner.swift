@@ -1,4 +1,4 @@
-/// A strict reader of one line of JSON, written for the tests: it accepts what RFC 8259 allows and nothing else.
+/// A strict parser of one line of JSON for the tests: it accepts what RFC 8259 allows and nothing else.
 struct JSONScanner {
     enum Value: Hashable {
         case string(String)
@@ -16,19 +16,19 @@ struct JSONScanner {
     private let bytes: [UInt8]
     private var position = 0
 
-    /// The members of a flat object that is the whole text.
+    /// Returns the members of a flat object that is the whole text.
     static func object(_ text: String) throws -> [String: Value] {
         var scanner = JSONScanner(bytes: Array(text.utf8))
         var members: [String: Value] = [:]
         try scanner.expect("{")
         repeat {
-            guard case .string(let key) = try scanner.value() else { throw scanner.fault("a key is a string") }
+            guard case .string(let key) = try scanner.value() else { throw scanner.fault("a key must be a string") }
             try scanner.expect(":")
-            if members.updateValue(try scanner.value(), forKey: key) != nil { throw scanner.fault("\(key) twice") }
+            if members.updateValue(try scanner.value(), forKey: key) != nil { throw scanner.fault("two \(key)") }
         } while scanner.accept(",")
         try scanner.expect("}")
         try scanner.expect("\n")
-        if scanner.position != scanner.bytes.count { throw scanner.fault("something follows") }
+        if scanner.position != scanner.bytes.count { throw scanner.fault("unexpected text after the object") }
         return members
     }
 
@@ -62,7 +62,7 @@ struct JSONScanner {
         case "null": return .null
         default:
             guard word.wholeMatch(of: /-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/) != nil else {
-                throw fault("\"\(word)\" is no number")
+                throw fault("\"\(word)\" is not a number")
             }
             return .number(word)
         }
@@ -94,10 +94,10 @@ struct JSONScanner {
             case "u":
                 guard position + 4 <= bytes.count,
                     let unit = UInt16(String(decoding: bytes[position..<position + 4], as: UTF8.self), radix: 16)
-                else { throw fault("four digits follow \\u") }
+                else { throw fault("four digits must follow \\u") }
                 units.append(unit)
                 position += 4
-            default: throw fault("there is no escape \\\(escape)")
+            default: throw fault("invalid escape \\\(escape)")
             }
         }
         throw fault("the string does not end")

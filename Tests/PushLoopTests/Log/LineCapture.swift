@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushLoop
 
-/// A file without a name that an output writes to.
+/// An unlinked temporary file that an output writes to.
 final class LineCapture: Sendable {
     let descriptor: CInt
 
@@ -37,7 +37,7 @@ final class LineCapture: Sendable {
 let testTime = WallTime(milliseconds: 1_772_357_400_250)
 
 extension LogOutput {
-    /// Without a limit and with a clock that stands still.
+    /// Creates an output without a rate limit and with a clock that stands still.
     convenience init(
         _ capture: LineCapture, _ format: LogFormat, level: LogLevel = .trace, lineLength: Int = maximumLineLength
     ) {

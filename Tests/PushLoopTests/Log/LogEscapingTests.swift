@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushLoop
 
-/// Text from a peer that tries to look like something else.
+/// Text from a peer that imitates other output.
 @Suite struct LogEscapingTests {
     static let hostile = [
         "a\nb", "a\r\nb", "\u{1B}[2J\u{1B}[31m", "nul\0nul", "tab\tbell\u{7}", "del\u{7F}", "c1\u{85}\u{9B}31m",
@@ -17,14 +17,16 @@ import Testing
         return capture.text
     }
 
-    @Test(arguments: hostile) func oneLineAndNothingHiddenForPeople(_ text: String) throws {
+    @Test("Text output is one line without hidden characters", arguments: hostile)
+    func oneLineAndNothingHiddenForPeople(_ text: String) throws {
         let written = try write(text, .text(colours: false))
         #expect(written.unicodeScalars.filter { $0 == "\n" }.count == 1)
         #expect(written.dropLast().unicodeScalars.allSatisfy { !LogLine.isHidden($0) })
         #expect(written.hasPrefix("2026-03-01T09:30:00.250Z INFO    peer       said: "))
     }
 
-    @Test(arguments: hostile) func jsonGivesTheTextBack(_ text: String) throws {
+    @Test("JSON output returns the original text", arguments: hostile)
+    func jsonGivesTheTextBack(_ text: String) throws {
         let written = try write(text, .json)
         #expect(written.unicodeScalars.filter { $0 == "\n" }.count == 1)
         #expect(written.dropLast().unicodeScalars.allSatisfy { !LogLine.isHidden($0) })
@@ -35,7 +37,7 @@ import Testing
         #expect(object.count == 5)
     }
 
-    @Test func valuesThatCouldBeReadAsFieldsAreQuoted() throws {
+    @Test("Values that could be read as fields are quoted") func valuesThatCouldBeReadAsFieldsAreQuoted() throws {
         #expect(try write("x level=error", .text(colours: false)).hasSuffix(" peer_text=\"x level=error\"\n"))
         #expect(try write("say \"hi\" \\", .text(colours: false)).hasSuffix(#" peer_text="say \"hi\" \\""# + "\n"))
         #expect(try write("", .text(colours: false)).hasSuffix(" peer_text=\"\"\n"))
@@ -43,13 +45,15 @@ import Testing
         #expect(try write("a\u{85}b", .text(colours: false)).hasSuffix(#" peer_text="a\u{85}b""# + "\n"))
     }
 
-    @Test func namesOfPeopleStayReadable() throws {
+    @Test("Unicode names stay readable") func namesOfPeopleStayReadable() throws {
         #expect(try write("Zoë 名前 🔔", .text(colours: false)).hasSuffix(" peer_text=\"Zoë 名前 🔔\"\n"))
     }
 
-    @Test(arguments: [LogFormat.json, .text(colours: false), .text(colours: true)], [256, 300, 4096])
+    @Test(
+        "Long lines are truncated",
+        arguments: [LogFormat.json, .text(colours: false), .text(colours: true)], [256, 300, 4096])
     func longLinesAreCut(_ format: LogFormat, limit: Int) throws {
-        // Every length around the limit, so that the cut falls before, into and behind each part.
+        // Test every length around the limit, so that the cut is before, within and after each part.
         for length in stride(from: 0, to: limit + 60, by: limit > 1000 ? 37 : 1) {
             for character in ["x", "é", "\u{1}", "🔔"] {
                 let capture = try LineCapture()
@@ -70,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func hugeMessageAndSubsystemAreCut() throws {
+    @Test("Huge messages and subsystem names are truncated") func hugeMessageAndSubsystemAreCut() throws {
         let huge = String(repeating: "\u{202E}", count: 100_000)
         for format in [LogFormat.json, .text(colours: false)] {
             let capture = try LineCapture()

@@ -17,7 +17,7 @@ import Testing
         limiter.lineArrived(at: site, level: .info, subsystem: "x", now: Self.time(milliseconds))
     }
 
-    @Test func eachSiteHasItsOwnWindow() {
+    @Test("Each site has its own window") func eachSiteHasItsOwnWindow() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 2, interval: .seconds(1)))
         #expect(arrive(&limiter, Self.here, at: 0) == .write(suppressed: 0))
         #expect(arrive(&limiter, Self.here, at: 1) == .write(suppressed: 0))
@@ -29,7 +29,7 @@ import Testing
         #expect(arrive(&limiter, Self.here, at: 1002) == .suppress)
     }
 
-    @Test func silentSiteIsReportedOnceAfterItsWindow() {
+    @Test("A silent site is reported once after its window") func silentSiteIsReportedOnceAfterItsWindow() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 1, interval: .seconds(1)))
         #expect(arrive(&limiter, Self.there, at: 0) == .write(suppressed: 0))
         #expect(arrive(&limiter, Self.there, at: 1) == .suppress)
@@ -46,7 +46,7 @@ import Testing
         #expect(arrive(&limiter, Self.here, at: 9001) == .write(suppressed: 0))
     }
 
-    @Test func everythingIsToldAtTheEnd() {
+    @Test("All counts are reported at the end") func everythingIsToldAtTheEnd() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 1, interval: .seconds(1)))
         _ = arrive(&limiter, Self.here, at: 0)
         #expect(limiter.takeAll() == [])
@@ -55,8 +55,8 @@ import Testing
         #expect(limiter.takeAll().map(\.suppressed) == [1])
     }
 
-    /// Nothing is lost between what is written and what is said to be suppressed.
-    @Test func countsAddUpOverARandomWalk() {
+    /// The numbers of written and suppressed lines add up.
+    @Test("Written and suppressed lines add up in a random walk") func countsAddUpOverARandomWalk() {
         var random = SeededRandom(seed: 3)
         var limiter = LogRateLimiter(LogRateLimit(lines: 3, interval: .milliseconds(50)))
         var (arrived, accounted): (Int, Int) = (0, 0)
@@ -76,20 +76,26 @@ import Testing
 }
 
 @Suite struct LogTimeTests {
-    @Test(arguments: [
-        (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
-        (1_772_357_400_250, "2026-03-01T09:30:00.250Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
-        (4_107_542_399_999, "2100-02-28T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
-        (1_735_689_599_000, "2024-12-31T23:59:59.000Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
-    ]) func timeIsInUTC(_ milliseconds: Int64, _ text: String) {
+    @Test(
+        "Times are formatted in UTC",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"), (-1, "1969-12-31T23:59:59.999Z"),
+            (1_772_357_400_250, "2026-03-01T09:30:00.250Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (1_735_689_599_000, "2024-12-31T23:59:59.000Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
+        ]) func timeIsInUTC(_ milliseconds: Int64, _ text: String)
+    {
         #expect(WallTime(milliseconds: milliseconds).iso8601 == text)
     }
 
-    @Test(arguments: [
-        (Duration.nanoseconds(17), "17ns"), (.microseconds(1), "1us"), (.nanoseconds(1234), "1.2us"),
-        (.milliseconds(250), "250ms"), (.milliseconds(1500), "1.5s"), (.seconds(7200), "7200s"), (.zero, "0ns"),
-        (.milliseconds(-20), "-20ms"),
-    ]) func durationHasTheUnitThatFits(_ duration: Duration, _ text: String) {
+    @Test(
+        "Durations have the unit that fits",
+        arguments: [
+            (Duration.nanoseconds(17), "17ns"), (.microseconds(1), "1us"), (.nanoseconds(1234), "1.2us"),
+            (.milliseconds(250), "250ms"), (.milliseconds(1500), "1.5s"), (.seconds(7200), "7200s"), (.zero, "0ns"),
+            (.milliseconds(-20), "-20ms"),
+        ]) func durationHasTheUnitThatFits(_ duration: Duration, _ text: String)
+    {
         #expect(duration.logValue.plainText == text)
     }
 }

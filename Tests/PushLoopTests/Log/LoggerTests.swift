@@ -4,7 +4,7 @@ import Testing
 @testable import PushLoop
 
 @Suite struct LoggerTests {
-    @Test func lineForPeopleHasColumns() throws {
+    @Test("Text lines have columns") func lineForPeopleHasColumns() throws {
         let capture = try LineCapture()
         let logger = Logger("tls", to: LogOutput(capture, .text(colours: false)))
         logger.info(
@@ -18,7 +18,7 @@ import Testing
                 """)
     }
 
-    @Test func coloursOnlyWhenAsked() throws {
+    @Test("Colors are written only when requested") func coloursOnlyWhenAsked() throws {
         let plain = try LineCapture()
         Logger("a", to: LogOutput(plain, .text(colours: false))).error("x")
         #expect(!plain.text.contains("\u{1B}"))
@@ -28,7 +28,7 @@ import Testing
         #expect(LogFormat.text(for: plain.descriptor) == .text(colours: false))
     }
 
-    @Test func lineForMachinesIsOneObject() throws {
+    @Test("A JSON line is one object") func lineForMachinesIsOneObject() throws {
         let capture = try LineCapture()
         let logger = Logger("intake", to: LogOutput(capture, .json)).with([.connection: 7])
         logger.notice(
@@ -47,7 +47,7 @@ import Testing
                 """#)
     }
 
-    @Test func disabledLevelEvaluatesNothing() throws {
+    @Test("A disabled level evaluates nothing") func disabledLevelEvaluatesNothing() throws {
         let capture = try LineCapture()
         let output = LogOutput(capture, .json, level: .notice)
         let logger = Logger("x", to: output)
@@ -74,13 +74,13 @@ import Testing
         #expect(capture.lines.count == 2)
     }
 
-    @Test func levelsAreOrderedAndNamed() {
+    @Test("Levels are ordered and named") func levelsAreOrderedAndNamed() {
         #expect(LogLevel.allCases == LogLevel.allCases.sorted())
         for level in LogLevel.allCases { #expect(LogLevel(name: level.name) == level) }
         #expect(LogLevel(name: "loud") == nil)
     }
 
-    @Test func linesOfManyThreadsStayWhole() async throws {
+    @Test("Lines of many threads do not mix") func linesOfManyThreadsStayWhole() async throws {
         let capture = try LineCapture()
         let output = LogOutput(capture, .text(colours: false))
         await withTaskGroup { group in
@@ -98,7 +98,7 @@ import Testing
         #expect(output.lostLineCount == 0)
     }
 
-    @Test func lostLinesAreCounted() throws {
+    @Test("Lost lines are counted") func lostLinesAreCounted() throws {
         let output = LogOutput(
             descriptor: -1, format: .json, level: .info, limit: nil,
             clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
@@ -106,7 +106,7 @@ import Testing
         #expect(output.lostLineCount == 1)
     }
 
-    @Test func rateLimitSaysWhatItLeftOut() throws {
+    @Test("The rate limit reports suppressed lines") func rateLimitSaysWhatItLeftOut() throws {
         let capture = try LineCapture()
         let now = Atomic<Int64>(0)
         let output = LogOutput(
@@ -122,18 +122,18 @@ import Testing
         noisy()
         let lines = capture.lines
         #expect(lines.count == 5)
-        #expect(lines[3].contains("WARNING x          suppressed 48 lines like those of this place suppressed=48"))
+        #expect(lines[3].contains("WARNING x          log lines suppressed by the rate limit: 48 suppressed=48"))
         #expect(lines[3].contains("file=PushLoopTests/LoggerTests.swift:"))
         #expect(lines[4].hasSuffix("again"))
         for _ in 0..<5 { noisy() }
         output.flushSuppressed()
-        #expect(capture.lines.last?.contains("suppressed 4 lines") == true)
+        #expect(capture.lines.last?.contains("suppressed by the rate limit: 4") == true)
         let count = capture.lines.count
         output.flushSuppressed()
         #expect(capture.lines.count == count)
     }
 
-    @Test func keysAreChecked() async {
+    @Test("Log keys are validated") func keysAreChecked() async {
         #expect(LogKey("apns_id").name == "apns_id")
         await #expect(processExitsWith: .failure) { _ = LogKey("With Space") }
         await #expect(processExitsWith: .failure) { _ = LogKey("level") }

@@ -13,7 +13,7 @@ import Testing
         case password(Secret<String>)
     }
 
-    @Test func noWayOfPrintingShowsIt() {
+    @Test("No form of printing shows a secret") func noWayOfPrintingShowsIt() {
         let secret = Secret("hunter2")
         var dumped = ""
         dump(secret, to: &dumped)
@@ -29,28 +29,28 @@ import Testing
             #expect(text.contains("<secret>"))
             #expect(!text.contains("hunter2"))
         }
-        // The bytes of the key do not show as numbers either; a dumped array has each on its line.
+        // The bytes of the key do not appear as numbers either. A dump of an array writes each on its own line.
         #expect(!dumped.contains("- 104\n"))
         var control = ""
         dump(Array("hunter2".utf8), to: &control)
         #expect(control.contains("- 104\n"))
     }
 
-    @Test func mirrorHasNoChildren() {
+    @Test("The mirror of a secret has no children") func mirrorHasNoChildren() {
         let mirror = Mirror(reflecting: Secret(42))
         #expect(mirror.children.isEmpty)
         #expect(mirror.superclassMirror == nil)
     }
 
-    /// A message interpolates and a field takes only what is `LogRepresentable`: with a secret neither compiles.
-    @Test func secretIsNotLogRepresentable() {
+    /// Messages and fields accept only ``LogRepresentable`` values, so code that logs a secret does not compile.
+    @Test("A secret is not LogRepresentable") func secretIsNotLogRepresentable() {
         #expect(!(Secret("x") as Any is any LogRepresentable))
         #expect(!(Secret(LogValue.int(1)) as Any is any LogRepresentable))
         #expect(!([Secret(1)] as Any is any LogRepresentable))
         #expect("x" as Any is any LogRepresentable)
     }
 
-    @Test func whoNeedsItCanOpenIt() {
+    @Test("withRevealed returns the secret value") func whoNeedsItCanOpenIt() {
         #expect(Secret("hunter2").withRevealed { $0.count } == 7)
     }
 }

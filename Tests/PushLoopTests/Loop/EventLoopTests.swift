@@ -20,12 +20,12 @@ actor Pinned {
         return loop.isOnLoop
     }
 
-    /// A child of its own, which stays on the loop as the actor does.
+    /// Counts up in a child task, which stays on the loop like the actor.
     func countUpInTask() async -> Bool {
         await Task { countUp() }.value
     }
 
-    /// Hops away and comes back.
+    /// Calls another actor and returns to its own loop.
     func callAway(_ other: Pinned) async -> Bool {
         let wasThere = await other.countUp()
         return wasThere && loop.isOnLoop
@@ -33,7 +33,7 @@ actor Pinned {
 }
 
 @Suite struct EventLoopTests {
-    @Test func jobsRunInTheOrderOfOneThread() async {
+    @Test("Jobs run in order on one thread") func jobsRunInTheOrderOfOneThread() async {
         let loop = EventLoop(name: "order")
         let seen = Recorder<Int>()
         for number in 0..<10_000 {
@@ -44,7 +44,8 @@ actor Pinned {
         await loop.shutDown()
     }
 
-    @Test func workEnqueuedOnTheLoopRunsAfterTheWorkThatEnqueuedIt() async {
+    @Test("Work enqueued on the loop runs after the current work")
+    func workEnqueuedOnTheLoopRunsAfterTheWorkThatEnqueuedIt() async {
         let loop = EventLoop(name: "nested")
         let seen = Recorder<String>()
         await loop.run {
@@ -56,9 +57,10 @@ actor Pinned {
         await loop.shutDown()
     }
 
-    /// The call of an actor that is the loop's last may end the loop, and all that holds it, before the thread that made
-    /// the call is back from handing it in.
-    @Test func aLoopMayGoBeforeWhoCalledItIsBack() async {
+    /// The last call of an actor on a loop may end the loop and its owner before the calling thread returns from
+    /// enqueuing it.
+    @Test("A loop may be freed before the call that enqueued its last job returns")
+    func aLoopMayGoBeforeWhoCalledItIsBack() async {
         await withTaskGroup(of: Int.self) { group in
             for _ in 0..<8 {
                 group.addTask {
@@ -76,7 +78,7 @@ actor Pinned {
         }
     }
 
-    @Test func actorIsPinnedToItsLoop() async {
+    @Test("An actor is pinned to its loop") func actorIsPinnedToItsLoop() async {
         let (first, second) = (EventLoop(name: "pin-1"), EventLoop(name: "pin-2"))
         let (one, two) = (Pinned(first), Pinned(second))
         #expect(!first.isOnLoop)
@@ -91,7 +93,8 @@ actor Pinned {
         await second.shutDown()
     }
 
-    @Test func actorOnOneLoopSerializesCallersOfManyTasks() async {
+    @Test("An actor on one loop serializes the calls of many tasks")
+    func actorOnOneLoopSerializesCallersOfManyTasks() async {
         let loop = EventLoop(name: "serial")
         let actor = Pinned(loop)
         await withTaskGroup { group in
@@ -105,7 +108,7 @@ actor Pinned {
         await loop.shutDown()
     }
 
-    @Test func assumeIsolatedWorksFromARawCallback() async {
+    @Test("assumeIsolated works in a raw callback") func assumeIsolatedWorksFromARawCallback() async {
         let loop = EventLoop(name: "raw")
         let actor = Pinned(loop)
         await loop.run {
@@ -125,7 +128,7 @@ actor Pinned {
         await loop.shutDown()
     }
 
-    @Test func assumeIsolatedElsewhereEndsTheProcess() async {
+    @Test("assumeIsolated on another loop ends the process") func assumeIsolatedElsewhereEndsTheProcess() async {
         await #expect(processExitsWith: .failure) {
             let (loop, other) = (EventLoop(name: "here"), EventLoop(name: "there"))
             let actor = Pinned(loop)
@@ -133,7 +136,7 @@ actor Pinned {
         }
     }
 
-    @Test func burstCostsFewTicks() async {
+    @Test("A burst of jobs costs few ticks") func burstCostsFewTicks() async {
         let loop = EventLoop(name: "burst")
         let gate = Monitor(false)
         let before = await loop.run { loop.tickCount }
@@ -146,12 +149,12 @@ actor Pinned {
         gate.wakeAll()
         let after = await loop.run { loop.tickCount }
         #expect(ran.load(ordering: .relaxed) == 20_000)
-        // Two wake-ups, and one look at the descriptors for each 4096 jobs. Without batching it would be 20,000.
+        // Two wake-ups, and one check of the descriptors per 4096 jobs. Without batching it would be 20,000.
         #expect(after - before <= 12)
         await loop.shutDown()
     }
 
-    @Test func runBringsBackValuesAndTypedErrors() async {
+    @Test("run returns values and typed errors") func runBringsBackValuesAndTypedErrors() async {
         struct Refusal: Error, Equatable {
             let number: Int
         }
@@ -166,7 +169,7 @@ actor Pinned {
         await loop.shutDown()
     }
 
-    @Test func shutDownRunsWhatIsQueued() async {
+    @Test("Shutdown runs all queued jobs") func shutDownRunsWhatIsQueued() async {
         let loop = EventLoop(name: "drain")
         let ran = Atomic(0)
         for _ in 0..<1000 {
@@ -180,7 +183,7 @@ actor Pinned {
         #expect(!loop.isOnLoop)
     }
 
-    @Test func enqueuingOnAStoppedLoopEndsTheProcess() async {
+    @Test("Enqueuing on a stopped loop ends the process") func enqueuingOnAStoppedLoopEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let loop = EventLoop(name: "gone")
             await loop.shutDown()
@@ -190,8 +193,8 @@ actor Pinned {
         #expect(text.contains("event loop gone has stopped"))
     }
 
-    @Test func loopLeavesNoThreadAndNoDescriptorBehind() async throws {
-        // Once outside the count: what the runtime opens on first use.
+    @Test("A stopped loop is freed") func loopLeavesNoThreadAndNoDescriptorBehind() async throws {
+        // Run one loop first: the runtime opens some things on first use.
         await EventLoop(name: "first").shutDown()
         for _ in 0..<50 {
             weak var loop: EventLoop?
@@ -201,12 +204,12 @@ actor Pinned {
                 await short.run {}
                 await short.shutDown()
             }
-            // The thread lets go of the loop a moment after it has said that it stopped.
+            // The thread releases the loop a moment after it has reported the stop.
             while loop != nil { await Task.yield() }
         }
     }
 
-    @Test func flusherIsCalledOnceAtTheEndOfTheTick() async {
+    @Test("A flusher is called once at the end of the tick") func flusherIsCalledOnceAtTheEndOfTheTick() async {
         final class Flusher: TickEndFlushing {
             let seen: Recorder<String>
             init(_ seen: Recorder<String>) {

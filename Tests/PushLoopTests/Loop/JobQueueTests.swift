@@ -17,7 +17,7 @@ import Testing
         work()
     }
 
-    @Test func firstInFirstOut() {
+    @Test("Jobs leave the queue in the order of their arrival") func firstInFirstOut() {
         let seen = Recorder<Int>()
         var queue = JobQueue()
         var others: [Job?] = []
@@ -37,8 +37,8 @@ import Testing
         #expect(seen.values == [1, 2, 3, 4, 5, 6, 7])
     }
 
-    /// Two actors that call each other keep the queue from ever running empty.
-    @Test func queueThatNeverRunsEmptyDoesNotGrow() {
+    /// Two actors that call each other keep the queue from ever becoming empty.
+    @Test("A queue that never becomes empty does not grow") func queueThatNeverRunsEmptyDoesNotGrow() {
         var queue = JobQueue()
         let seen = Recorder<Int>()
         for number in 0..<3 { queue.append(.closure { seen.add(number) }) }
@@ -56,7 +56,7 @@ import Testing
         #expect(seen.values == seen.values.sorted())
     }
 
-    @Test func whatAJobHoldsIsGivenBackWhenItHasRun() {
+    @Test("The captures of a job are freed when it has run") func whatAJobHoldsIsGivenBackWhenItHasRun() {
         var queue = JobQueue()
         weak var held: Marker?
         do {

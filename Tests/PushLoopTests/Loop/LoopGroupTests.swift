@@ -3,7 +3,7 @@ import Testing
 @testable import PushLoop
 
 @Suite struct LoopGroupTests {
-    @Test func loopsAreGivenOutInTurn() async {
+    @Test("Loops are assigned in turn") func loopsAreGivenOutInTurn() async {
         let group = LoopGroup(count: 3, name: "trio")
         #expect(group.loops.map(\.name) == ["trio-0", "trio-1", "trio-2"])
         let names = (0..<6).map { _ in group.next().name }
@@ -11,7 +11,7 @@ import Testing
         await group.shutDown()
     }
 
-    @Test func hashAlwaysGivesTheSameLoop() async {
+    @Test("A hash always selects the same loop") func hashAlwaysGivesTheSameLoop() async {
         let group = LoopGroup(count: 3)
         for hash in [0, 1, 2, 41, UInt64.max] {
             #expect(group.loop(forHash: hash) === group.loop(forHash: hash))
@@ -20,14 +20,14 @@ import Testing
         await group.shutDown()
     }
 
-    @Test func groupIsSizedToTheMachine() async {
+    @Test("A group has one loop per core") func groupIsSizedToTheMachine() async {
         let group = LoopGroup()
         #expect(group.loops.count == LoopGroup.coreCount)
         #expect(LoopGroup.coreCount >= 1)
         await group.shutDown()
     }
 
-    @Test func eachLoopHasItsOwnThread() async {
+    @Test("Each loop has its own thread") func eachLoopHasItsOwnThread() async {
         let group = LoopGroup(count: 2)
         await group.loops[0].run {
             #expect(group.loops[0].isOnLoop)

@@ -8,7 +8,7 @@ import Testing
     private let loop = EventLoop(name: "timers", clock: .manual())
     private let fired = Recorder<String>()
 
-    @Test func timerFiresOnceAtItsTime() async {
+    @Test("A timer fires once at its time") func timerFiresOnceAtItsTime() async {
         _ = await loop.run { [loop, fired] in
             let start = loop.now
             loop.schedule(after: .seconds(5)) { fired.add("at \((loop.now - start).inSeconds)") }
@@ -22,7 +22,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func timeStandsStillUntilItIsTurned() async {
+    @Test("A manual clock stands still until it is advanced") func timeStandsStillUntilItIsTurned() async {
         let first = await loop.run { [loop] in loop.now }
         let second = await loop.run { [loop] in loop.now }
         #expect(first == second)
@@ -32,7 +32,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func repeatingTimerFiresUntilItIsCancelled() async {
+    @Test("A repeating timer fires until it is cancelled") func repeatingTimerFiresUntilItIsCancelled() async {
         let handle = await loop.run { [loop, fired] in
             LoopBound(loop.scheduleRepeating(every: .seconds(1)) { fired.add("tick") }, on: loop)
         }
@@ -45,7 +45,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func repeatingTimerMayCancelItself() async {
+    @Test("A repeating timer may cancel itself") func repeatingTimerMayCancelItself() async {
         await loop.run { [loop, fired] in
             var handle: TimerHandle?
             handle = loop.scheduleRepeating(every: .seconds(1)) {
@@ -58,7 +58,8 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func cancelledTimerDoesNotFireAndSaysSo() async {
+    @Test("A cancelled timer does not fire, and a second cancel returns false")
+    func cancelledTimerDoesNotFireAndSaysSo() async {
         await loop.run { [loop, fired] in
             let timer = loop.schedule(after: .seconds(1)) { fired.add("no") }
             #expect(loop.cancel(timer))
@@ -69,7 +70,8 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func timerCancelledByAnotherOfTheSameTickDoesNotFire() async {
+    @Test("A timer cancelled by another one of the same tick does not fire")
+    func timerCancelledByAnotherOfTheSameTickDoesNotFire() async {
         await loop.run { [loop, fired] in
             var second: TimerID?
             loop.schedule(after: .seconds(1)) {
@@ -83,7 +85,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func rescheduledTimerFiresAtTheNewTimeOnly() async {
+    @Test("A rescheduled timer fires only at the new time") func rescheduledTimerFiresAtTheNewTimeOnly() async {
         let timer = await loop.run { [loop, fired] in loop.schedule(after: .seconds(1)) { fired.add("moved") } }
         await loop.run { [loop] in #expect(loop.reschedule(timer, at: loop.now + .seconds(3))) }
         await loop.advance(by: .seconds(2))
@@ -94,7 +96,8 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func timersOfOneDeadlineFireInTheOrderOfTheirSetting() async {
+    @Test("Timers with the same deadline fire in the order of creation")
+    func timersOfOneDeadlineFireInTheOrderOfTheirSetting() async {
         await loop.run { [loop, fired] in
             for number in 0..<100 {
                 loop.schedule(after: .seconds(1)) { fired.add("\(number)") }
@@ -105,7 +108,8 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func timersThatATimerSetsFireInTheSameTurnOfTheHands() async {
+    @Test("Timers that a timer sets fire in the same advance of the clock")
+    func timersThatATimerSetsFireInTheSameTurnOfTheHands() async {
         _ = await loop.run { [loop, fired] in
             loop.schedule(after: .seconds(1)) {
                 fired.add("one")
@@ -121,11 +125,11 @@ import Testing
     }
 }
 
-/// On the machine's clock: what a manual one cannot show.
+/// Tests with the system clock, for behavior that a manual clock cannot show.
 @Suite struct LoopRealTimerTests {
-    /// A timer of zero length that sets itself again must let descriptors and jobs have their turn, however many
-    /// other timers are set: it fires once a tick.
-    @Test func zeroLengthTimersFireOnceATick() async {
+    /// A timer without delay that sets itself again must let descriptors and jobs get their turn, however many other
+    /// timers are set: it fires once per tick.
+    @Test("Timers without delay fire once per tick") func zeroLengthTimersFireOnceATick() async {
         let loop = EventLoop(name: "zero")
         let ticks = Recorder<UInt64>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -143,7 +147,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func zeroLengthTimersDoNotStarveJobs() async {
+    @Test("Timers without delay do not starve jobs") func zeroLengthTimersDoNotStarveJobs() async {
         let loop = EventLoop(name: "starve")
         let stop = Atomic(false)
         loop.execute {
@@ -157,9 +161,10 @@ import Testing
         await loop.shutDown()
     }
 
-    /// libevent reads a coarse clock and may wake up some milliseconds before the deadline. The timer must be waited
-    /// for again then; nothing else wakes this loop.
-    @Test(.timeLimit(.minutes(10))) func noTimerIsLostToAnEarlyWakeUp() async {
+    /// libevent reads a coarse clock and may wake up some milliseconds before the deadline. The loop must then wait for
+    /// the timer again; nothing else wakes it.
+    @Test("A timer is not lost when libevent wakes up early", .timeLimit(.minutes(10)))
+    func noTimerIsLostToAnEarlyWakeUp() async {
         let loop = EventLoop(name: "early")
         var random = SeededRandom(seed: 11)
         let waits = (0..<200).map { _ in Duration.microseconds(Int.random(in: 1...6000, using: &random)) }

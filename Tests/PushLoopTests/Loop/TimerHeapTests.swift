@@ -4,7 +4,7 @@ import Testing
 @testable import PushLoop
 
 @Suite struct TimerHeapTests {
-    /// What the heap must do, done with a sorted array.
+    /// A model of the heap: a sorted array.
     private struct Mirror {
         struct Entry {
             let deadline: Int64
@@ -15,7 +15,7 @@ import Testing
         private(set) var timers: [Entry] = []
         private(set) var added = 0
 
-        /// Behind those of the same deadline.
+        /// Inserts the timer after those with the same deadline.
         mutating func add(_ name: Int, at deadline: Int64, id: TimerID) {
             let place = timers.firstIndex { $0.deadline > deadline } ?? timers.count
             timers.insert(Entry(deadline: deadline, name: name, id: id), at: place)
@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1] as [UInt64]) func agreesWithASortedListOverARandomWalk(seed: UInt64) {
+    @Test("The heap agrees with a sorted list in a random walk", arguments: [1] as [UInt64])
+    func agreesWithASortedListOverARandomWalk(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var heap = TimerHeap<Int>()
         var mirror = Mirror()
@@ -35,7 +36,7 @@ import Testing
         var now: Int64 = 0
         var differences = 0
         for step in 0..<100_000 {
-            // Leaning to removal above 30 timers keeps the slow side quick and the free list in use.
+            // Removing more often above 30 timers keeps the model fast and the free list in use.
             switch Int.random(in: 0..<(mirror.timers.count > 30 ? 14 : 10), using: &random) {
             case 0...4:
                 let deadline = now + Int64.random(in: 0...50, using: &random)
@@ -53,7 +54,7 @@ import Testing
                 if !heap.cancel(gone.id) { differences += 1 }
                 dead.append(gone.id)
             case 8:
-                // An old name must not hit the timer that has its slot now.
+                // An old id must not match the timer that now has its slot.
                 if let id = dead.randomElement(using: &random) {
                     if heap.cancel(id) || heap.move(id, to: .distantFuture) { differences += 1 }
                 }
@@ -70,24 +71,24 @@ import Testing
             if dead.count > 500 { dead.removeFirst(250) }
         }
         #expect(differences == 0)
-        #expect(mirror.added > 30_000, "the walk must really add timers")
+        #expect(mirror.added > 30_000, "the walk adds many timers")
     }
 
-    @Test func emptyHeapHasNothing() {
+    @Test("An empty heap has no timer") func emptyHeapHasNothing() {
         var heap = TimerHeap<Int>()
         #expect(heap.isEmpty)
         #expect(heap.earliest == nil)
         #expect(heap.popDue(at: .distantFuture) == nil)
     }
 
-    @Test func timerThatIsNotDueStays() {
+    @Test("A timer that is not due stays in the heap") func timerThatIsNotDueStays() {
         var heap = TimerHeap<String>()
         _ = heap.add("later", at: MonotonicTime(nanoseconds: 10))
         #expect(heap.popDue(at: MonotonicTime(nanoseconds: 9)) == nil)
         #expect(heap.popDue(at: MonotonicTime(nanoseconds: 10))?.payload == "later")
     }
 
-    @Test func youngerTimersWait() {
+    @Test("Timers added later wait") func youngerTimersWait() {
         var heap = TimerHeap<String>()
         let time = MonotonicTime(nanoseconds: 10)
         _ = heap.add("old", at: time)
@@ -98,7 +99,7 @@ import Testing
         #expect(heap.popDue(at: time)?.payload == "young")
     }
 
-    @Test func payloadGoesWithItsTimer() {
+    @Test("The payload is freed with its timer") func payloadGoesWithItsTimer() {
         final class Payload {}
         var heap = TimerHeap<Payload>()
         weak var held: Payload?

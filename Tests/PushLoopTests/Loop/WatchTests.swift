@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushLoop
 
-/// Two connected descriptors that do not block.
+/// Two connected nonblocking descriptors.
 final class SocketPair: Sendable {
     let left: CInt
     let right: CInt
@@ -31,7 +31,7 @@ final class SocketPair: Sendable {
         return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
     }
 
-    /// Writes until the system takes no more.
+    /// Writes until the system accepts no more.
     func fill() {
         let bytes = [UInt8](repeating: 0, count: 65_536)
         while write(left, bytes, bytes.count) > 0 {}
@@ -47,7 +47,7 @@ final class SocketPair: Sendable {
     private let loop = EventLoop(name: "watch")
     private let pair = SocketPair()
 
-    @Test func readableFiresWhileThereIsSomethingToRead() async {
+    @Test("A readable event fires while there is data to read") func readableFiresWhileThereIsSomethingToRead() async {
         let seen = Recorder<String>()
         let watch = await withCheckedContinuation { continuation in
             loop.execute { [loop, pair] in
@@ -56,7 +56,7 @@ final class SocketPair: Sendable {
                 let watch = Watch(pair.left, on: loop) { readiness in
                     #expect(readiness == .readable)
                     reads += 1
-                    // Level-triggered: left unread the first time, it fires again.
+                    // Level-triggered: the data was not read the first time, so the event fires again.
                     if reads == 1 { return }
                     seen.add(pair.receive())
                     if reads == 2 { pair.send("again") } else { continuation.resume(returning: bound!) }
@@ -72,7 +72,7 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    @Test func writableFiresWhenThereIsRoomAgain() async {
+    @Test("A writable event fires when there is room again") func writableFiresWhenThereIsRoomAgain() async {
         pair.fill()
         let seen = Recorder<String>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -96,10 +96,10 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    @Test func lostInterestIsNotServed() async {
+    @Test("Events without interest are not delivered") func lostInterestIsNotServed() async {
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute { [loop, pair] in
-                let watch = Watch(pair.left, on: loop) { _ in Issue.record("not asked for") }
+                let watch = Watch(pair.left, on: loop) { _ in Issue.record("no interest in this event") }
                 watch.interest = [.readable, .writable]
                 watch.interest = []
                 pair.send("ignored")
@@ -112,7 +112,7 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    @Test func watchMayCancelItselfInItsHandler() async {
+    @Test("A watch may cancel itself in its handler") func watchMayCancelItselfInItsHandler() async {
         let seen = Recorder<Watch.Readiness>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute { [loop, pair] in
@@ -122,7 +122,7 @@ final class SocketPair: Sendable {
                     seen.add(readiness)
                     watch?.cancel()
                     watch = nil
-                    // Unread, and both were ready: neither fires again.
+                    // Both events were ready and the data was not read, but neither fires again.
                     loop.schedule(after: .milliseconds(5)) { continuation.resume() }
                 }
                 watch?.interest = [.readable, .writable]
@@ -133,7 +133,8 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    @Test func watchCancelledByAnotherOfTheSameTickDoesNotFire() async {
+    @Test("A watch cancelled by another one of the same tick does not fire")
+    func watchCancelledByAnotherOfTheSameTickDoesNotFire() async {
         let other = SocketPair()
         let seen = Recorder<String>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -151,7 +152,7 @@ final class SocketPair: Sendable {
                     Watch(pair.left, on: loop, handler: handler("one")),
                     Watch(other.left, on: loop, handler: handler("two")),
                 ]
-                // Both are ready before the loop looks.
+                // Both are ready before the loop checks its descriptors.
                 pair.send("x")
                 other.send("x")
                 for watch in watches { watch.interest = .readable }
@@ -161,7 +162,7 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    @Test func cancelledWatchLetsGoOfItsHandler() async {
+    @Test("A cancelled watch releases its handler") func cancelledWatchLetsGoOfItsHandler() async {
         final class Owner {
             var watch: Watch?
         }
@@ -179,8 +180,8 @@ final class SocketPair: Sendable {
         await loop.shutDown()
     }
 
-    /// A deadline that a handler sets must count from now, not from the end of the loop's last tick.
-    @Test func timeInAHandlerIsThatOfItsTick() async {
+    /// A deadline that a handler sets must count from the current time, not from the end of the last tick.
+    @Test("A handler sees the time of its tick") func timeInAHandlerIsThatOfItsTick() async {
         let sent = Recorder<MonotonicTime>()
         let seen: MonotonicTime = await withCheckedContinuation { continuation in
             loop.execute { [loop, pair] in

@@ -9,7 +9,7 @@ import Testing
 
     private let registry = MetricsRegistry()
 
-    @Test func countsOfManyThreadsAreExact() async {
+    @Test("Counts of many threads are exact") func countsOfManyThreadsAreExact() async {
         let counter = registry.counter("carillon_sent_total", help: "Sent.")
         let gauge = registry.gauge("carillon_open", help: "Open.")
         let histogram = registry.histogram("carillon_wait_seconds", help: "Waits.")
@@ -35,14 +35,14 @@ import Testing
         #expect(histogram.snapshot.sum == 80 * 499_500 / 1e6)
     }
 
-    @Test func whatIsTooManyIsCountedAndNotShown() throws {
+    @Test("Series above the limit are counted and not rendered") func whatIsTooManyIsCountedAndNotShown() throws {
         let registry = MetricsRegistry(maximumSeries: 100)
         ProcessMetrics.register(in: registry)
         var counters: [Counter] = []
         for number in 0..<250 {
             counters.append(registry.counter("carillon_sent_total", help: "Sent.", labels: ["app": "app\(number)"]))
         }
-        // Each can be counted on, shown or not.
+        // Each counter works, whether rendered or not.
         for counter in counters { counter.increment() }
         #expect(counters.allSatisfy { $0.value == 1 })
         registry.computedGauge("carillon_open", help: "Open.", labels: ["app": "one"]) { 1 }
@@ -50,7 +50,7 @@ import Testing
         #expect(page.value("carillon_sent_total", ["app": "app99"]) == 1)
         #expect(page.value("carillon_sent_total", ["app": "app100"]) == nil)
         #expect(page.value("carillon_metrics_refused_series_total") == 150)
-        // Where one goes there is room for another, and the others stay in their order.
+        // A removed series makes room for another one, and the order of the rest is kept.
         for number in 0..<90 { #expect(registry.remove("carillon_sent_total", labels: ["app": "app\(number)"])) }
         #expect(!registry.remove("carillon_sent_total", labels: ["app": "app0"]))
         registry.counter("carillon_sent_total", help: "Sent.", labels: ["app": "late"]).increment(by: 7)
@@ -60,7 +60,7 @@ import Testing
         #expect(counters[95].value == 2)
     }
 
-    @Test func manyAreComputedTogether() throws {
+    @Test("Many series are computed together") func manyAreComputedTogether() throws {
         registry.computedGauges("carillon_state", help: "State.", labels: ["app", "status"]) {
             (0..<20_000).map { MetricValue(["app\($0)", "up"], Double($0)) }
         }
@@ -70,7 +70,7 @@ import Testing
         #expect(!text.contains("carillon_begun_total"))
     }
 
-    @Test func pageReadsBack() throws {
+    @Test("A rendered page can be parsed") func pageReadsBack() throws {
         registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "shop"]).increment(by: 3)
         registry.counter("carillon_sent_total", help: "Sent, \\ and\nmore.", labels: ["app": "a\"b\\c\nd"]).increment()
         registry.gauge("carillon_open", help: "Open.").set(-7)
@@ -91,7 +91,7 @@ import Testing
         #expect(page.value("carillon_open") == -7)
         #expect(page.value("carillon_level") == 0.25)
         #expect(page.value("carillon_endless") == .infinity)
-        // A value equal to a bound is in its bucket; buckets add up.
+        // A value equal to a bound belongs to its bucket. Buckets are cumulative.
         #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "0.001"]) == 2)
         #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "0.01"]) == 4)
         #expect(page.value("carillon_latency_seconds_bucket", ["app": "shop", "le": "+Inf"]) == 6)
@@ -101,7 +101,7 @@ import Testing
         #expect(page.value("carillon_size_bytes_bucket", ["le": "100"]) == 0)
     }
 
-    @Test func pageIsAsTheFormatSays() {
+    @Test("A page has the format of Prometheus") func pageIsAsTheFormatSays() {
         registry.counter("carillon_b_total", help: "B.", labels: ["kind": "x", "app": "y"]).increment()
         registry.gauge("carillon_a", help: "A.").set(1)
         #expect(
@@ -117,20 +117,23 @@ import Testing
         #expect(MetricsRegistry().render() == "")
     }
 
-    /// What the other tests rely on: the reader refuses what is wrong.
-    @Test(arguments: [
-        "a 1", "# HELP a A.\n# TYPE a gauge\na 1", "# HELP a A.\n# TYPE a gauge\nb 1\n",
-        "# HELP a A.\n# TYPE a gauge\na 1\na 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"1\",} 2\n",
-        "# HELP a A.\n# TYPE a gauge\na{x=\"\"\"} 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"\\t\"} 2\n",
-        "# HELP a A.\n# TYPE a gauge\na inf\n", "# HELP a A.\n# TYPE a sum\na 1\n",
-        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",
-        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n",
-        "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 2\n",
-    ]) func readerIsStrict(_ page: String) {
+    /// The reader rejects invalid pages, on which the other tests rely.
+    @Test(
+        "The test's reader is strict",
+        arguments: [
+            "a 1", "# HELP a A.\n# TYPE a gauge\na 1", "# HELP a A.\n# TYPE a gauge\nb 1\n",
+            "# HELP a A.\n# TYPE a gauge\na 1\na 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"1\",} 2\n",
+            "# HELP a A.\n# TYPE a gauge\na{x=\"\"\"} 2\n", "# HELP a A.\n# TYPE a gauge\na{x=\"\\t\"} 2\n",
+            "# HELP a A.\n# TYPE a gauge\na inf\n", "# HELP a A.\n# TYPE a sum\na 1\n",
+            "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 1\na_sum 1\na_count 1\n",
+            "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"1\"} 2\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 1\n",
+            "# HELP a A.\n# TYPE a histogram\na_bucket{le=\"+Inf\"} 1\na_sum 1\na_count 2\n",
+        ]) func readerIsStrict(_ page: String)
+    {
         #expect(throws: PrometheusReader.Fault.self) { try PrometheusReader(page) }
     }
 
-    @Test func familyHasASeriesForEachValue() throws {
+    @Test("A family has a series for each value") func familyHasASeriesForEachValue() throws {
         let family = registry.counters(
             "carillon_sent_total", help: "Sent.", by: "kind", Kind.self, labels: ["app": "shop"])
         family[.voip].increment()
@@ -148,7 +151,7 @@ import Testing
         #expect(next.value("carillon_time_seconds_count", ["kind": "background"]) == 1)
     }
 
-    @Test func sameRegistrationGivesTheSameSeries() {
+    @Test("The same registration returns the same series") func sameRegistrationGivesTheSameSeries() {
         let first = registry.counter("carillon_x_total", help: "X.", labels: ["app": "a"])
         let second = registry.counter("carillon_x_total", help: "X.", labels: ["app": "a"])
         let other = registry.counter("carillon_x_total", help: "X.", labels: ["app": "b"])
@@ -160,53 +163,55 @@ import Testing
     }
 
     @Test(
+        "Invalid names are rejected",
         arguments: [
             ("carillon_x", .counter, [:], "_total"), ("carillon_x_total", .gauge, [:], "_total"),
             ("9lives", .gauge, [:], "digit"), ("", .gauge, [:], "name"), ("a b", .gauge, [:], "name"),
             ("a-b", .gauge, [:], "name"), ("ä", .gauge, [:], "name"), ("a", .gauge, ["1x": ""], "1x"),
             ("a", .gauge, ["__x": ""], "__x"), ("a", .gauge, ["x:y": ""], "x:y"), ("a", .gauge, ["": ""], "label"),
-            ("a", .histogram, ["le": ""], "le"), ("a", .gauge, ["x": "1", "x": "2"], "twice"),
+            ("a", .histogram, ["le": ""], "le"), ("a", .gauge, ["x": "1", "x": "2"], "duplicate"),
         ] as [(String, MetricsRegistry.Kind, MetricLabels, String)])
     func badNamesAreRefused(_ name: String, _ kind: MetricsRegistry.Kind, _ labels: MetricLabels, _ word: String) {
         #expect(MetricNames.fault(name: name, kind: kind, labels: labels)?.contains(word) == true)
     }
 
-    @Test func goodNamesPass() {
+    @Test("Valid names are accepted") func goodNamesPass() {
         #expect(MetricNames.fault(name: "a:b_9_total", kind: .counter, labels: ["app": "ä\n"]) == nil)
         #expect(MetricNames.fault(name: "_a", kind: .gauge, labels: ["le": "1"]) == nil)
     }
 
-    @Test func anotherKindEndsTheProcess() async {
+    @Test("Registering a name with another kind ends the process") func anotherKindEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let registry = MetricsRegistry()
             _ = registry.gauge("carillon_x", help: "X.")
             _ = registry.histogram("carillon_x", help: "X.")
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("metric carillon_x is a gauge already; it cannot be a histogram as well"))
+        #expect(text.contains("metric carillon_x is already registered as a gauge; it cannot also be a histogram"))
     }
 
-    @Test func aFamilyOfAKnownNameEndsTheProcess() async {
+    @Test("Registering a family with a known name ends the process") func aFamilyOfAKnownNameEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let registry = MetricsRegistry()
             _ = registry.gauge("carillon_x", help: "X.")
             registry.computedGauges("carillon_x", help: "X.", labels: ["app"]) { [] }
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("metric carillon_x is registered already as a gauge"))
+        #expect(text.contains("metric carillon_x is already registered as a gauge"))
     }
 
-    @Test func otherLabelsEndTheProcess() async {
+    @Test("Registering a name with other labels ends the process") func otherLabelsEndTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let registry = MetricsRegistry()
             _ = registry.gauge("carillon_x", help: "X.", labels: ["app": "a"])
             _ = registry.gauge("carillon_x", help: "X.", labels: ["kind": "a"])
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("metric carillon_x has the labels [\"app\"]"))
+        #expect(text.contains("metric carillon_x is already registered with the labels [\"app\"]"))
     }
 
-    @Test func namesThatOverlapAHistogramEndTheProcess() async {
+    @Test("A name that collides with those of a histogram ends the process")
+    func namesThatOverlapAHistogramEndTheProcess() async {
         await #expect(processExitsWith: .failure) {
             let registry = MetricsRegistry()
             _ = registry.histogram("carillon_x", help: "X.")
@@ -214,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func processMetricsAreTrue() throws {
+    @Test("Process metrics have plausible values") func processMetricsAreTrue() throws {
         ProcessMetrics.register(in: registry)
         let page = try PrometheusReader(registry.render())
         let descriptors = try #require(page.value("process_open_fds"))
@@ -228,7 +233,7 @@ import Testing
 }
 
 @Suite struct HistogramBucketsTests {
-    @Test func indexAgreesWithASearchFromTheFront() {
+    @Test("The bucket index agrees with a linear search") func indexAgreesWithASearchFromTheFront() {
         let buckets = HistogramBuckets.numbers([-5, 0, 1, 2, 3, 10, 100])
         for value in Int64(-10)...120 {
             let expected = buckets.bounds.firstIndex { value <= $0 } ?? buckets.bounds.count
@@ -236,7 +241,7 @@ import Testing
         }
     }
 
-    @Test func boundsAreChecked() async {
+    @Test("Bounds are validated") func boundsAreChecked() async {
         await #expect(processExitsWith: .failure) { _ = HistogramBuckets.numbers([1, 1]) }
         await #expect(processExitsWith: .failure) { _ = HistogramBuckets.numbers([]) }
     }

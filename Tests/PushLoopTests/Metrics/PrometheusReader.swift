@@ -1,4 +1,4 @@
-/// A strict reader of the text exposition format 0.0.4, written from its description for the tests.
+/// A strict parser of the text exposition format 0.0.4, written for the tests from the specification.
 struct PrometheusReader {
     struct Sample: Equatable {
         let name: String
@@ -20,7 +20,7 @@ struct PrometheusReader {
     private var current = ""
 
     init(_ text: String) throws {
-        guard text.isEmpty || text.hasSuffix("\n") else { throw Fault(description: "the last line has no end") }
+        guard text.isEmpty || text.hasSuffix("\n") else { throw Fault(description: "the last line has no newline") }
         for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() {
             do {
                 try read(String(line))
@@ -43,11 +43,11 @@ struct PrometheusReader {
     private mutating func read(_ line: String) throws {
         if let match = line.wholeMatch(of: /# HELP ([a-zA-Z_:][a-zA-Z0-9_:]*) (.*)/) {
             current = String(match.1)
-            guard metrics[current] == nil else { throw Fault(description: "HELP twice, or torn apart") }
+            guard metrics[current] == nil else { throw Fault(description: "duplicate HELP") }
             metrics[current] = Metric(help: try Self.unescaped(String(match.2), quotes: false))
         } else if let match = line.wholeMatch(of: /# TYPE ([a-zA-Z_:][a-zA-Z0-9_:]*) (counter|gauge|histogram)/) {
             guard match.1 == current, metrics[current]?.type == "" else {
-                throw Fault(description: "TYPE is not behind its HELP")
+                throw Fault(description: "TYPE does not follow its HELP")
             }
             metrics[current]?.type = String(match.2)
         } else {
@@ -57,17 +57,17 @@ struct PrometheusReader {
 
     private mutating func readSample(_ line: String) throws {
         let pattern = /([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(.*)\})? ([^ ]+)/
-        guard let match = line.wholeMatch(of: pattern) else { throw Fault(description: "neither comment nor sample") }
+        guard let match = line.wholeMatch(of: pattern) else { throw Fault(description: "not a comment or sample") }
         let name = String(match.1)
         let type = metrics[current]?.type
         let names = type == "histogram" ? ["_bucket", "_sum", "_count"].map { current + $0 } : [current]
-        guard names.contains(name) else { throw Fault(description: "sample of another metric") }
+        guard names.contains(name) else { throw Fault(description: "the sample belongs to another metric") }
         let labels = try Self.labels(match.3.map(String.init) ?? "")
-        guard let value = Self.number(String(match.4)) else { throw Fault(description: "no number") }
+        guard let value = Self.number(String(match.4)) else { throw Fault(description: "the value is not a number") }
         if metrics[current]?.samples.contains(where: { $0.name == name && $0.labels == labels }) == true {
-            throw Fault(description: "the same series twice")
+            throw Fault(description: "duplicate series")
         }
-        if type == "counter", value < 0 { throw Fault(description: "a counter below zero") }
+        if type == "counter", value < 0 { throw Fault(description: "a counter is below zero") }
         metrics[current]?.samples.append(Sample(name: name, labels: labels, value: value))
     }
 
@@ -85,13 +85,13 @@ struct PrometheusReader {
         var rest = Substring(text)
         while !rest.isEmpty {
             guard let match = rest.prefixMatch(of: /([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\]|\\.)*)"(,|$)/) else {
-                throw Fault(description: "bad labels")
+                throw Fault(description: "malformed labels")
             }
             if labels.updateValue(try unescaped(String(match.2), quotes: true), forKey: String(match.1)) != nil {
-                throw Fault(description: "label twice")
+                throw Fault(description: "duplicate label")
             }
             rest = rest[match.range.upperBound...]
-            if match.3 == ",", rest.isEmpty { throw Fault(description: "a comma too many") }
+            if match.3 == ",", rest.isEmpty { throw Fault(description: "trailing comma after the labels") }
         }
         return labels
     }
@@ -105,7 +105,7 @@ struct PrometheusReader {
                 case "n": result += "\n"
                 case "\\": result += "\\"
                 case "\"" where quotes: result += "\""
-                default: throw Fault(description: "there is no escape \\\(character)")
+                default: throw Fault(description: "invalid escape \\\(character)")
                 }
                 escaped = false
             } else if character == "\\" {
@@ -114,11 +114,11 @@ struct PrometheusReader {
                 result.unicodeScalars.append(character)
             }
         }
-        if escaped { throw Fault(description: "an escape at the end") }
+        if escaped { throw Fault(description: "incomplete escape at the end") }
         return result
     }
 
-    /// Buckets ascend, add up, end with +Inf, and that is the count.
+    /// Checks that the buckets are ascending and cumulative, and that the last one is +Inf and equals the count.
     private func checkHistogram(_ name: String, _ metric: Metric) throws {
         let series = Dictionary(grouping: metric.samples) { $0.labels.filter { $0.key != "le" } }
         for (labels, samples) in series {

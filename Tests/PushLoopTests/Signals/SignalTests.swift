@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushLoop
 
-/// Signals belong to the process: one after the other.
+/// Tests of signals. They are serialized, because signals belong to the process.
 @Suite(.serialized) struct SignalTests {
     private static func handler(of signal: Signal) -> Int {
         var action = sigaction()
@@ -11,7 +11,8 @@ import Testing
         return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
     }
 
-    /// On this thread: one that a Dispatch thread has started inherits that most signals are blocked.
+    /// Unblocks the signal on this thread. Threads that a Dispatch thread has started inherit a mask that blocks most
+    /// signals.
     private static func unblock(_ number: CInt) {
         var set = sigset_t()
         sigemptyset(&set)
@@ -19,7 +20,7 @@ import Testing
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 
-    @Test func signalArrivesOnTheLoop() async {
+    @Test("A signal is delivered on the loop") func signalArrivesOnTheLoop() async {
         let loop = EventLoop(name: "signals")
         let seen = Recorder<Signal>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -41,7 +42,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func formerDispositionComesBack() async {
+    @Test("The former action is restored") func formerDispositionComesBack() async {
         let loop = EventLoop(name: "former")
         let before = Self.handler(of: .user1)
         #expect(before == 0)
@@ -58,8 +59,8 @@ import Testing
         await loop.shutDown()
     }
 
-    /// A second SIGTERM means something else than the first: none may be lost once it was delivered.
-    @Test func eachDeliveryCounts() async {
+    /// A second SIGTERM has another meaning than the first, so no delivered signal may be lost.
+    @Test("Each delivered signal is counted") func eachDeliveryCounts() async {
         let loop = EventLoop(name: "twice")
         let seen = Recorder<Signal>()
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
@@ -72,7 +73,8 @@ import Testing
                     source = nil
                     continuation.resume()
                 }
-                // To this very thread: each is delivered before `raise` returns, so that the system merges none.
+                // `raise` sends to this thread and returns after the delivery, so the system does not merge the
+                // signals.
                 Self.unblock(SIGUSR1)
                 for _ in 0..<3 { raise(SIGUSR1) }
             }
@@ -81,7 +83,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func sourceMayBeMadeAgainOnAnotherLoop() async {
+    @Test("A source may be created again on another loop") func sourceMayBeMadeAgainOnAnotherLoop() async {
         for round in 0..<3 {
             let loop = EventLoop(name: "again-\(round)")
             let seen: Signal = await withCheckedContinuation { continuation in
@@ -100,15 +102,15 @@ import Testing
         }
     }
 
-    @Test func whatCameBeforeDoesNotCount() async {
+    @Test("Signals before the source are not delivered") func whatCameBeforeDoesNotCount() async {
         let loop = EventLoop(name: "late")
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute {
-                let first = SignalSource(on: loop, [.user1]) { _ in Issue.record("was cancelled") }
+                let first = SignalSource(on: loop, [.user1]) { _ in Issue.record("the source was cancelled") }
                 Self.unblock(SIGUSR1)
                 raise(SIGUSR1)
                 first.cancel()
-                let second = SignalSource(on: loop, [.user1]) { _ in Issue.record("belongs to the first") }
+                let second = SignalSource(on: loop, [.user1]) { _ in Issue.record("belongs to the first source") }
                 loop.schedule(after: .milliseconds(5)) {
                     second.cancel()
                     continuation.resume()
@@ -118,7 +120,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func secondSourceOfASignalEndsTheProcess() async {
+    @Test("A second source for a signal ends the process") func secondSourceOfASignalEndsTheProcess() async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let loop = EventLoop(name: "owner")
             await loop.run {
@@ -128,10 +130,10 @@ import Testing
             }
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-        #expect(text.contains("SIGUSR1 has a source already"))
+        #expect(text.contains("SIGUSR1 already has a source"))
     }
 
-    @Test func brokenPipeIsAnErrorOnceIgnored() async {
+    @Test("A broken pipe is an error if SIGPIPE is ignored") func brokenPipeIsAnErrorOnceIgnored() async {
         await #expect(processExitsWith: .success) {
             Signal.pipe.ignore()
             guard Signal.pipe.isIgnored else { exit(1) }
@@ -151,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func signalsHaveNames() {
+    @Test("Signals have names") func signalsHaveNames() {
         #expect(Signal.terminate.description == "SIGTERM")
         #expect(Signal(number: 40).description == "signal 40")
     }

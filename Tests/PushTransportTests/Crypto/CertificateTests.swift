@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func whatAnotherToolMadeIsRead() throws {
+    @Test("A certificate from another tool is parsed") func whatAnotherToolMadeIsRead() throws {
         let info = try CertificateInfo(pem: .text(KeyFixtures.p256Certificate))
         #expect(info.subject == "UID=com.example.shop,CN=Fixture")
         #expect(info.issuer == info.subject)
@@ -26,13 +26,13 @@ import Testing
         #expect(info.notAfter == WallTime(milliseconds: 4_891_363_200_000))
         #expect(info.dnsNames == ["localhost"])
         #expect(info.ipAddresses.isEmpty)
-        // subjectKeyIdentifier: an octet string of 20 bytes.
+        // The subjectKeyIdentifier is an octet string of 20 bytes.
         #expect(info.extensionValue(oid: "2.5.29.14")?.prefix(3) == [4, 20, 0xE1])
         #expect(info.extensionValue(oid: "1.2.840.113635.100.6.3.6") == nil)
         #expect(info.extensionValue(oid: "nonsense") == nil)
     }
 
-    @Test func derIsReadToItsEnd() throws {
+    @Test("DER is parsed up to its end") func derIsReadToItsEnd() throws {
         let info = try CertificateInfo(pem: .text(KeyFixtures.p256Certificate))
         let again = try CertificateInfo(der: info.der)
         #expect(again.fingerprint == info.fingerprint)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func mutatedDER() throws {
+    @Test("Mutated DER is parsed or rejected") func mutatedDER() throws {
         let der = try CertificateInfo(pem: .text(TestCertificates.shared.server.certificatePEM)).der
         var random = SeededRandom(seed: 509)
         var read = 0
@@ -56,12 +56,12 @@ import Testing
                 _ = info.extensionValue(oid: "2.5.29.17")
             }
         }
-        // Much of a certificate is names, keys and a signature, any of which may be anything.
+        // Most of a certificate consists of names, keys and a signature, which may have any content.
         #expect(read > 100)
         #expect(read < 2_000)
     }
 
-    @Test func anAuthorityIssuesWhatWasAskedFor() throws {
+    @Test("An authority issues the requested certificate") func anAuthorityIssuesWhatWasAskedFor() throws {
         let authority = try CertificateAuthority(commonName: "Root, \"quoted\"")
         #expect(authority.certificate.commonName == "Root, \"quoted\"")
         let begin = WallTime(milliseconds: 1_600_000_000_000)
@@ -76,7 +76,7 @@ import Testing
                     .init(oid: "1.2.840.113635.100.6.3.6", value: topics),
                     .init(oid: "1.2.840.113635.100.6.3.2", value: [5, 0]),
                 ]))
-        // Through PEM, as another process would see it.
+        // Through PEM, as another process would read it.
         let info = try CertificateInfo(pem: .text(issued.certificatePEM))
         #expect(info.commonName == "Apple Push Services: com.example.\u{FC}")
         #expect(info.userID == "com.example.\u{FC}")
@@ -94,12 +94,12 @@ import Testing
         #expect(other.certificate.dnsNames.isEmpty)
     }
 
-    @Test func anAuthorityCanBeKept() throws {
+    @Test("An authority can be stored and loaded") func anAuthorityCanBeKept() throws {
         let authority = try CertificateAuthority(commonName: "Kept")
         let again = try CertificateAuthority(
             certificate: .text(authority.certificatePEM), key: .text(authority.privateKeyPEM))
         let issued = try again.issue(CertificateRequest(commonName: "x", usage: .server, dnsNames: ["localhost"]))
-        // Who trusts the first trusts what the second issued.
+        // A client that trusts the stored authority trusts the certificates of the loaded one.
         var pair = try TLSPair(
             client: TLSClientConfiguration(trust: .only([.text(authority.certificatePEM)])),
             server: TLSServerConfiguration(identity: issued.identity))
@@ -119,7 +119,7 @@ import Testing
             }?.code == .invalidRequest)
     }
 
-    @Test func requestsThatCannotBeMet() throws {
+    @Test("Invalid requests are rejected") func requestsThatCannotBeMet() throws {
         let authority = TestCertificates.shared.authority
         func request(_ change: (inout CertificateRequest) -> Void) -> CertificateRequest {
             var request = CertificateRequest(commonName: "x", usage: .server)

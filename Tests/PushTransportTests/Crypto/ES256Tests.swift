@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func whatIsSignedVerifies() throws {
+    @Test("A signed message verifies") func whatIsSignedVerifies() throws {
         let key = try ES256PrivateKey.generate()
         for length in 0..<50 {
             let message = SecureRandom.bytes(length)
@@ -25,7 +25,8 @@ import Testing
         }
     }
 
-    @Test func aSignatureIsForOneKeyOneMessageAndWhole() throws {
+    @Test("A signature is valid only for its key and message, and only as a whole")
+    func aSignatureIsForOneKeyOneMessageAndWhole() throws {
         let key = try ES256PrivateKey.generate()
         let signature = try key.sign(message)
         #expect(try !ES256PrivateKey.generate().publicKey.verify(message, signature: signature))
@@ -40,24 +41,25 @@ import Testing
         #expect(!key.publicKey.verify(message, signature: signature + [0]))
         #expect(!key.publicKey.verify(message, signature: [UInt8](repeating: 0, count: 64)))
         #expect(!key.publicKey.verify(message, signature: [UInt8](repeating: 0xFF, count: 64)))
-        // After all that it still knows a good one.
+        // A good signature still verifies after the bad ones.
         #expect(key.publicKey.verify(message, signature: signature))
     }
 
-    /// Found by fuzzing: a PKCS#8 file whose public key is not that of its private key was taken, and no signature of
-    /// it could be verified.
-    @Test func aPrivateKeyBesideAnotherPublicKeyIsRefused() throws {
+    /// Fuzzing found that a PKCS#8 file with a public key that does not match its private key was accepted, and its
+    /// signatures could not be verified.
+    @Test("A private key with the public key of another one is rejected")
+    func aPrivateKeyBesideAnotherPublicKeyIsRefused() throws {
         let good = try ES256PrivateKey.generate()
         var der = try #require(decoded(good.pem))
-        // The last bytes are those of the public point, so that what is left is another key or none at all.
+        // The last bytes are the public point. Replacing them gives another key or an invalid one.
         let whole = try ES256PrivateKey(pem: .text(armoured(der)))
         #expect(whole.publicKey.verify(message, signature: try good.sign(message)))
         let other = try #require(decoded(ES256PrivateKey.generate().pem))
         der.replaceSubrange((der.count - 64)..., with: other.suffix(64))
         let error = try #require(failure { _ = try ES256PrivateKey(pem: .text(armoured(der))) })
         #expect(error.code == .malformedPEM)
-        #expect(error.message.contains("belongs to another one"))
-        // As the fuzzer left it.
+        #expect(error.message.contains("does not match"))
+        // The input that the fuzzer found.
         let found = try #require(
             Hex.decode(
                 "308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420d24ec2ba071c80f8a696"
@@ -81,8 +83,8 @@ import Testing
         return (lines + ["-----END PRIVATE KEY-----", ""]).joined(separator: "\n")
     }
 
-    /// RFC 8292 §2.4: the token of its example and the key that verifies it.
-    @Test func theExampleOfRFC8292() throws {
+    /// RFC 8292, section 2.4: the token of the example and the key that verifies it.
+    @Test("The example of RFC 8292 verifies") func theExampleOfRFC8292() throws {
         let token =
             "eyJ0eXAiOiJKV1QiLCJhbGciOiJFUzI1NiJ9"
             + ".eyJhdWQiOiJodHRwczovL3B1c2guZXhhbXBsZS5uZXQiLCJleHAiOjE0NTM1MjM3NjgsInN1YiI6Im1haWx0bzpwdXNoQGV4YW1wbGUuY29tIn0"
@@ -97,8 +99,8 @@ import Testing
         #expect(!key.verify(Array("\(parts[1]).\(parts[0])".utf8), signature: signature))
     }
 
-    /// RFC 7515 appendix A.3.
-    @Test func theExampleOfRFC7515() throws {
+    /// RFC 7515, appendix A.3.
+    @Test("The example of RFC 7515 verifies") func theExampleOfRFC7515() throws {
         let x = try #require(Base64URL.decode("f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU"))
         let y = try #require(Base64URL.decode("x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"))
         let signature = try #require(
@@ -109,7 +111,7 @@ import Testing
         #expect(try ES256PublicKey(point: [4] + x + y).verify(Array(signed.utf8), signature: signature))
     }
 
-    @Test func keysAreReadInEveryForm() throws {
+    @Test("Keys are read in every PEM form") func keysAreReadInEveryForm() throws {
         let reference = try ES256PublicKey(pem: .text(KeyFixtures.p256PublicKey))
         let forms: [(String, String?)] = [
             (KeyFixtures.p256Key, nil), (KeyFixtures.p256KeyWithParameters, nil),
@@ -131,7 +133,7 @@ import Testing
         #expect(try ES256PublicKey(of: certificate).verify(message, signature: signature))
     }
 
-    @Test func keysGoOutAsTheyComeIn() throws {
+    @Test("An exported key can be imported again") func keysGoOutAsTheyComeIn() throws {
         let key = try ES256PrivateKey.generate()
         #expect(key.pem.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
         let again = try ES256PrivateKey(pem: .text(key.pem))
@@ -140,10 +142,12 @@ import Testing
         #expect(try ES256PrivateKey.generate().pem != key.pem)
     }
 
-    @Test(arguments: [
-        (KeyFixtures.rsa2048Key, "RSA, 2048 bits"), (KeyFixtures.p384Key, "EC, 384 bits"),
-        (KeyFixtures.ed25519Key, "ED25519"),
-    ])
+    @Test(
+        "Other kinds of keys are rejected with their name",
+        arguments: [
+            (KeyFixtures.rsa2048Key, "RSA, 2048 bits"), (KeyFixtures.p384Key, "EC, 384 bits"),
+            (KeyFixtures.ed25519Key, "ED25519"),
+        ])
     func otherKindsOfKeysAreRefusedByName(_ pem: String, _ kind: String) throws {
         for error in [
             failure { _ = try ES256PrivateKey(pem: .text(pem)) }, failure { _ = try ES256PublicKey(pem: .text(pem)) },
@@ -154,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func passwords() throws {
+    @Test("Missing and wrong passwords are distinguished") func passwords() throws {
         let encrypted = PEMSource.text(KeyFixtures.p256KeyEncrypted)
         let missing = try #require(failure { _ = try ES256PrivateKey(pem: encrypted) })
         #expect(missing.code == .missingPassword)
@@ -162,12 +166,12 @@ import Testing
         for wrong in ["", "guess", String(repeating: "x", count: 5_000)] {
             let error = try #require(failure { _ = try ES256PrivateKey(pem: encrypted, password: wrong) })
             #expect(error.code == .wrongPassword)
-            #expect(error.message.contains("does not open"))
+            #expect(error.message.contains("wrong password"))
             #expect(!error.message.contains("guess"))
         }
     }
 
-    @Test func whatIsNotAKey() throws {
+    @Test("Input without a private key is rejected") func whatIsNotAKey() throws {
         let missing = try #require(failure { _ = try ES256PrivateKey(pem: .file("/nonexistent/AuthKey.p8")) })
         #expect(missing.code == .unreadableFile)
         #expect(missing.message == "cannot open /nonexistent/AuthKey.p8: No such file or directory")
@@ -182,11 +186,11 @@ import Testing
         for (pem, code) in cases {
             #expect(failure { _ = try ES256PrivateKey(pem: .text(pem)) }?.code == code, "\(pem)")
         }
-        // A directory opens, but does not read.
+        // A directory can be opened but not read.
         #expect(failure { _ = try ES256PrivateKey(pem: .file("/")) }?.code == .unreadableFile)
     }
 
-    @Test func pointsOffTheCurve() throws {
+    @Test("Points outside of the curve are rejected") func pointsOffTheCurve() throws {
         var point = try #require(
             Base64URL.decode("BA1Hxzyi1RUM1b5wjxsn7nGxAszw2u61m164i3MrAIxHF6YK5h4SDYic-dRuU_RCPCfA5aq9ojSwk5Y2EmClBPs"))
         point[64] ^= 1
@@ -195,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func mutatedPEM() throws {
+    @Test("Mutated PEM is read or rejected") func mutatedPEM() throws {
         var random = SeededRandom(seed: 256)
         for source in [KeyFixtures.p256Key, KeyFixtures.p256KeyEncrypted, KeyFixtures.p256Certificate] {
             for _ in 0..<300 {
@@ -204,7 +208,7 @@ import Testing
                     let position = Int.random(in: bytes.indices, using: &random)
                     bytes[position] = UInt8(truncatingIfNeeded: random.next())
                 }
-                // Whatever it is now, it is read or refused.
+                // Any input is either read or rejected.
                 _ = try? ES256PrivateKey(pem: .bytes(bytes), password: KeyFixtures.password)
                 _ = try? ES256PublicKey(pem: .bytes(bytes))
                 _ = try? CertificateInfo(pem: .bytes(bytes))

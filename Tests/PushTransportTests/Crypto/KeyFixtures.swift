@@ -1,9 +1,9 @@
-/// Keys that the product does not make itself. They were made for these tests with the `openssl` tool and guard
-/// nothing.
+/// Keys of kinds that the product does not create. They were created for these tests with the `openssl` tool and
+/// protect nothing.
 enum KeyFixtures {
     static let password = "sesame"
 
-    /// RSA of 1024 bits: too weak.
+    /// An RSA key of 1024 bits, which is too weak.
     static let rsa1024Certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBzTCCATagAwIBAgIBAzANBgkqhkiG9w0BAQsFADAPMQ0wCwYDVQQDDARXZWFr
@@ -38,7 +38,7 @@ enum KeyFixtures {
         -----END PRIVATE KEY-----
 
         """
-    /// RSA of 2048 bits, for `localhost`.
+    /// An RSA key of 2048 bits, for `localhost`.
     static let rsa2048Certificate = """
         -----BEGIN CERTIFICATE-----
         MIIC3DCCAcSgAwIBAgIBATANBgkqhkiG9w0BAQsFADAUMRIwEAYDVQQDDAlsb2Nh
@@ -91,7 +91,7 @@ enum KeyFixtures {
         -----END PRIVATE KEY-----
 
         """
-    /// Good keys, but not for ES256.
+    /// Valid keys that are not usable for ES256.
     static let p384Key = """
         -----BEGIN PRIVATE KEY-----
         MIG2AgEAMBAGByqGSM49AgEGBSuBBAAiBIGeMIGbAgEBBDDKzDr4OP3EglYrxmRv
@@ -107,7 +107,7 @@ enum KeyFixtures {
         -----END PRIVATE KEY-----
 
         """
-    /// One P-256 key in every form in which people have it; the password is `sesame`.
+    /// One P-256 key in all common forms. The password is `sesame`.
     static let p256Certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBjzCCATagAwIBAgIBAjAKBggqhkjOPQQDAjA0MRAwDgYDVQQDDAdGaXh0dXJl

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushTransport
 
-/// Files as other tools write them: the `openssl` command makes each.
+/// PKCS#12 files of other tools: the `openssl` command creates each of them.
 @Suite(.timeLimit(.minutes(10))) struct PKCS12Tests {
     private static let password = "s3same-Öffne"
 
-    /// How a file is encrypted, in the words of `openssl pkcs12 -export`.
+    /// The encryption of a file, as options of `openssl pkcs12 -export`.
     enum Variant: String, CaseIterable, CustomTestStringConvertible {
         case rc2, tripleDES, aes256
 
@@ -34,7 +34,7 @@ import Testing
                 commonName: "Apple Push Services: com.example.shop", usage: .client, userID: "com.example.shop"))
     }
 
-    /// The path of a new file with this key, its certificate and the authority's.
+    /// Creates a file with this key, its certificate and that of the authority, and returns its path.
     private func export(_ arguments: [String], password: String = Self.password) async throws -> String {
         let pem = try directory.write("in.pem", issued.privateKeyPEM + issued.certificatePEM)
         let chain = try directory.write("chain.pem", root)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Variant.allCases)
-    func `Key, certificate and chain come out, and speak TLS`(_ variant: Variant) async throws {
+    func `Key, certificate and chain are read and work for TLS`(_ variant: Variant) async throws {
         let path = try await export(variant.arguments)
         let identity = try TLSIdentity(try PKCS12(file: path, password: Self.password))
         #expect(identity.certificate.fingerprint == issued.certificate.fingerprint)
@@ -75,12 +75,12 @@ import Testing
     }
 
     @Test(arguments: Variant.allCases)
-    func `A wrong password and a missing one are told apart`(_ variant: Variant) async throws {
+    func `A wrong password and a missing one give different errors`(_ variant: Variant) async throws {
         let path = try await export(variant.arguments)
         for wrong in ["guess-4711", Self.password + " ", String(repeating: "x", count: 5_000)] {
             let error = try #require(failure { _ = try PKCS12(file: path, password: wrong) })
             #expect(error.code == .wrongPassword)
-            #expect(error.message == "\(path): the password does not open it")
+            #expect(error.message == "\(path): wrong password")
         }
         for missing in [nil, ""] {
             let error = try #require(failure { _ = try PKCS12(file: path, password: missing) })
@@ -91,14 +91,14 @@ import Testing
     }
 
     @Test(arguments: Variant.allCases)
-    func `An empty password is tried without being asked for`(_ variant: Variant) async throws {
+    func `An empty password is tried automatically`(_ variant: Variant) async throws {
         let path = try await export(variant.arguments, password: "")
         for none in [nil, ""] {
             #expect(try TLSIdentity(PKCS12(file: path, password: none)).privateKeyPEM == issued.privateKeyPEM)
         }
     }
 
-    @Test func `Without the legacy provider an old file is said to need it, and others are read`() async throws {
+    @Test func `Without the legacy provider, an old file gives a clear error, and others are read`() async throws {
         func open(_ path: String, password: String? = Self.password) throws -> CryptoError? {
             let bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
             return failure { _ = try PKCS12(bytes: bytes, password: password, name: path, providers: .defaultOnly) }
@@ -109,14 +109,14 @@ import Testing
         let error = try #require(try open(old))
         #expect(error.code == .unsupportedEncryption)
         #expect(error.message.contains("RC2-40") && error.message.contains("install it"))
-        // The check value is of a kind that every provider knows.
+        // Every provider supports the algorithm of the MAC.
         #expect(try open(old, password: "guess")?.code == .wrongPassword)
     }
 
-    @Test func `The process's own context is as it was`() async throws {
+    @Test func `The process's own OpenSSL context is unchanged`() async throws {
         let path = try await export(Variant.rc2.arguments)
         _ = try PKCS12(file: path, password: Self.password)
-        // RC2 is in the legacy provider only: a key that it encrypts stays closed to the usual context.
+        // Only the legacy provider has RC2, so the default context cannot decrypt a key that RC2 encrypts.
         let key = try directory.write("key.pem", issued.privateKeyPEM)
         let ended = try await ChildProcess.run(
             "openssl",
@@ -132,7 +132,7 @@ import Testing
         #expect(made.publicKey.verify([1], signature: try made.sign([1])))
     }
 
-    @Test func `Several threads import at once`() async throws {
+    @Test func `Several threads can import at the same time`() async throws {
         let path = try await export(Variant.rc2.arguments)
         let keys = try await withThrowingTaskGroup(of: String.self) { group in
             for _ in 0..<8 {
@@ -155,11 +155,11 @@ import Testing
         #expect(try TLSIdentity(PKCS12(file: out, password: "x")).keyKind == "RSA, 2048 bits")
     }
 
-    @Test func `What is only half there is named`() async throws {
+    @Test func `A missing key and a missing certificate give different errors`() async throws {
         let certificates = try await export(["-nokeys"])
         let noKey = try #require(failure { _ = try PKCS12(file: certificates, password: Self.password) })
         #expect(noKey.code == .noPrivateKey)
-        #expect(noKey.message.contains("has no private key in it"))
+        #expect(noKey.message.contains("contains no private key"))
         let key = try directory.write("key.pem", issued.privateKeyPEM)
         let out = "\(directory.path)/key.p12"
         let ended = try await ChildProcess.run(
@@ -168,7 +168,7 @@ import Testing
         #expect(failure { _ = try PKCS12(file: out, password: "x") }?.code == .noCertificate)
     }
 
-    @Test func `What is not PKCS#12 is refused`() throws {
+    @Test func `Input that is not PKCS#12 is rejected`() throws {
         func code(_ bytes: [UInt8]) -> CryptoError.Code? { failure { _ = try PKCS12(bytes: bytes) }?.code }
         #expect(code([]) == .malformedPKCS12)
         #expect(code([0x30, 0x80]) == .malformedPKCS12)
@@ -179,29 +179,28 @@ import Testing
         #expect(pem.message == "the given PKCS#12 is PEM, not PKCS#12")
         let missing = try #require(failure { _ = try PKCS12(file: "/nonexistent/push.p12") })
         #expect(missing.message == "cannot open /nonexistent/push.p12: No such file or directory")
-        // A device would be read without an end.
+        // Reading a device would never end.
         #expect(failure { _ = try PKCS12(file: "/dev/zero") }?.code == .unreadableFile)
     }
 
-    @Test(arguments: ["", Self.password]) func `A file without a check value is refused`(password: String) async throws
-    {
+    @Test(arguments: ["", Self.password]) func `A file without a MAC is rejected`(password: String) async throws {
         let path = try await export(["-nomac"], password: password)
         let error = try #require(failure { _ = try PKCS12(file: path, password: password) })
         #expect(error.code == .malformedPKCS12)
-        #expect(error.message.contains("has no check value (MAC)"))
+        #expect(error.message.contains("has no MAC"))
     }
 
-    @Test func `A file that would take for ever to check is refused`() async throws {
+    @Test func `A file with too many MAC iterations is rejected`() async throws {
         var bytes = try BoundedFile.read(try await export(["-iter", "65536"]), limit: PKCS12.maximumSize)
-        // The rounds are the last number in the file.
+        // The number of iterations is the last number in the file.
         let place = try #require(bytes.indices.last { bytes[$0...].starts(with: [2, 3, 1, 0, 0]) })
         bytes.replaceSubrange(place..<(place + 5), with: [2, 3, 0x7f, 0xff, 0xff])
         let error = try #require(failure { _ = try PKCS12(bytes: bytes, password: Self.password) })
         #expect(error.code == .malformedPKCS12)
-        #expect(error.message.contains("more than 5000000 rounds"))
+        #expect(error.message.contains("more than 5000000 iterations"))
     }
 
-    @Test func `A file that is cut short or changed never opens to something else`() async throws {
+    @Test func `A truncated or changed file never yields another key`() async throws {
         let bytes = try BoundedFile.read(
             try await export(["-iter", "1"]), limit: PKCS12.maximumSize)
         _ = try PKCS12(bytes: bytes, password: Self.password)
@@ -217,7 +216,7 @@ import Testing
             do {
                 let identity = try TLSIdentity(PKCS12(bytes: changed, password: Self.password))
                 opened += 1
-                // Its check value covers keys and certificates.
+                // The MAC covers keys and certificates.
                 #expect(identity.privateKeyPEM == issued.privateKeyPEM)
             } catch let error as CryptoError {
                 #expect([.malformedPKCS12, .wrongPassword, .unsupportedEncryption].contains(error.code), "\(error)")

@@ -3,13 +3,13 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Files with keys in them: which are read, and which are warned of.
+/// Files with keys: which are read, and which cause a warning.
 @Suite(.timeLimit(.minutes(10))) struct SecretFileTests {
-    @Test func `a named pipe is refused at once`() throws {
+    @Test func `A named pipe is rejected at once`() throws {
         let directory = try TemporaryDirectory()
         let path = "\(directory.path)/key.pem"
         #expect(mkfifo(path, 0o600) == 0)
-        // Without the mend this blocks until somebody writes to it.
+        // A blocking open would wait here until somebody writes to the pipe.
         #expect {
             try BoundedFile.read(path, limit: 1024)
         } throws: { error in
@@ -18,11 +18,11 @@ import Testing
     }
 
     @Test(arguments: ["/dev/zero", "/tmp"])
-    func `what is no regular file is refused`(path: String) {
+    func `A file that is not regular is rejected`(path: String) {
         #expect { try BoundedFile.read(path, limit: 1024) } throws: { "\($0)".contains("not a regular file") }
     }
 
-    @Test func `a symbolic link to a regular file is followed`() throws {
+    @Test func `A symbolic link to a regular file is followed`() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("key.pem", "text")
         let link = "\(directory.path)/link.pem"
@@ -35,7 +35,7 @@ import Testing
             (0o600, nil), (0o400, nil), (0o640, nil), (0o604, "every user may read"), (0o644, "every user may read"),
             (0o660, "other users may change"), (0o602, "other users may change"),
         ] as [(mode_t, String?)])
-    func `permissions that are too wide are warned of`(mode: mode_t, words: String?) throws {
+    func `Permissions that are too wide cause a warning`(mode: mode_t, words: String?) throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("key.pem", "secret")
         #expect(chmod(file, mode) == 0)

@@ -4,10 +4,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a client may do to a server that listens to everybody.
+/// Attacks on a server that accepts every client.
 @Suite(.timeLimit(.minutes(10))) struct HTTP1HostileTests {
-    /// One server for all of it: it must be as good after each as it was before.
-    @Test func refusesWhatIsNotARequest() async throws {
+    /// Uses one server for all requests: each must leave it usable.
+    @Test("Input that is not a valid request is refused") func refusesWhatIsNotARequest() async throws {
         try await withServer { server in
             for (text, status) in refusedRequests {
                 let client = try server.client()
@@ -23,8 +23,8 @@ import Testing
         }
     }
 
-    /// What follows a refused request is not read as another one, whatever it looks like.
-    @Test func doesNotGoOnBehindARefusal() async throws {
+    /// Input after a refused request is not parsed as another request.
+    @Test("Input after a refusal is not parsed") func doesNotGoOnBehindARefusal() async throws {
         try await withServer { server in
             let client = try server.client()
             try client.send(
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func forgetsRequestsThatWereCutOff() async throws {
+    @Test("Truncated requests are dropped") func forgetsRequestsThatWereCutOff() async throws {
         let whole = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
         try await withServer { server in
             for length in 0..<whole.utf8.count {
@@ -51,18 +51,19 @@ import Testing
         }
     }
 
-    @Test func tellsAClientThatIsStillSendingWhyItWasRefused() async throws {
+    @Test("A client that is still sending receives the refusal")
+    func tellsAClientThatIsStillSendingWhyItWasRefused() async throws {
         try await withServer { server in
             let client = try server.client()
             try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\n")
             try client.send([UInt8](repeating: 0x61, count: 4_000_000))
             #expect(try client.answer().status == 413)
-            // Closed, not reset: a reset may overtake the answer.
+            // The connection is closed, not reset: a reset may overtake the answer.
             #expect(try client.isAtEnd())
         }
     }
 
-    @Test func takesRequestsByteByByte() async throws {
+    @Test("Requests may arrive byte by byte") func takesRequestsByteByByte() async throws {
         try await withServer { server in
             let client = try server.client()
             let text = "POST /x HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n"
@@ -71,14 +72,14 @@ import Testing
         }
     }
 
-    // MARK: Time
+    // MARK: Timeouts
 
-    @Test func doesNotWaitForEverForHeaderFields() async throws {
+    @Test("Header fields have a time limit") func doesNotWaitForEverForHeaderFields() async throws {
         try await withServer { server in
             let client = try server.client()
             try client.send("GET / HTTP/1.1\r\n")
             await server.until { $0.accepted == 1 }
-            // A byte now and then buys no time.
+            // Single bytes do not extend the time.
             for _ in 1...9 {
                 await server.loop.advance(by: .seconds(1))
                 try client.send("X: y\r\n")
@@ -91,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func doesNotWaitForEverForABody() async throws {
+    @Test("A body has a time limit") func doesNotWaitForEverForABody() async throws {
         try await withServer { server in
             let client = try server.client()
             try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\nExpect: 100-continue\r\n\r\n")
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func closesConnectionsThatAreNotUsed() async throws {
+    @Test("Unused connections are closed") func closesConnectionsThatAreNotUsed() async throws {
         try await withServer { server in
             let silent = try server.client()
             let idle = try server.client()
@@ -115,7 +116,7 @@ import Testing
             await server.loop.advance(by: .seconds(10))
             #expect(try silent.isAtEnd())
             #expect(await server.counts.open == 1)
-            // A request gives it its time anew.
+            // A request restarts the idle time.
             await server.loop.advance(by: .seconds(49))
             try idle.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try idle.answer().status == 200)
@@ -127,22 +128,22 @@ import Testing
         }
     }
 
-    /// On the machine's clock too, for once: that the loop's own timers drive it.
-    @Test func keepsTimeByTheMachinesClock() async throws {
+    /// One test with the system clock, which shows that the loop's own timers work.
+    @Test("Timeouts work with the system clock") func keepsTimeByTheMachinesClock() async throws {
         var limits = HTTP1Limits()
         limits.headerTime = .milliseconds(20)
         try await withServer(limits: limits, clock: .monotonic) { server in
             let client = try server.client()
             try client.send("GET / HT")
-            // Closed without a word if even that came too late.
+            // The connection may close without an answer if even that came too late.
             let text = String(decoding: try client.rest(), as: UTF8.self)
             #expect(text.isEmpty || text.hasPrefix("HTTP/1.1 408 "))
         }
     }
 
-    // MARK: Numbers
+    // MARK: Connection limits
 
-    @Test func saysThatItIsFullAndRecovers() async throws {
+    @Test("A full server answers 503 and recovers") func saysThatItIsFullAndRecovers() async throws {
         var limits = HTTP1Limits()
         limits.connections = 3
         let held = Held<[HTTP1Responder]>([])
@@ -171,8 +172,9 @@ import Testing
         }
     }
 
-    /// Many more clients than places that send half a request, or nothing: who asks is answered, at once.
-    @Test func halfRequestsKeepNobodyOut() async throws {
+    /// Many more clients than the limit send half a request or nothing. A client with a complete request is still
+    /// answered.
+    @Test("Incomplete requests do not lock out other clients") func halfRequestsKeepNobodyOut() async throws {
         var limits = HTTP1Limits()
         limits.connections = 8
         limits.refusedConnections = 4
@@ -188,14 +190,14 @@ import Testing
             #expect(try server.answer(to: "GET / HTTP/1.1\r\nHost: x\r\n\r\n").status == 200)
             let counts = await server.counts
             #expect(counts.evicted > 0 && counts.open <= 8 && counts.refusing == 0)
-            // Those that wait longest had to go.
+            // The connections that waited longest were evicted.
             #expect(try crowd[0].isAtEnd())
         }
     }
 
-    /// What libevent reports of a listener reaches its server: here that the socket no longer listens, as otherwise that
-    /// there are no descriptors left.
-    @Test func survivesAcceptsThatFail() async throws {
+    /// Errors of a listener reach its server. Here the socket no longer listens; in practice there are no descriptors
+    /// left.
+    @Test("The server survives failing accepts") func survivesAcceptsThatFail() async throws {
         try await withServer { server in
             let kept = try server.client()
             await server.until { $0.open == 1 }
@@ -204,7 +206,7 @@ import Testing
             await server.until { $0.failedAccepts > 0 }
             try kept.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             #expect(try kept.answer().status == 200)
-            // It rests for a moment, and tries again.
+            // The server pauses for a moment and tries again.
             await server.loop.advance(by: .milliseconds(100))
             await server.until { $0.failedAccepts > 1 }
         }
@@ -226,8 +228,9 @@ import Testing
         }
     }
 
-    /// Beyond those that are told so, the rest wait in the system's queue, and are served when there is room.
-    @Test func stopsAcceptingWhenEvenRefusingIsTooMuch() async throws {
+    /// Connections above both limits wait in the system's queue and are served when there is room.
+    @Test("Accepting pauses when refusing is not possible either")
+    func stopsAcceptingWhenEvenRefusingIsTooMuch() async throws {
         var limits = HTTP1Limits()
         limits.connections = 2
         limits.refusedConnections = 0
@@ -239,7 +242,8 @@ import Testing
         }
     }
 
-    @Test func countsThousandsOfConnectionsOpenedAndDropped() async throws {
+    @Test("Thousands of opened and dropped connections are counted")
+    func countsThousandsOfConnectionsOpenedAndDropped() async throws {
         try await withServer { server in
             let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
             for number in 0..<3000 {
@@ -260,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func survivesNoise() async throws {
+    @Test("The server survives random input") func survivesNoise() async throws {
         var random = SeededRandom(seed: 2026)
         try await withServer { server in
             for _ in 0..<300 {
@@ -287,9 +291,9 @@ private func get(_ target: String) -> String {
     "GET \(target) HTTP/1.1\r\nHost: x\r\n\r\n"
 }
 
-/// Each with the status it is refused with. Shared with the tests of the machine.
+/// The requests with the status of their refusal. The tests of the machine use them as well.
 let refusedRequests: [(text: String, status: Int)] = [
-    // Not HTTP, or not this one.
+    // Another protocol or version.
     ("\u{16}\u{3}\u{1}\u{2}\u{0}\u{1}\u{0}\u{1}", 400), ("SSH-2.0-OpenSSH_9.2\r\n\r\n", 400), ("{}\r\n\r\n", 400),
     ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 505), ("GET / HTTP/1.2\r\nHost: x\r\n\r\n", 505),
     ("GET / HTTP/1.1x\r\nHost: x\r\n\r\n", 400), ("GET / http/1.1\r\nHost: x\r\n\r\n", 400),

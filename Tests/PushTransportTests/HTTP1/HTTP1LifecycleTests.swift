@@ -4,11 +4,11 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Drain, close, Unix sockets: what operators meet.
+/// Tests of draining, closing and Unix sockets.
 @Suite(.timeLimit(.minutes(10))) struct HTTP1LifecycleTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test func drainFinishesWhatIsInProgress() async throws {
+    @Test("Drain finishes requests in progress") func drainFinishesWhatIsInProgress() async throws {
         let held = Held<HTTP1Responder?>(nil)
         let handler: TestHandler = { request, responder in
             if request.path == ["slow"] { held.value = responder } else { echo(request, responder) }
@@ -25,7 +25,7 @@ import Testing
             await server.loop.run { server.server.wrapped.drain { done.add() } }
             #expect(try idle.isAtEnd())
             #expect(try silent.isAtEnd())
-            // A process that another test is about to start has the listener until it runs its program.
+            // A child process that another test starts holds the listener until it executes its program.
             while (try? server.client()) != nil { await Task.yield() }
             await server.until { $0.open == 1 }
             #expect(await server.counts.accepted == 3)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func drainCutsWhatIsLeftAtItsDeadline() async throws {
+    @Test("Drain aborts the remaining requests at its deadline") func drainCutsWhatIsLeftAtItsDeadline() async throws {
         let held = Held<HTTP1Responder?>(nil)
         let closed = Tally()
         try await withServer(
@@ -60,12 +60,12 @@ import Testing
             #expect(try client.isAtEnd())
             await done.reaches(1)
             #expect(closed.value == 1)
-            // Too late, and of no consequence.
+            // This answer is too late and has no effect.
             try await server.loop.run { try held.value.take()?.respond(status: 200) }
         }
     }
 
-    @Test func closeStopsAtOnce() async throws {
+    @Test("Close stops at once") func closeStopsAtOnce() async throws {
         let closed = Tally()
         let held = Held<[HTTP1Responder]>([])
         try await withServer(handler: { _, responder in
@@ -90,7 +90,7 @@ import Testing
 
     // MARK: Unix sockets
 
-    @Test func servesAUnixSocketThatOnlyItsUserMayUse() async throws {
+    @Test("A Unix socket is usable only by its user") func servesAUnixSocketThatOnlyItsUserMayUse() async throws {
         try await withDirectory { directory in
             let path = directory + "/http.sock"
             try await withServer(handler: { request, responder in
@@ -108,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func replacesASocketFileOnlyIfNobodyAnswers() async throws {
+    @Test("A socket file is replaced only if nobody listens on it")
+    func replacesASocketFileOnlyIfNobodyAnswers() async throws {
         try await withDirectory { directory in
             let path = directory + "/http.sock"
             let listen: @Sendable (TestServer) async throws -> Void = { server in
@@ -116,7 +117,7 @@ import Testing
                     try server.server.wrapped.listen(unixSocket: path)
                 }
             }
-            // What a process leaves that was killed.
+            // The file that a killed process leaves.
             let stale = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_un()
             address.sun_family = sa_family_t(AF_UNIX)
@@ -134,14 +135,14 @@ import Testing
                 try await withServer { second in
                     do {
                         try await listen(second)
-                        Issue.record("a socket in use was taken over")
+                        Issue.record("a socket in use was replaced")
                     } catch let error as HTTP1Error {
                         #expect(error.code == .inUse)
                     }
                 }
                 #expect(try await curl("--unix-socket", path, "http://localhost/x").hasPrefix("GET /x"))
             }
-            // Not a socket: never touched.
+            // A file that is not a socket is never replaced.
             try "precious".write(toFile: path, atomically: true, encoding: .utf8)
             try await withServer { third in
                 await #expect(throws: HTTP1Error.self) { try await listen(third) }
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func refusesAPathThatIsTooLong() async throws {
+    @Test("A path that is too long is rejected") func refusesAPathThatIsTooLong() async throws {
         try await withServer { server in
             await #expect(throws: HTTP1Error.self) {
                 try await server.loop.run { () throws(HTTP1Error) in
@@ -168,7 +169,7 @@ func withDirectory(_ body: (String) async throws -> Void) async throws {
     try await body(directory.path)
 }
 
-/// What curl prints; its error if it fails.
+/// Returns the output of curl, or throws its error.
 func curl(_ arguments: String...) async throws -> String {
     let ended = try await ChildProcess.run("curl", ["--silent", "--show-error", "--max-time", "300"] + arguments)
     guard ended.status == 0 else { throw RawClient.Failure(what: "curl: \(ended.errors)") }

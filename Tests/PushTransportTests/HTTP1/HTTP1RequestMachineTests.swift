@@ -5,7 +5,7 @@ import Testing
 @testable import PushTransport
 
 @Suite struct HTTP1RequestMachineTests {
-    /// Everything that comes out of these bytes, put in at once or in two pieces.
+    /// Returns the results of parsing these bytes, fed at once or in two pieces.
     private func read(_ bytes: [UInt8], splitAt split: Int? = nil, limits: HTTP1Limits = HTTP1Limits()) -> [String] {
         var machine = HTTP1RequestMachine(limits: limits)
         var queue = ByteQueue()
@@ -30,7 +30,7 @@ import Testing
         return seen
     }
 
-    @Test func readsTheSameHoweverItIsCut() {
+    @Test("Requests parse the same however the input is split") func readsTheSameHoweverItIsCut() {
         let text =
             "\r\nGET /a HTTP/1.1\r\nHost: x\r\n\r\n"
             + "POST /b HTTP/1.1\r\nhost: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\nhello"
@@ -43,11 +43,11 @@ import Testing
         ]
         #expect(read(bytes) == expected)
         for split in 0...bytes.count {
-            #expect(read(bytes, splitAt: split) == expected, "cut at \(split)")
+            #expect(read(bytes, splitAt: split) == expected, "split at \(split)")
         }
     }
 
-    @Test func refusesTheSameHoweverItIsCut() {
+    @Test("Refusals are the same however the input is split") func refusesTheSameHoweverItIsCut() {
         for (text, status) in refusedRequests {
             let bytes = Array(text.utf8)
             let whole = read(bytes)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func keepsToTheLimits() {
+    @Test("The limits are enforced") func keepsToTheLimits() {
         var limits = HTTP1Limits()
         limits.headerBytes = 40
         limits.headerCount = 2
@@ -79,6 +79,7 @@ import Testing
     }
 
     @Test(
+        "Targets are split into path and query",
         arguments: [
             ("/", [], [:]), ("/a", ["a"], [:]), ("/a/", ["a", ""], [:]), ("//a", ["", "a"], [:]),
             ("/a%20b/c%2Fd", ["a b", "c/d"], [:]), ("/%E2%82%AC/...", ["€", "..."], [:]), ("/a+b", ["a+b"], [:]),
@@ -92,7 +93,7 @@ import Testing
         #expect(Dictionary(uniqueKeysWithValues: taken.query.map { ($0.name, $0.value) }) == query)
     }
 
-    @Test func findsHeadersWithoutRegardToCase() throws {
+    @Test("Headers are found without regard to case") func findsHeadersWithoutRegardToCase() throws {
         let head = try HTTP1Head(
             Array("GET / HTTP/1.1\r\nhOST:x\r\nAccept: a\r\nX:\t y \t\r\naccept: b, c\r\nEmpty:\r\n".utf8),
             limits: HTTP1Limits())
@@ -104,9 +105,9 @@ import Testing
         #expect(head.headers["Accep"] == nil)
     }
 
-    /// Changed at random, requests must neither crash the machine nor get a body past its limit, and what it makes
-    /// of them must not depend on how they are cut.
-    @Test func survivesMutation() {
+    /// Randomly changed requests must not crash the machine or yield a body above the limit, and the result must not
+    /// depend on how the input is split.
+    @Test("Mutated requests are parsed or refused") func survivesMutation() {
         var random = SeededRandom(seed: 1)
         var limits = HTTP1Limits()
         limits.bodyBytes = 64

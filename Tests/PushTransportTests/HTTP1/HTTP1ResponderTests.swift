@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct HTTP1ResponderTests {
     private let get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-    @Test func answersLater() async throws {
+    @Test("A handler can answer later") func answersLater() async throws {
         let held = Held<HTTP1Responder?>(nil)
         let arrivals = Tally()
         try await withServer(handler: { _, responder in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func answers500ForAResponderThatWasDropped() async throws {
+    @Test("A dropped responder answers 500") func answers500ForAResponderThatWasDropped() async throws {
         try await withServer(handler: { _, _ in }) { server in
             let client = try server.client()
             for _ in 1...2 {
@@ -37,8 +37,9 @@ import Testing
         }
     }
 
-    /// The last reference may go on any thread; the answer is given on the loop.
-    @Test func answers500ForAResponderThatWasDroppedElsewhere() async throws {
+    /// The last reference may be released on any thread. The answer is sent on the loop.
+    @Test("A responder dropped on another thread answers 500")
+    func answers500ForAResponderThatWasDroppedElsewhere() async throws {
         let held = Held<HTTP1Responder?>(nil)
         let arrivals = Tally()
         try await withServer(handler: { _, responder in
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func firstAnswerStands() async throws {
+    @Test("Only the first answer counts") func firstAnswerStands() async throws {
         let refusals = Tally()
         try await withServer(handler: { _, responder in
             try? responder.respond(status: 200, body: Array("first".utf8))
@@ -76,11 +77,13 @@ import Testing
         #expect(refusals.value == 6)
     }
 
-    @Test(arguments: [
-        ("X-Name", "a\r\nSet-Cookie: b"), ("X-Name", "a\nb"), ("X-Name", "a\0b"), ("X-Name", "a\r\n b"),
-        ("X\r\nName", "a"), ("X Name", "a"), ("X:Name", "a"), ("", "a"), ("Content-Length", "3"),
-        ("transfer-encoding", "chunked"), ("connection", "close"),
-    ])
+    @Test(
+        "Headers that would break the framing are rejected",
+        arguments: [
+            ("X-Name", "a\r\nSet-Cookie: b"), ("X-Name", "a\nb"), ("X-Name", "a\0b"), ("X-Name", "a\r\n b"),
+            ("X\r\nName", "a"), ("X Name", "a"), ("X:Name", "a"), ("", "a"), ("Content-Length", "3"),
+            ("transfer-encoding", "chunked"), ("connection", "close"),
+        ])
     func refusesHeadersThatWouldBreakTheFraming(name: String, value: String) async throws {
         try await withServer(handler: { _, responder in
             var headers = HTTP1Headers()
@@ -88,7 +91,7 @@ import Testing
             do throws(HTTP1Error) {
                 try responder.respond(status: 200, headers: headers)
             } catch {
-                // Nothing has gone out: another answer may.
+                // Nothing was sent, so another answer is possible.
                 try? responder.respond(status: 418, body: Array("\(error.code == .badHeader)".utf8))
             }
         }) { server in
@@ -99,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func refusesAStatusThatIsNone() async throws {
+    @Test("An invalid status is rejected") func refusesAStatusThatIsNone() async throws {
         try await withServer(handler: { _, responder in
             for status in [0, 99, 101, 199, 600, -1] {
                 try? responder.respond(status: status)
@@ -110,7 +113,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["1.1", "1.0"])
+    @Test("An answer can be streamed", arguments: ["1.1", "1.0"])
     func streams(version: String) async throws {
         try await withServer(handler: { _, responder in
             try? responder.start(status: 200, headers: ["X-Test": "yes"])
@@ -131,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func streamsNothingToHEAD() async throws {
+    @Test("A streamed answer to HEAD has no body") func streamsNothingToHEAD() async throws {
         try await withServer(handler: { _, responder in
             try? responder.start(status: 200)
             _ = responder.send(Array("body".utf8))
@@ -146,8 +149,8 @@ import Testing
         }
     }
 
-    /// Ends long after its head went out: evhttp then takes the end as it comes, within the call.
-    @Test func endsAStreamWhoseBytesAreAllOut() async throws {
+    /// The stream ends long after its head was sent. evhttp then handles the end immediately, within the call.
+    @Test("A stream ends after all its bytes were sent") func endsAStreamWhoseBytesAreAllOut() async throws {
         let held = Held<HTTP1Responder?>(nil)
         try await withServer(handler: { _, responder in
             try? responder.start(status: 200)
@@ -166,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func cutsAStreamWhoseResponderWasDropped() async throws {
+    @Test("A stream whose responder was dropped is aborted") func cutsAStreamWhoseResponderWasDropped() async throws {
         try await withServer(handler: { _, responder in
             try? responder.start(status: 200)
             _ = responder.send(Array("half".utf8))
@@ -179,8 +182,8 @@ import Testing
         }
     }
 
-    /// Sends as a handler should: on until told to wait, then when told to go on.
-    @Test func streamsMoreThanFitsToASlowClient() async throws {
+    /// Sends like a correct handler: it waits when `send` returns `wait`, and continues on `onDrain`.
+    @Test("A large stream reaches a slow client") func streamsMoreThanFitsToASlowClient() async throws {
         var limits = HTTP1Limits()
         limits.streamBufferBytes = 64 * 1024
         let chunk = [UInt8](repeating: 0x61, count: 10_000)
@@ -197,7 +200,7 @@ import Testing
                         case .more: continue
                         case .wait: return waits.add()
                         case .refused, .closed:
-                            Issue.record("the handler waited, and was refused")
+                            Issue.record("the handler waited, but the chunk was refused")
                             return
                         }
                     }
@@ -217,7 +220,8 @@ import Testing
         #expect(waits.value > 10)
     }
 
-    @Test func holdsNoMoreThanTheBoundForAClientThatNeverReads() async throws {
+    @Test("The buffer of a client that never reads is bounded")
+    func holdsNoMoreThanTheBoundForAClientThatNeverReads() async throws {
         var limits = HTTP1Limits()
         limits.streamBufferBytes = 100_000
         let chunk = [UInt8](repeating: 0x61, count: 10_000)
@@ -236,19 +240,19 @@ import Testing
             let client = try RawClient(port: server.port, receiveBuffer: 4096)
             try client.send(get)
             await server.until { $0.requests == 1 }
-            // The system's own buffers take some megabytes; then all that waits is ours, and is bounded.
+            // The system's own buffers take some megabytes. Further data is buffered by the server and bounded.
             while refused.value < 100 {
                 await server.loop.run {
                     switch held.value?.send(chunk) {
                     case .refused: refused.add()
                     case .more, .wait: taken.add()
-                    case .closed, nil: Issue.record("the client is still there")
+                    case .closed, nil: Issue.record("the client is still connected")
                     }
                 }
             }
             #expect(taken.value < 10_000)
             #expect(closed.value == 0)
-            // A client that takes nothing for the stall time, and then again for as long, is cut.
+            // A client that reads nothing for the stall time twice is disconnected.
             await server.loop.advance(by: limits.stallTime)
             await server.loop.advance(by: limits.stallTime)
             await closed.reaches(1)
@@ -257,7 +261,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true])
+    @Test("The handler is notified when the client disconnects", arguments: [false, true])
     func hearsThatTheClientHasGone(abruptly: Bool) async throws {
         let closed = Tally()
         let held = Held<HTTP1Responder?>(nil)
@@ -268,7 +272,7 @@ import Testing
             for number in 1...3 {
                 let client = try server.client()
                 if number > 1 {
-                    // In mid-stream as well.
+                    // Test the middle of a stream as well.
                     try client.send(get)
                     await server.until { $0.requests == number }
                     try await server.loop.run { try held.value?.start(status: 200) }
@@ -279,7 +283,7 @@ import Testing
                 }
                 abruptly ? client.reset() : client.close()
                 await closed.reaches(number)
-                // Later writes are ignored.
+                // Later output is ignored.
                 try await server.loop.run {
                     #expect(held.value?.send([0x61]) == .closed)
                     try held.value?.respond(status: 200)
@@ -291,7 +295,7 @@ import Testing
         #expect(closed.value == 3)
     }
 
-    @Test func doesNotSayClosedOfAnAnswerThatWasGiven() async throws {
+    @Test("onClose is not called after a complete answer") func doesNotSayClosedOfAnAnswerThatWasGiven() async throws {
         let closed = Tally()
         try await withServer(handler: { _, responder in
             responder.onClose = { closed.add() }

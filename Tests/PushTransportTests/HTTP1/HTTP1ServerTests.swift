@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct HTTP1ServerTests {
-    @Test func answersOneRequestAfterTheOtherOnOneConnection() async throws {
+    @Test("Requests on one connection are answered in turn")
+    func answersOneRequestAfterTheOtherOnOneConnection() async throws {
         try await withServer { server in
             let client = try server.client()
             for number in 1...3 {
@@ -21,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func answersPipelinedRequestsInOrder() async throws {
+    @Test("Pipelined requests are answered in order") func answersPipelinedRequestsInOrder() async throws {
         try await withServer { server in
             let client = try server.client()
             var text = ""
@@ -35,8 +36,8 @@ import Testing
         }
     }
 
-    /// What is pipelined behind a request that is answered late waits, within bounds, and is answered in its turn.
-    @Test func holdsBackWhatIsPipelinedBehindALateAnswer() async throws {
+    /// Requests that are pipelined after one with a late answer wait, within bounds, and are answered in turn.
+    @Test("Requests pipelined after a late answer wait") func holdsBackWhatIsPipelinedBehindALateAnswer() async throws {
         let late = Held<[HTTP1Responder]>([])
         let arrivals = Tally()
         let handler: TestHandler = { request, responder in
@@ -60,10 +61,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("Connection: close", "1.1"), ("Connection: keep-alive, Close", "1.1"), ("Connection: x", "1.0"),
-        ("Connection: keep-alive", "1.0"),
-    ])
+    @Test(
+        "The connection closes when the client asks",
+        arguments: [
+            ("Connection: close", "1.1"), ("Connection: keep-alive, Close", "1.1"), ("Connection: x", "1.0"),
+            ("Connection: keep-alive", "1.0"),
+        ])
     func closesWhenTheClientAsks(header: String, version: String) async throws {
         try await withServer { server in
             let client = try server.client()
@@ -75,7 +78,7 @@ import Testing
         }
     }
 
-    @Test(arguments: HTTP1Method.allCases)
+    @Test("Every method is passed to the handler", arguments: HTTP1Method.allCases)
     func handsOnEveryMethod(method: HTTP1Method) async throws {
         try await withServer { server in
             let text = "\(method.rawValue) /x HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -87,7 +90,8 @@ import Testing
         }
     }
 
-    @Test func answersHEADWithTheLengthButWithoutTheBody() async throws {
+    @Test("A HEAD request gets the length but not the body")
+    func answersHEADWithTheLengthButWithoutTheBody() async throws {
         try await withServer { server in
             let client = try server.client()
             try client.send("HEAD /x HTTP/1.1\r\nHost: x\r\n\r\nGET /y HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -97,7 +101,8 @@ import Testing
         }
     }
 
-    @Test func answersWithoutABodyWhereTheStatusHasNone() async throws {
+    @Test("A status without a body is answered without one")
+    func answersWithoutABodyWhereTheStatusHasNone() async throws {
         try await withServer(handler: { _, responder in
             try? responder.respond(status: 204, body: Array("not to be sent".utf8))
         }) { server in
@@ -110,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func readsAChunkedBody() async throws {
+    @Test("A chunked body is read") func readsAChunkedBody() async throws {
         try await withServer { server in
             let answer = try server.answer(
                 to: "POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: Chunked\r\n\r\n"
@@ -119,24 +124,26 @@ import Testing
         }
     }
 
-    @Test func asksForTheBodyOfAClientThatWaits() async throws {
+    @Test("A client that waits for 100 Continue gets it") func asksForTheBodyOfAClientThatWaits() async throws {
         try await withServer { server in
             let client = try server.client()
-            // On a connection that has had an answer: libevent remembers what to do once output is out.
+            // Repeat it on a connection with a previous answer, because libevent stores what to do when the output is
+            // sent.
             for _ in 1...2 {
                 try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n")
                 #expect(try client.answer().head == "HTTP/1.1 100 Continue\r\n")
                 try client.send("body")
                 #expect(try client.answer().text == "POST / [] 4:body")
             }
-            // Nobody is asked for what is there already.
+            // A body that has already arrived is not asked for.
             try client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\nbody")
             #expect(try client.answer().status == 200)
             #expect(await server.counts.requests == 3)
         }
     }
 
-    @Test func refusesATooLargeBodyBeforeItIsSent() async throws {
+    @Test("A body that is too large is refused before it is sent")
+    func refusesATooLargeBodyBeforeItIsSent() async throws {
         var limits = HTTP1Limits()
         limits.bodyBytes = 1000
         try await withServer(limits: limits) { server in
@@ -148,7 +155,8 @@ import Testing
         }
     }
 
-    @Test func closesInAnOrderlyWayAfterTheLastRequestAllowed() async throws {
+    @Test("The connection closes properly after its last allowed request")
+    func closesInAnOrderlyWayAfterTheLastRequestAllowed() async throws {
         var limits = HTTP1Limits()
         limits.requestsPerConnection = 2
         try await withServer(limits: limits) { server in
@@ -161,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func listensOnIPv6() async throws {
+    @Test("The server listens on IPv6") func listensOnIPv6() async throws {
         try await withServer(handler: { request, responder in
             try? responder.respond(status: 200, body: Array("\(request.peer)".utf8))
         }) { server in
@@ -175,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func saysWhyItCannotListen() async throws {
+    @Test("A failed listen reports the reason") func saysWhyItCannotListen() async throws {
         try await withServer { server in
             await #expect(throws: HTTP1Error.self) {
                 try await server.loop.run { () throws(HTTP1Error) in

@@ -9,7 +9,7 @@ import Testing
         try .server(TLSServerConfiguration(identity: TestCertificates.shared.serverIdentity, alpn: ["http/1.1"]))
     }
 
-    /// Runs with the authority's certificate in a file, for curl.
+    /// Runs a test with the authority's certificate in a file, for curl.
     private func withTLSServer(
         limits: HTTP1Limits = HTTP1Limits(), handler: @escaping TestHandler = echo,
         _ body: (TestServer, _ root: String, _ authority: String) async throws -> Void
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func answersCurlOnOneConnection() async throws {
+    @Test("curl sends two requests over one connection") func answersCurlOnOneConnection() async throws {
         try await withTLSServer { server, root, authority in
             let text = try await curl(
                 "--ipv4", "--cacert", authority, root + "/a?b=c", "-o", "-", root + "/d", "--data", "hello")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func curlDoesNotTrustAnUnknownAuthority() async throws {
+    @Test("curl does not trust an unknown authority") func curlDoesNotTrustAnUnknownAuthority() async throws {
         try await withTLSServer { server, root, _ in
             await #expect(throws: RawClient.Failure.self) { _ = try await curl("--ipv4", root) }
             await server.until { $0.open == 0 && $0.accepted == 1 }
@@ -44,8 +44,10 @@ import Testing
         }
     }
 
-    /// Bodies of all sizes about those of records and buffers, both ways: libevent must not stop in the middle.
-    @Test(arguments: [1, 4095, 4096, 16_383, 16_384, 16_385, 65_536, 100_000, 1_000_000])
+    /// Body sizes around those of records and buffers, in both directions. libevent must not stop in the middle.
+    @Test(
+        "Bodies of any size are transferred",
+        arguments: [1, 4095, 4096, 16_383, 16_384, 16_385, 65_536, 100_000, 1_000_000])
     func carriesBodiesOfAnySize(size: Int) async throws {
         let handler: TestHandler = { request, responder in
             try? responder.respond(status: 200, body: request.body + request.body + request.body)
@@ -65,8 +67,8 @@ import Testing
         }
     }
 
-    /// A large answer as pieces and at once, to a client that reads slowly.
-    @Test func streamsToASlowClient() async throws {
+    /// Sends a large answer in pieces to a client that reads slowly.
+    @Test("A stream reaches a slow client") func streamsToASlowClient() async throws {
         let chunk = (0..<10_007).map { UInt8(truncatingIfNeeded: $0 &* 7) }
         let total = 200
         let handler: TestHandler = { _, responder in
@@ -80,7 +82,7 @@ import Testing
                         return
                     case .refused: return
                     case .closed:
-                        Issue.record("the client is still there")
+                        Issue.record("the client is still connected")
                         return
                     }
                 }
@@ -102,8 +104,8 @@ import Testing
         }
     }
 
-    /// To an HTTP/1.0 client the end of the connection is the end of the answer, and only TLS can vouch for it.
-    @Test func tellsTheClientThatAnAnswerIsComplete() async throws {
+    /// For an HTTP/1.0 client, the end of the connection ends the answer, and only TLS can prove that it is complete.
+    @Test("A complete answer ends with close_notify") func tellsTheClientThatAnAnswerIsComplete() async throws {
         let handler: TestHandler = { _, responder in
             try? responder.start(status: 200)
             _ = responder.send(Array("all of it".utf8))
@@ -117,9 +119,9 @@ import Testing
         }
     }
 
-    /// While an answer is late, libevent stops reading before or after any record. Nothing more comes from the socket,
-    /// and none of a record may be left behind in OpenSSL.
-    @Test(arguments: [100, 500, 1000, 2000, 4000, 4096, 5000, 8000, 16_284])
+    /// While an answer is late, libevent may stop reading before or after any record. The socket has no further data
+    /// then, so no part of a record may stay in OpenSSL.
+    @Test("The rest of a delayed record is read", arguments: [100, 500, 1000, 2000, 4000, 4096, 5000, 8000, 16_284])
     func readsTheRestOfARecordThatWasHeldBack(pieceSize: Int) async throws {
         let held = Held<HTTP1Responder?>(nil)
         let arrivals = Tally()
@@ -141,7 +143,7 @@ import Testing
                 try client.send(Array(next[start..<min(start + pieceSize, 16_284)]))
             }
             try client.send(Array(next[16_284...]))
-            // Enough turns of the loop for all to come in that is let in.
+            // Enough turns of the loop to receive everything that is accepted.
             for _ in 1...100 { await server.loop.run {} }
             try await server.loop.run { try held.value.take()?.respond(status: 200, body: Array("late".utf8)) }
             let text = try client.receive(until: String(repeating: "b", count: 32_000))
@@ -150,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func survivesClientsThatDoNotSpeakTLS() async throws {
+    @Test("The server survives clients that do not speak TLS") func survivesClientsThatDoNotSpeakTLS() async throws {
         try await withTLSServer { server, root, authority in
             let openings = [
                 "GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\u{16}\u{3}\u{1}", "\u{16}\u{3}\u{1}\u{ff}\u{ff}", "", "\0\0\0\0",
@@ -167,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func doesNotWaitForEverForAHandshake() async throws {
+    @Test("The TLS handshake has a time limit") func doesNotWaitForEverForAHandshake() async throws {
         try await withServer(tls: Self.context()) { server in
             let client = try server.client()
             try client.send("\u{16}\u{3}\u{1}")
@@ -180,12 +182,12 @@ import Testing
         }
     }
 
-    /// OpenSSL calls back into the context that a connection was accepted with, until its handshake is done: the context
-    /// stays, though the server has another one by then.
-    @Test func aContextOutlivesItsReplacement() async throws {
+    /// OpenSSL uses the context with which a connection was accepted until its handshake is done. It must stay alive,
+    /// even if the server has another one by then.
+    @Test("A replaced context lives until its handshakes are done") func aContextOutlivesItsReplacement() async throws {
         try await withTLSServer { server, root, authority in
             let first = Held<WeakContext?>(nil)
-            // Nobody but the server has this one.
+            // Only the server holds this context.
             try await server.loop.run {
                 server.server.wrapped.tls = try Self.context()
                 first.value = WeakContext(context: server.server.wrapped.tls)
@@ -209,13 +211,13 @@ import Testing
         }
     }
 
-    @Test func silentConnectionsMakeRoom() async throws {
+    @Test("Silent connections make room for others") func silentConnectionsMakeRoom() async throws {
         var limits = HTTP1Limits()
         limits.connections = 1
         try await withTLSServer(limits: limits) { server, root, authority in
             let silent = try server.client()
             await server.until { $0.open == 1 }
-            // Who is silent, without even a handshake, makes room.
+            // A silent connection without even a handshake makes room.
             #expect(try await curl("--ipv4", "--cacert", authority, root + "/").hasPrefix("GET /"))
             #expect(try silent.isAtEnd())
             await server.until { $0.open == 0 && $0.refusing == 0 }

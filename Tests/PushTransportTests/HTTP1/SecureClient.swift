@@ -1,7 +1,7 @@
 import PushTransport
 import TestSupport
 
-/// A raw client behind a TLS engine: each `send` is a record of its own, up to their 16 KiB.
+/// A raw client with a TLS engine. Each `send` is a separate record, up to 16 KiB.
 final class SecureClient {
     private let client: RawClient
     private let engine: TLSEngine
@@ -33,7 +33,7 @@ final class SecureClient {
         }
     }
 
-    /// At the connection's end: whether TLS said so, too.
+    /// Reads to the end of the connection and returns whether TLS was closed properly.
     func isToldTheEnd() throws -> Bool {
         let last = try client.rest()
         if !last.isEmpty { try engine.feed(last, into: &received) }

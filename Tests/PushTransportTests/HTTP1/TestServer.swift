@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A server on a loop of its own, for one test.
+/// A server on its own loop, for one test.
 struct TestServer: Sendable {
     let loop: EventLoop
     let server: LoopBound<HTTP1Server>
@@ -20,7 +20,7 @@ struct TestServer: Sendable {
         }
     }
 
-    /// As `close`, with no patience for clients that were refused and stay.
+    /// Closes the server without waiting for refused clients that stay connected.
     fileprivate func end(clock: LoopClock) async {
         let done = Tally()
         await loop.run { server.wrapped.close { done.add() } }
@@ -30,7 +30,7 @@ struct TestServer: Sendable {
         await done.reaches(1)
     }
 
-    /// Waits, without sleeping, for what another thread is about to do. The test's time limit ends a wait in vain.
+    /// Waits for a condition without sleeping. If it is never met, the test's time limit ends the wait.
     func until(_ condition: @Sendable (HTTP1Server.Counts) -> Bool) async {
         while await !condition(counts) { await Task.yield() }
     }
@@ -39,7 +39,7 @@ struct TestServer: Sendable {
         try RawClient(port: port)
     }
 
-    /// One request on a connection of its own.
+    /// Sends one request on a new connection.
     func answer(to text: String, toHead: Bool = false) throws -> RawClient.Answer {
         let client = try client()
         try client.send(text)
@@ -49,7 +49,8 @@ struct TestServer: Sendable {
 
 typealias TestHandler = @Sendable (HTTP1Request, HTTP1Responder) -> Void
 
-/// Its clock stands still unless the test turns it, so that no test depends on how fast the machine is.
+/// Runs a test with a server. By default its clock stands still unless the test advances it, so that no test depends on
+/// the speed of the machine.
 func withServer(
     limits: HTTP1Limits = HTTP1Limits(), tls: TLSContext? = nil, clock: LoopClock = .manual(),
     handler: @escaping TestHandler = echo, _ body: (TestServer) async throws -> Void
@@ -71,7 +72,7 @@ func withServer(
     await loop.shutDown()
 }
 
-/// Tells the client what was understood.
+/// A handler that returns the parsed request to the client.
 let echo: TestHandler = { request, responder in
     var text = "\(request.method.rawValue) \(request.target) \(request.path)"
     for item in request.query { text += " \(item.name)=\(item.value)" }
@@ -79,9 +80,9 @@ let echo: TestHandler = { request, responder in
     try? responder.respond(status: 200, headers: ["Content-Type": "text/plain"], body: Array(text.utf8))
 }
 
-/// Keeps what belongs to the loop for a later visit there.
+/// A container for a value of the loop, for later use on the loop.
 final class Held<Value>: @unchecked Sendable {
-    // Unchecked: touched on the test's loop only.
+    // Unchecked: accessed only on the test's loop.
     var value: Value
 
     init(_ value: Value) {
@@ -89,7 +90,7 @@ final class Held<Value>: @unchecked Sendable {
     }
 }
 
-/// Counts from anywhere.
+/// A thread-safe counter.
 final class Tally: Sendable {
     private let count = Atomic(0)
 

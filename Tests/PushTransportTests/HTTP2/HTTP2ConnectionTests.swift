@@ -3,7 +3,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// A connection that is held open and never spoken on.
+/// A connection that stays open without any data.
 private final class KeptSocket {
     private let socket: Socket
 
@@ -12,11 +12,11 @@ private final class KeptSocket {
     }
 }
 
-/// Client and server on real TLS sockets over loopback.
+/// Tests of client and server on real TLS sockets over loopback.
 @Suite(.timeLimit(.minutes(10))) struct HTTP2ConnectionTests {
     let pool = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 16)
 
-    /// Runs a scene on a loop of its own and takes it down again.
+    /// Runs a test with a scene on its own loop and cleans up.
     func withScene(
         clock: LoopClock = .monotonic,
         _ body: (LoopBound<HTTP2Scene>, EventRecorder<ClientEvent>, EventLoop) async throws -> Void
@@ -34,7 +34,7 @@ private final class KeptSocket {
         await pool.shutDown()
     }
 
-    @Test func manyRequestsOverOneConnection() async throws {
+    @Test("One connection carries many requests") func manyRequestsOverOneConnection() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let total = 5_000
@@ -61,7 +61,8 @@ private final class KeptSocket {
         }
     }
 
-    @Test func whatIsSubmittedInOneTickGoesOutTogether() async throws {
+    @Test("Requests submitted in one tick are sent together")
+    func whatIsSubmittedInOneTickGoesOutTogether() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(tls: tls, events: events) }
@@ -70,26 +71,27 @@ private final class KeptSocket {
                 for number in 0..<100 { _ = scene.submit(number) }
             }
             await events.wait(count: 101)
-            // 100 requests of some 100 bytes: one record or two, not a hundred.
+            // 100 requests of about 100 bytes take one or two records, not a hundred.
             let received = await scene.with { $0.server.connections[0].channel.readCount }
             #expect(received < 20)
         }
     }
 
-    @Test func aNameThatIsNotInTheCertificateIsRefused() async throws {
+    @Test("A name that is not in the certificate is rejected")
+    func aNameThatIsNotInTheCertificateIsRefused() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(serverName: "other.example", tls: tls, events: events) }
             let all = await events.wait(count: 1)
             guard case .closed(let why) = all[0] else {
-                Issue.record("expected an end, got \(all)")
+                Issue.record("expected the end of the connection, got \(all)")
                 return
             }
             #expect(why.contains("other.example"))
         }
     }
 
-    @Test func nobodyListens() async throws {
+    @Test("Connecting to a closed port fails") func nobodyListens() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let taken = try #require(TakenPort())
@@ -102,8 +104,8 @@ private final class KeptSocket {
         }
     }
 
-    @Test func aNameThatDoesNotExist() async throws {
-        // A manual clock: how long the system's resolver takes to find out is not ours to say.
+    @Test("Connecting to an unknown host fails") func aNameThatDoesNotExist() async throws {
+        // A manual clock, because the test cannot control how long the system's resolver takes.
         try await withScene(clock: .manual()) { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with {
@@ -114,7 +116,7 @@ private final class KeptSocket {
         }
     }
 
-    @Test func aServerThatNeverSpeaksIsGivenUp() async throws {
+    @Test("A server that never responds times out") func aServerThatNeverSpeaksIsGivenUp() async throws {
         try await withScene(clock: .manual()) { scene, events, loop in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let port = try await loop.run { () throws(TCPError) in
@@ -141,13 +143,14 @@ private final class KeptSocket {
         }
     }
 
-    @Test func pingsKeepTheConnectionAndFindASilentPeer() async throws {
+    @Test("PINGs keep the connection alive and detect a dead peer")
+    func pingsKeepTheConnectionAndFindASilentPeer() async throws {
         try await withScene(clock: .manual()) { scene, events, loop in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { $0.connect(tls: tls, options: .init(), events: events) }
             await events.wait(count: 1)
             await loop.advance(by: .seconds(61))
-            // The answer to the PING is real traffic: wait for it, not for a time.
+            // The response to the PING is real traffic, so wait for it and not for a time.
             while await scene.with({ $0.clients[0].lastRoundTrip == nil }) { await Task.yield() }
             #expect(events.events.count == 1)
             await scene.with { scene in
@@ -158,11 +161,11 @@ private final class KeptSocket {
             await loop.advance(by: .seconds(11))
             let all = await events.wait(count: 3)
             #expect(all[1] == .unanswered(7, .connectionLost))
-            #expect("\(all[2])".contains("silent"))
+            #expect("\(all[2])".contains("no response to a PING"))
         }
     }
 
-    @Test func gracefulCloseWaitsForAnswers() async throws {
+    @Test("A graceful close waits for the answers") func gracefulCloseWaitsForAnswers() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let held = EventRecorder<Int32>()
@@ -188,7 +191,7 @@ private final class KeptSocket {
         }
     }
 
-    @Test func goAwayEndsTheConnectionAfterItsAnswers() async throws {
+    @Test("A GOAWAY ends the connection after its answers") func goAwayEndsTheConnectionAfterItsAnswers() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
@@ -211,7 +214,7 @@ private final class KeptSocket {
         }
     }
 
-    @Test func aResetConnectionReportsEveryRequestOnce() async throws {
+    @Test("A reset connection reports each request once") func aResetConnectionReportsEveryRequestOnce() async throws {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in

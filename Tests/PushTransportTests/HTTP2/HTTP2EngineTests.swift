@@ -2,7 +2,7 @@ import PushTransport
 import Testing
 
 @Suite struct HTTP2EngineTests {
-    @Test func nothingIsSubmittedBeforeTheFirstSettings() throws {
+    @Test("Nothing is submitted before the first SETTINGS") func nothingIsSubmittedBeforeTheFirstSettings() throws {
         let pair = HTTP2Pair()
         #expect(pair.client.available == 0)
         #expect(!pair.submit(number: 1))
@@ -11,7 +11,7 @@ import Testing
         #expect(pair.submit(number: 1))
     }
 
-    @Test(arguments: [1, 2, 7, 9, 64, .max])
+    @Test("Requests and answers survive any split", arguments: [1, 2, 7, 9, 64, .max])
     func requestsAndAnswersSurviveEverySplit(pieceSize: Int) throws {
         let pair = HTTP2Pair()
         pair.pieceSize = pieceSize
@@ -43,7 +43,7 @@ import Testing
         #expect(pair.server.unanswered == 0)
     }
 
-    @Test func theStreamLimitIsHonouredAsItMoves() throws {
+    @Test("The client follows changes of the stream limit") func theStreamLimitIsHonouredAsItMoves() throws {
         let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 1))
         try pair.settle()
         #expect(pair.client.available == 1)
@@ -56,7 +56,7 @@ import Testing
         #expect(!pair.submit(number: 11))
         try pair.settle()
         #expect(pair.serverLog.requests.count == 10)
-        // Shrinking below what is in flight refuses nothing that was sent.
+        // A limit below the number of requests in flight does not affect requests that were sent.
         pair.server.update(HTTP2Settings(maxConcurrentStreams: 1))
         try pair.settle()
         #expect(pair.client.available == 0)
@@ -70,10 +70,10 @@ import Testing
         #expect(pair.clientLog.failures.isEmpty)
     }
 
-    @Test func noRoomNowIsToldFromNeverAgain() throws {
+    @Test("A full connection and an ended one give different results") func noRoomNowIsToldFromNeverAgain() throws {
         var limits = HTTP2ClientEngine.Limits()
         limits.maximumStreams = 3
-        // The peer allows more than this side takes, and what is told is what can be used.
+        // The peer allows more than this side does. The reported limit is the usable one.
         let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 2000), limits: limits)
         let request = HTTP2Pair.request()
         func submit(_ number: Int) -> HTTP2Submission {
@@ -93,7 +93,7 @@ import Testing
         #expect(submit(5) == .over)
     }
 
-    @Test func goAwayTellsProcessedFromNotProcessed() throws {
+    @Test("GOAWAY separates processed from unprocessed requests") func goAwayTellsProcessedFromNotProcessed() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         for number in 1...3 { pair.submit(number: number) }
@@ -115,7 +115,7 @@ import Testing
         #expect(pair.serverLog.withdrawn.keys.sorted() == [pair.serverLog.requests[2].stream])
     }
 
-    @Test func requestsThatCrossAGoAwayAreNotProcessed() throws {
+    @Test("Requests that cross a GOAWAY are not processed") func requestsThatCrossAGoAwayAreNotProcessed() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         pair.submit(number: 1)
@@ -133,12 +133,14 @@ import Testing
         #expect(pair.clientLog.answers.map(\.tag) == [1])
     }
 
-    @Test(arguments: [
-        (HTTP2ErrorCode.refusedStream, HTTP2StreamFailure.notProcessed),
-        (.cancel, .reset(.cancel)), (.internalError, .reset(.internalError)),
-        (.enhanceYourCalm, .reset(.enhanceYourCalm)), (.noError, .reset(.noError)),
-        (HTTP2ErrorCode(rawValue: 4711), .reset(HTTP2ErrorCode(rawValue: 4711))),
-    ])
+    @Test(
+        "Resets keep their error code",
+        arguments: [
+            (HTTP2ErrorCode.refusedStream, HTTP2StreamFailure.notProcessed),
+            (.cancel, .reset(.cancel)), (.internalError, .reset(.internalError)),
+            (.enhanceYourCalm, .reset(.enhanceYourCalm)), (.noError, .reset(.noError)),
+            (HTTP2ErrorCode(rawValue: 4711), .reset(HTTP2ErrorCode(rawValue: 4711))),
+        ])
     func resetsKeepTheirCode(code: HTTP2ErrorCode, failure: HTTP2StreamFailure) throws {
         let pair = HTTP2Pair()
         try pair.settle()
@@ -151,11 +153,12 @@ import Testing
         #expect(pair.submit(number: 2))
     }
 
-    @Test func theEndOfTheConnectionTellsSentFromUnsent() throws {
+    @Test("The end of the connection separates sent from unsent requests")
+    func theEndOfTheConnectionTellsSentFromUnsent() throws {
         let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 100, initialWindowSize: 100))
         try pair.settle()
         pair.submit(number: 1)
-        // Too long for the window: its end stays here, so nobody can have carried it out.
+        // The body exceeds the window, so its end was not sent, and the peer cannot have processed the request.
         pair.submit(body: [UInt8](repeating: 32, count: 200), number: 2)
         _ = try pair.pullClient()
         pair.submit(number: 3)
@@ -165,12 +168,12 @@ import Testing
         #expect(try pair.pullClient().isEmpty)
     }
 
-    @Test func anInterimAnswerIsNotTheAnswer() throws {
+    @Test("An interim answer is not reported as the answer") func anInterimAnswerIsNotTheAnswer() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         pair.submit(number: 1)
         try pair.settle()
-        // 100 (Continue) written by hand: HEADERS with END_HEADERS, literal `:status: 100`.
+        // A 100 (Continue) response: HEADERS with END_HEADERS and the literal `:status: 100`.
         let interim: [UInt8] = [0, 0, 5, 1, 4, 0, 0, 0, 1, 0x08, 3, 0x31, 0x30, 0x30]
         try pair.feedClient(interim)
         #expect(pair.clientLog.answers.isEmpty)
@@ -179,7 +182,7 @@ import Testing
         #expect(pair.clientLog.answers == [.init(tag: 1, status: 200, id: "id-1", body: "")])
     }
 
-    @Test func largeBodiesPassTheWindows() throws {
+    @Test("Large bodies pass the flow control windows") func largeBodiesPassTheWindows() throws {
         let pair = HTTP2Pair()
         pair.serverLog.answersWith = HTTP2ServerLog.accept
         try pair.settle()
@@ -187,11 +190,11 @@ import Testing
         for number in 1...4 { pair.submit(body: body, number: number) }
         try pair.settle()
         #expect(pair.clientLog.answers.count == 4)
-        // Kept up to its limit, counted to the end.
+        // The body is kept up to its limit and counted to its end.
         #expect(pair.serverLog.requests.allSatisfy { $0.bodyCount == 300_000 && $0.body.utf8.count <= 200_000 })
     }
 
-    @Test func answersAboveTheLimitAreCutAndSaidSo() throws {
+    @Test("A response above the limit is truncated and marked") func answersAboveTheLimitAreCutAndSaidSo() throws {
         var limits = HTTP2ClientEngine.Limits()
         limits.maximumBodyBytes = 10
         let pair = HTTP2Pair(limits: limits)
@@ -204,7 +207,7 @@ import Testing
         #expect(pair.clientLog.answers == [.init(tag: 1, status: 503, id: nil, body: "0123456789", isTruncated: true)])
     }
 
-    @Test func fieldsAboveTheLimitAreCutAndSaidSo() throws {
+    @Test("Fields above the limit are truncated and marked") func fieldsAboveTheLimitAreCutAndSaidSo() throws {
         var limits = HTTP2ServerEngine.Limits()
         limits.maximumFieldBytes = 200
         let pair = HTTP2Pair(serverLimits: limits)
@@ -215,7 +218,7 @@ import Testing
         #expect(pair.serverLog.requests.first?.fieldNames.contains("authorization") == false)
     }
 
-    @Test func anAbandonedRequestIsHeardOfNoMore() throws {
+    @Test("An abandoned request is not reported") func anAbandonedRequestIsHeardOfNoMore() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         pair.submit(number: 1)
@@ -230,7 +233,8 @@ import Testing
         #expect(pair.server.answer(1, status: HTTP2Status(200), fields: [], body: []) == false)
     }
 
-    @Test func valuesThatNeverRepeatStayOutOfTheTable() throws {
+    @Test("Values that do not repeat stay out of the header table")
+    func valuesThatNeverRepeatStayOutOfTheTable() throws {
         let pair = HTTP2Pair()
         pair.serverLog.answersWith = HTTP2ServerLog.accept
         try pair.settle()
@@ -244,14 +248,14 @@ import Testing
             pair.client.abandon(tag: UInt64(number))
             _ = try pair.pullClient()
         }
-        // The first request fills the table; from then on each costs the same but for how its digits are coded,
-        // whatever went before.
+        // The first request fills the table. Each later request has the same size, apart from the encoding of its
+        // digits.
         let later = sizes.dropFirst(2)
         #expect(later.max()! - later.min()! <= 4)
         #expect(sizes[0] > later.max()!)
     }
 
-    @Test func aPreparedRequestIsLetGoWithItsLastUse() throws {
+    @Test("A prepared request is released after its last use") func aPreparedRequestIsLetGoWithItsLastUse() throws {
         let pair = HTTP2Pair()
         pair.serverLog.answersWith = HTTP2ServerLog.accept
         try pair.settle()

@@ -2,9 +2,10 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a hostile peer sends ends in a typed error or in nothing: never in a crash, never without a bound.
+/// Input of a hostile peer leads to a typed error or is ignored. It never causes a crash or unbounded memory.
 @Suite struct HTTP2HostileTests {
-    @Test func aServerSaysThatAClientDoesNotSpeakHTTP2() throws {
+    @Test("A server detects a client that does not speak HTTP/2")
+    func aServerSaysThatAClientDoesNotSpeakHTTP2() throws {
         let pair = HTTP2Pair()
         let error = #expect(throws: HTTP2Error.self) {
             try pair.feedServer(Array("GET / HTTP/1.1\r\nHost: example\r\n\r\n".utf8))
@@ -12,11 +13,11 @@ import Testing
         #expect(error?.code == .notHTTP2)
     }
 
-    @Test func aClientSaysThatAServerBrokeTheProtocol() throws {
+    @Test("A client detects a protocol violation of the server") func aClientSaysThatAServerBrokeTheProtocol() throws {
         let pair = HTTP2Pair()
         _ = try pair.pullClient()
         try pair.feedClient(Array("HTTP/1.1 400 Bad Request\r\n\r\n".utf8))
-        // The peer is told with a GOAWAY; then it is over.
+        // The client sends a GOAWAY to the peer and then ends the connection.
         var last: [UInt8] = []
         let error = #expect(throws: HTTP2Error.self) {
             try pair.client.pull(upTo: .max) { last.append(contentsOf: $0) }
@@ -25,7 +26,7 @@ import Testing
         #expect(last.count >= 17 && last[3] == 7)
     }
 
-    @Test func aFloodOfPingsIsAnEnd() throws {
+    @Test("A flood of PINGs ends the connection") func aFloodOfPingsIsAnEnd() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         let ping: [UInt8] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -33,7 +34,7 @@ import Testing
         #expect(throws: HTTP2Error.self) { try pair.feedServer(flood) }
     }
 
-    @Test func aFloodOfResetsIsBounded() throws {
+    @Test("A flood of resets is bounded") func aFloodOfResetsIsBounded() throws {
         let pair = HTTP2Pair()
         try pair.settle()
         for number in 1...2_000 {
@@ -48,8 +49,8 @@ import Testing
         #expect(pair.server.unanswered == 0)
     }
 
-    /// A real exchange with bytes changed, dropped, doubled or swapped, fed to either side.
-    @Test(arguments: 0..<8 as Range<UInt64>)
+    /// Feeds a real exchange to both sides, with bytes changed, dropped, doubled or swapped.
+    @Test("Mutated bytes never cause a crash", arguments: 0..<8 as Range<UInt64>)
     func mutatedBytesNeverCrash(seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         for _ in 0..<150 {
@@ -65,7 +66,7 @@ import Testing
                     try pair.feedClient(random.mutate(pair.pullServer(), chance: 0.5))
                 }
             } catch is HTTP2Error {
-                // A refusal is what is wanted.
+                // An error is the expected result.
             }
             pair.client.connectionEnded()
             pair.server.connectionEnded()

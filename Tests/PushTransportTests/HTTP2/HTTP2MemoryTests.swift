@@ -15,8 +15,9 @@ import Testing
         }
     }
 
-    /// What an allocator owes: aligned, not overlapping, kept through a resize, zeroed when asked for.
-    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func `Blocks keep what is written into them`(seed: UInt64) {
+    /// An allocator must return aligned blocks that do not overlap, keep their content on a resize, and zero them for
+    /// calloc.
+    @Test(arguments: [1, 2, 3, 4] as [UInt64]) func `Blocks keep their content`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         let memory = HTTP2Memory()
         let functions = memory.functions.pointee
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A block that is given back is given out again`() {
+    @Test func `A freed block is reused`() {
         let memory = HTTP2Memory()
         let functions = memory.functions.pointee
         let first = functions.malloc(100, functions.mem_user_data)

@@ -1,12 +1,12 @@
 import PushTransport
 
-/// A client and a server engine joined in memory, with every byte in between under the test's control.
+/// A client engine and a server engine connected in memory. The test controls every byte between them.
 final class HTTP2Pair {
     let client: HTTP2ClientEngine
     let server: HTTP2ServerEngine
     let clientLog = HTTP2ClientLog()
     let serverLog = HTTP2ServerLog()
-    /// Bytes are handed over in pieces of this size.
+    /// The maximum number of bytes that are passed at once.
     var pieceSize = Int.max
     private(set) var clientBytes = 0
 
@@ -19,7 +19,7 @@ final class HTTP2Pair {
         server = HTTP2ServerEngine(settings: settings, limits: serverLimits, delegate: serverLog)
     }
 
-    /// Carries bytes both ways until neither side has more to say.
+    /// Transfers bytes in both directions until neither side has more to send.
     func settle() throws {
         while true {
             let up = try pullClient()
@@ -62,7 +62,7 @@ final class HTTP2Pair {
         }
     }
 
-    /// A push as a gateway would send it: path and id of its own.
+    /// A push as a gateway sends it, with its own path and id.
     static let body = Array("{\"aps\":{}}".utf8)
 
     static func request() -> HTTP2PreparedRequest {
@@ -98,7 +98,7 @@ final class HTTP2ClientLog: HTTP2ClientDelegate {
     var failures: [UInt64: HTTP2StreamFailure] = [:]
     var limits: [Int] = []
     var goAways: [HTTP2GoAway] = []
-    /// In the order in which it was told.
+    /// The order of the calls.
     var order: [String] = []
 
     func http2Settings(streamLimit limit: Int) {
@@ -138,7 +138,7 @@ final class HTTP2ServerLog: HTTP2ServerDelegate {
 
     var requests: [Request] = []
     var withdrawn: [Int32: HTTP2ErrorCode] = [:]
-    /// Answers each request at once when set.
+    /// If set, it is called with each request to answer it at once.
     var answersWith: ((HTTP2ServerEngine, Request) -> Void)?
 
     func http2(_ engine: HTTP2ServerEngine, request: HTTP2ServerRequest) {

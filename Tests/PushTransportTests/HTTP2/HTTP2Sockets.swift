@@ -2,7 +2,7 @@ import PushLoop
 import PushTransport
 import TestSupport
 
-/// An HTTP/2 server on a real TLS socket, whose behaviour a test sets per request.
+/// An HTTP/2 server on a real TLS socket. The test sets its behavior per request.
 final class TestHTTP2Server: HTTP2ServerConnectionDelegate {
     typealias Behaviour = (HTTP2ServerConnection, _ stream: Int32, _ path: String, _ id: String) -> Void
 
@@ -16,7 +16,7 @@ final class TestHTTP2Server: HTTP2ServerConnectionDelegate {
     var behaviour: Behaviour = { connection, stream, _, id in
         connection.engine.answer(stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
     }
-    /// Called once TLS stands.
+    /// Called when TLS is established.
     var opened: (HTTP2ServerConnection) -> Void = { _ in }
 
     static var patient: HTTP2ServerConnection.Options {
@@ -73,7 +73,7 @@ enum ClientEvent: Sendable, Equatable {
     }
 }
 
-/// Records everything a client connection tells.
+/// A delegate that records all events of a client connection.
 final class ClientRecorder: HTTP2ClientConnectionDelegate {
     let events: EventRecorder<ClientEvent>
     var onSettings: () -> Void = {}
@@ -109,7 +109,7 @@ final class ClientRecorder: HTTP2ClientConnectionDelegate {
     }
 }
 
-/// A server and clients on one loop; everything in it is touched on that loop only.
+/// A server and clients on one loop, on which all of them are used.
 final class HTTP2Scene {
     let loop: EventLoop
     let server: TestHTTP2Server
@@ -117,7 +117,7 @@ final class HTTP2Scene {
     var clients: [HTTP2ClientConnection] = []
     var recorders: [ClientRecorder] = []
 
-    /// For tests that are not about time: a slow machine is no reason to fail.
+    /// Options for tests that do not concern time, so that a slow machine does not fail them.
     static var patient: HTTP2ClientConnection.Options {
         var options = HTTP2ClientConnection.Options()
         options.connectTimeout = .seconds(300)

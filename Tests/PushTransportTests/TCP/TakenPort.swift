@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port that is taken, so that no other test can listen on it, and on which nobody listens.
+/// A bound port on which nothing listens. No other test can listen on it.
 final class TakenPort: Sendable {
     let number: UInt16
     private let descriptor: CInt

@@ -2,7 +2,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// Versions, ciphers and protocols: what both sides must agree on.
+/// Versions, ciphers and protocols, which both sides must have in common.
 @Suite struct TLSAgreementTests {
     private let certificates = TestCertificates.shared
 
@@ -20,10 +20,12 @@ import Testing
 
     // MARK: ALPN
 
-    @Test(arguments: [
-        (["h2"], ["h2"], "h2"), (["http/1.1", "h2"], ["h2", "http/1.1"], "h2"),
-        (["x", "http/1.1"], ["h2", "http/1.1"], "http/1.1"),
-    ])
+    @Test(
+        "The server selects a protocol in its own order",
+        arguments: [
+            (["h2"], ["h2"], "h2"), (["http/1.1", "h2"], ["h2", "http/1.1"], "h2"),
+            (["x", "http/1.1"], ["h2", "http/1.1"], "http/1.1"),
+        ])
     func theServerPicksByItsOwnOrder(_ offered: [String], _ spoken: [String], _ chosen: String) throws {
         var pair = try pair(clientALPN: offered, serverALPN: spoken)
         try pair.connect()
@@ -31,7 +33,7 @@ import Testing
         #expect(pair.server.session?.alpn == chosen)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("No common protocol is an error on both sides", arguments: [TLSVersion.tls12, .tls13])
     func noCommonProtocolIsAnErrorOnBothSides(_ version: TLSVersion) throws {
         var pair = try pair(clientALPN: ["h2"], serverALPN: ["http/1.1"]) { $0.maximumVersion = version }
         let errors = try pair.connectExpectingFailure()
@@ -41,26 +43,26 @@ import Testing
         #expect(errors.client?.alert == 120)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A client rejects a server that ignores its ALPN offer", arguments: [TLSVersion.tls12, .tls13])
     func aServerThatIgnoresTheOfferIsNotSpokenTo(_ version: TLSVersion) throws {
         var pair = try pair(clientALPN: ["h2"]) { $0.maximumVersion = version }
         let errors = try pair.connectExpectingFailure()
         #expect(errors.client?.code == .noCommonProtocol)
         #expect(errors.client?.message.contains("was offered h2 by ALPN and chose none") == true)
         #expect(errors.client?.disposition == .terminal)
-        // It hears a goodbye, not a broken connection.
+        // The server gets a proper close, not a lost connection.
         #expect(errors.server == nil)
         #expect(pair.server.state == .closed)
     }
 
-    @Test func aClientWithoutAnOfferIsServed() throws {
+    @Test("A client without an ALPN offer is accepted") func aClientWithoutAnOfferIsServed() throws {
         var pair = try pair(serverALPN: ["h2"])
         try pair.connect()
         #expect(pair.server.session?.alpn == nil)
         #expect(pair.client.state == .established)
     }
 
-    @Test func protocolNamesHaveBounds() throws {
+    @Test("Protocol names have a maximum length") func protocolNamesHaveBounds() throws {
         for alpn in [[""], [String(repeating: "x", count: 256)]] {
             let error = tlsError {
                 _ = try TLSContext.client(TLSClientConfiguration(trust: certificates.trust, alpn: alpn))
@@ -71,7 +73,7 @@ import Testing
 
     // MARK: Versions and ciphers
 
-    @Test func versionsThatDoNotMeet() throws {
+    @Test("Versions without overlap are rejected") func versionsThatDoNotMeet() throws {
         var old = try pair(client: { $0.maximumVersion = .tls12 }, server: { $0.minimumVersion = .tls13 })
         let errors = try old.connectExpectingFailure()
         #expect(errors.server?.code == .noCommonVersion)
@@ -82,15 +84,15 @@ import Testing
         #expect(try new.connectExpectingFailure().server?.code == .noCommonVersion)
     }
 
-    @Test func aClientOfTLS11IsRefused() throws {
+    @Test("A TLS 1.1 client is rejected") func aClientOfTLS11IsRefused() throws {
         let server = try pair().server
         let error = try #require(tlsError { try server.feed(TLSRecords.clientHello11) })
         #expect(error.code == .noCommonVersion)
-        // A fatal alert, protocol_version.
+        // A fatal alert: protocol_version.
         #expect(Array(server.takeOutput().suffix(2)) == [2, 70])
     }
 
-    @Test func aServerOfTLS11IsRefused() throws {
+    @Test("A TLS 1.1 server is rejected") func aServerOfTLS11IsRefused() throws {
         let client = try pair().client
         try client.start()
         _ = client.takeOutput()
@@ -100,7 +102,7 @@ import Testing
         #expect(Array(client.takeOutput().suffix(2)) == [2, 70])
     }
 
-    @Test func ciphersThatDoNotMeet() throws {
+    @Test("Ciphers without overlap are rejected") func ciphersThatDoNotMeet() throws {
         var pair = try pair(
             client: {
                 $0.maximumVersion = .tls12
@@ -111,13 +113,13 @@ import Testing
         #expect(errors.client?.code == .noCommonCipher)
     }
 
-    @Test func aChosenCipherIsUsed() throws {
+    @Test("A configured cipher is used") func aChosenCipherIsUsed() throws {
         var pair = try pair(client: { $0.cipherSuites.tls13 = "TLS_CHACHA20_POLY1305_SHA256" })
         try pair.connect()
         #expect(pair.server.session?.cipher == "TLS_CHACHA20_POLY1305_SHA256")
     }
 
-    @Test func settingsThatCannotWork() throws {
+    @Test("Invalid settings are rejected") func settingsThatCannotWork() throws {
         var unknown = TLSClientConfiguration(trust: certificates.trust)
         unknown.cipherSuites.tls12 = "NO-SUCH-CIPHER"
         #expect(tlsError { _ = try TLSContext.client(unknown) }?.message.contains("NO-SUCH-CIPHER") == true)
@@ -135,9 +137,9 @@ import Testing
     }
 }
 
-/// Handshake messages of a version that OpenSSL does not make for us any more.
+/// Handshake messages of versions that OpenSSL no longer generates.
 enum TLSRecords {
-    /// TLS 1.1, one cipher (ECDHE-ECDSA-AES128-SHA), no extensions.
+    /// TLS 1.1 with one cipher (ECDHE-ECDSA-AES128-SHA) and no extensions.
     static let clientHello11 = handshake(
         type: 1, [3, 2] + [UInt8](repeating: 0x11, count: 32) + [0] + [0, 2, 0xC0, 0x09] + [1, 0])
     static let serverHello11 = handshake(

@@ -2,7 +2,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a server makes of its clients.
+/// Tests of the verification of clients by a server.
 @Suite struct TLSClientCertificateTests {
     private let certificates = TestCertificates.shared
 
@@ -15,7 +15,7 @@ import Testing
                 identity: certificates.serverIdentity, clientCertificates: asking(certificates.trust)))
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A trusted client is identified", arguments: [TLSVersion.tls12, .tls13])
     func aTrustedClientIsKnown(_ version: TLSVersion) throws {
         for asking in [TLSClientCertificates.required, TLSClientCertificates.optional] {
             var pair = try pair(identity: certificates.clientIdentity, asking: asking, version: version)
@@ -28,20 +28,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A client without a required certificate is rejected", arguments: [TLSVersion.tls12, .tls13])
     func aClientWithoutOneIsRefusedWhereItIsRequired(_ version: TLSVersion) throws {
         var pair = try pair(identity: nil, asking: TLSClientCertificates.required, version: version)
         let errors = try pair.connectExpectingFailure()
         #expect(errors.server?.code == .noPeerCertificate)
         let error = try #require(errors.client)
         #expect(error.disposition == .terminal)
-        // TLS 1.2 has no alert of its own for it.
+        // TLS 1.2 has no separate alert for it.
         #expect(error.code == (version == .tls13 ? .peerRequiresCertificate : .noCommonCipher))
         #expect(error.alert == (version == .tls13 ? 116 : 40))
-        #expect(error.message.contains("certificate of ours"))
+        #expect(error.message.contains("requires a client certificate"))
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A client without an optional certificate is accepted", arguments: [TLSVersion.tls12, .tls13])
     func aClientWithoutOneIsServedWhereItIsOptional(_ version: TLSVersion) throws {
         var pair = try pair(identity: nil, asking: TLSClientCertificates.optional, version: version)
         try pair.connect()
@@ -49,7 +49,7 @@ import Testing
         #expect(pair.server.session?.peerCertificate == nil)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("An untrusted client is rejected", arguments: [TLSVersion.tls12, .tls13])
     func anUntrustedClientIsRefused(_ version: TLSVersion) throws {
         let other = try CertificateAuthority(commonName: "Unknown Root")
         let stranger = try other.issue(CertificateRequest(commonName: "Stranger", usage: .client))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func aServersCertificateIsNoClients() throws {
+    @Test("A server certificate is not valid for a client") func aServersCertificateIsNoClients() throws {
         var pair = try pair(
             identity: certificates.serverIdentity, asking: TLSClientCertificates.required, version: .tls13)
         #expect(try pair.connectExpectingFailure().server?.code == .certificateRejected)

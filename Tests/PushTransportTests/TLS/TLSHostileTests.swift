@@ -2,7 +2,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// A peer may send anything.
+/// Arbitrary input from a peer.
 @Suite struct TLSHostileTests {
     private let certificates = TestCertificates.shared
 
@@ -18,11 +18,13 @@ import Testing
         return pair
     }
 
-    @Test(arguments: [
-        "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        "POST /3/device/00 HTTP/1.1\r\n",
-        "CONNECT localhost:443 HTTP/1.1\r\n\r\n",
-    ])
+    @Test(
+        "Plaintext on a TLS port is rejected",
+        arguments: [
+            "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            "POST /3/device/00 HTTP/1.1\r\n",
+            "CONNECT localhost:443 HTTP/1.1\r\n\r\n",
+        ])
     func plainTextToATLSPort(_ text: String) throws {
         let server = try TLSPair().server
         let error = try #require(tlsError { try server.feed(Array(text.utf8)) })
@@ -31,7 +33,7 @@ import Testing
         #expect(tlsError { try server.feed([22]) } == error)
     }
 
-    @Test func aPlainHTTPServerAnswersOurHello() throws {
+    @Test("A plain HTTP server is reported as not TLS") func aPlainHTTPServerAnswersOurHello() throws {
         let client = try TLSPair().client
         try client.start()
         let answer = "HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"
@@ -41,7 +43,7 @@ import Testing
         #expect(error.disposition == .terminal)
     }
 
-    @Test(arguments: 0..<200)
+    @Test("Random input instead of a handshake is an error", arguments: 0..<200)
     func garbageInsteadOfAHandshake(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         let garbage = random.bytes(Int.random(in: 5...5_000, using: &random))
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A record that was changed on the way is rejected", arguments: [TLSVersion.tls12, .tls13])
     func aRecordThatWasTamperedWith(_ version: TLSVersion) throws {
         var pair = try established(version)
         try pair.client.write(Array("first".utf8))
@@ -72,14 +74,14 @@ import Testing
         let error = try #require(tlsError { try pair.server.feed(wire, into: &received) })
         #expect(error.code == .badRecord)
         #expect(error.disposition == .retryNewConnection)
-        // What came before it is not lost, and the peer is told.
+        // The data before it is not lost, and the peer gets an alert.
         #expect(received == Array("first".utf8))
         let answer = try #require(tlsError { try pair.carryToClient() })
         #expect(answer.alert == 20)
         #expect(answer.disposition == .retryNewConnection)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("Replayed and lost records are detected", arguments: [TLSVersion.tls12, .tls13])
     func aRecordThatIsReplayedOrLost(_ version: TLSVersion) throws {
         let replayed = try established(version)
         try replayed.client.write([1])
@@ -96,13 +98,13 @@ import Testing
         #expect(tlsError { try lost.server.feed(lost.client.takeOutput()) }?.code == .badRecord)
     }
 
-    @Test func aRecordThatClaimsToBeHuge() throws {
+    @Test("A record with a huge length is rejected") func aRecordThatClaimsToBeHuge() throws {
         let pair = try established()
         let error = tlsError { try pair.server.feed([23, 3, 3, 0xFF, 0xFF] + [UInt8](repeating: 0, count: 70_000)) }
         #expect(error?.code == .protocolViolation)
     }
 
-    @Test func plainTextAfterTheHandshakeIsNotData() throws {
+    @Test("Plaintext after the handshake is not taken for data") func plainTextAfterTheHandshakeIsNotData() throws {
         let pair = try established()
         var received: [UInt8] = []
         #expect(throws: TLSError.self) {
@@ -111,9 +113,9 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    /// Handshakes with bytes changed, dropped, doubled or cut: every one ends, and none succeeds on altered bytes
-    /// with anything but the true peer.
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    /// Handshakes with bytes changed, dropped, doubled or truncated: each of them ends, and a success means that the
+    /// peer is the right one.
+    @Test("Mutated handshakes end", arguments: [TLSVersion.tls12, .tls13])
     func mutatedHandshakes(_ version: TLSVersion) throws {
         let client = try TLSContext.client(
             TLSClientConfiguration(
@@ -147,11 +149,11 @@ import Testing
                 failures += 1
             }
         }
-        // The budget was spent on handshakes that mattered: most do not survive it.
+        // The mutations are relevant: most handshakes do not survive them.
         #expect(failures > 200)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("Mutated records are rejected as a whole", arguments: [TLSVersion.tls12, .tls13])
     func mutatedRecords(_ version: TLSVersion) throws {
         var random = SeededRandom(seed: version == .tls12 ? 112 : 113)
         for _ in 0..<200 {
@@ -166,7 +168,7 @@ import Testing
                 try pair.server.receiveEnd()
             }
             #expect(error != nil)
-            // Authenticated: either all of it arrived or none of it.
+            // Records are authenticated: either all of the data arrives or none of it.
             #expect(pair.serverReceived.isEmpty || pair.serverReceived == sent)
             if wire.count <= original.count, wire != original { #expect(pair.serverReceived.isEmpty) }
         }

@@ -14,7 +14,8 @@ import Testing
         return pair.client.state == .established
     }
 
-    @Test func certificateAndKeyInOneSourceInAnyOrder() throws {
+    @Test("Certificate and key may be in one source in any order")
+    func certificateAndKeyInOneSourceInAnyOrder() throws {
         let certificate = certificates.server.certificatePEM
         let key = certificates.server.privateKeyPEM
         let root = certificates.authority.certificatePEM
@@ -27,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func filesAreNamedInErrors() throws {
+    @Test("Errors contain the file name") func filesAreNamedInErrors() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -53,10 +54,10 @@ import Testing
         #expect(mismatch.message.contains("other.pem") && mismatch.message.contains("cert.pem"))
         let noCertificate = try failure(key, key)
         #expect(noCertificate.code == .noCertificate)
-        #expect(noCertificate.message.contains("key.pem has no certificate in it, but PRIVATE KEY"))
+        #expect(noCertificate.message.contains("key.pem contains no certificate, only PRIVATE KEY"))
         let noKey = try failure(certificate, certificate)
         #expect(noKey.code == .noPrivateKey)
-        #expect(noKey.message.contains("cert.pem has no private key in it, but CERTIFICATE"))
+        #expect(noKey.message.contains("cert.pem contains no private key, only CERTIFICATE"))
         let missing = try failure(certificate, .file("\(directory.path)/absent.pem"))
         #expect(missing.code == .unreadableFile)
         #expect(missing.message.hasSuffix("absent.pem: No such file or directory"))
@@ -66,7 +67,7 @@ import Testing
         #expect(try failure(damaged, key).message.contains("damaged.pem"))
     }
 
-    @Test func anEmptySystemIsNoticed() throws {
+    @Test("A system without root certificates is detected") func anEmptySystemIsNoticed() throws {
         let directory = FileManager.default.temporaryDirectory.appendingPathComponent("carillon-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -78,7 +79,7 @@ import Testing
         #expect(SystemRoots.areInstalled(file: "/nonexistent", directories: "/nonexistent:\(directory.path)"))
     }
 
-    @Test func encryptedKeys() throws {
+    @Test("Encrypted keys need the password") func encryptedKeys() throws {
         for key in [KeyFixtures.p256KeyEncrypted, KeyFixtures.p256KeyEncryptedTraditionally] {
             let certificate = PEMSource.text(KeyFixtures.p256Certificate)
             let identity = try TLSIdentity(
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("An RSA key works as well", arguments: [TLSVersion.tls12, .tls13])
     func anRSAKeyIsServedToo(_ version: TLSVersion) throws {
         let identity = try TLSIdentity(
             certificates: .text(KeyFixtures.rsa2048Certificate), key: .text(KeyFixtures.rsa2048Key))
@@ -105,7 +106,7 @@ import Testing
         #expect(pair.client.state == .established)
     }
 
-    @Test func weakKeysAreRefused() throws {
+    @Test("Weak keys are rejected") func weakKeysAreRefused() throws {
         let error = try #require(
             tlsError {
                 _ = try TLSIdentity(

@@ -8,12 +8,12 @@ private let opensslTool = ["/usr/bin/openssl", "/bin/openssl"].first {
     FileManager.default.isExecutableFile(atPath: $0)
 }
 
-/// Against OpenSSL's own client and server, over real sockets.
+/// Tests against OpenSSL's own client and server, over real sockets.
 @Suite(.enabled(if: opensslTool != nil, "the openssl tool is not installed"))
 struct TLSInteropTests {
     private let certificates = TestCertificates.shared
 
-    @Test(arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
+    @Test("The openssl client connects to our server", arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
     func opensslConnectsToUs(_ flag: String, _ version: String) throws {
         let files = try TemporaryFiles()
         let root = try files.write("root.pem", certificates.authority.certificatePEM)
@@ -46,7 +46,7 @@ struct TLSInteropTests {
         #expect(output.contains("Verification: OK"))
     }
 
-    @Test func aClientMayNotRenegotiate() throws {
+    @Test("A client cannot renegotiate") func aClientMayNotRenegotiate() throws {
         let files = try TemporaryFiles()
         let root = try files.write("root.pem", certificates.authority.certificatePEM)
         let listener = try TestSocket.listening()
@@ -57,7 +57,7 @@ struct TLSInteropTests {
         let connection = try TestConnection(listener.accepted(), TLSEngine(context: context, role: .server))
         try connection.run { $0.engine.state == .established }
         let session = try #require(connection.engine.session)
-        // A line that is only this letter makes s_client ask for a new handshake.
+        // A line with only this letter makes s_client request a new handshake.
         try tool.send("R\n")
         #expect(throws: (any Error).self) { try connection.run { _ in false } }
         connection.hangUp()
@@ -66,7 +66,7 @@ struct TLSInteropTests {
         #expect(tool.outputToTheEnd().contains("no renegotiation"))
     }
 
-    @Test(arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
+    @Test("Our client connects to the openssl server", arguments: [("-tls1_2", "TLSv1.2"), ("-tls1_3", "TLSv1.3")])
     func weConnectToOpenSSL(_ flag: String, _ version: String) throws {
         let files = try TemporaryFiles()
         let identity = try files.write(
@@ -103,7 +103,7 @@ private struct UnexpectedEnd: Error {
     let what: String
 }
 
-/// A directory of its own that goes with it.
+/// A temporary directory that is removed with the object.
 private final class TemporaryFiles {
     private let directory: URL
 
@@ -123,7 +123,7 @@ private final class TemporaryFiles {
     }
 }
 
-/// The tool with pipes to it. (Foundation's `Process` leaks a little, which a leak check would hold against us.)
+/// The openssl tool with pipes to it. (Foundation's `Process` leaks a little memory, which a leak check would report.)
 private final class OpenSSLProcess {
     private var process: pid_t = 0
     private let input: FileHandle
@@ -133,7 +133,7 @@ private final class OpenSSLProcess {
     init(_ arguments: [String]) throws {
         let toTool = Pipe()
         let fromTool = Pipe()
-        // Or a child of another test would keep these ends open.
+        // Otherwise a child process of another test would keep these ends open.
         for pipe in [toTool, fromTool] {
             for handle in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {
                 _ = fcntl(handle.fileDescriptor, F_SETFD, FD_CLOEXEC)
@@ -167,7 +167,7 @@ private final class OpenSSLProcess {
         try input.write(contentsOf: Data(text.utf8))
     }
 
-    /// The port of the line `ACCEPT 127.0.0.1:port`.
+    /// Returns the port of the line `ACCEPT 127.0.0.1:port`.
     func announcedPort() throws -> UInt16 {
         var text = ""
         while true {
@@ -189,7 +189,8 @@ private final class OpenSSLProcess {
     }
 }
 
-/// A blocking socket on 127.0.0.1. A peer that is silent for half a minute is an error and not the end of the test run.
+/// A blocking socket on 127.0.0.1. If the peer sends nothing for five minutes, the read fails, so that the test run
+/// does not hang.
 private final class TestSocket {
     let descriptor: CInt
 
@@ -280,13 +281,13 @@ private final class TestConnection {
         }
     }
 
-    /// Sends and receives until `isDone`.
+    /// Sends and receives until `isDone` returns true.
     func run(until isDone: (TestConnection) -> Bool) throws {
         try flush()
         var buffer = [UInt8](repeating: 0, count: 16_384)
         while !isDone(self) {
             let count = recv(socket.descriptor, &buffer, buffer.count, 0)
-            guard count > 0 else { throw UnexpectedEnd(what: count == 0 ? "the peer closed" : "the peer is silent") }
+            guard count > 0 else { throw UnexpectedEnd(what: count == 0 ? "the peer closed" : "the peer sent nothing") }
             try engine.feed(Array(buffer[..<count]), into: &received)
             try flush()
         }

@@ -2,13 +2,13 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// A client and a server engine with a wire between them that is nothing but memory.
+/// A client engine and a server engine that are connected in memory.
 struct TLSPair {
     let client: TLSEngine
     let server: TLSEngine
     var clientReceived: [UInt8] = []
     var serverReceived: [UInt8] = []
-    /// How many bytes the wire carries at a time; nil: all there are.
+    /// The number of bytes that are transferred at a time, or all if nil.
     var pieceSize: (() -> Int)?
 
     init(
@@ -26,7 +26,7 @@ struct TLSPair {
         self.server = try TLSEngine(context: server, role: .server)
     }
 
-    /// Starts the client and carries bytes until neither side has anything to say.
+    /// Starts the client and transfers bytes until neither side has more to send.
     mutating func connect() throws {
         try client.start()
         try run()
@@ -39,7 +39,7 @@ struct TLSPair {
         }
     }
 
-    /// Connects and expects it to fail on one side or on both; the bytes that a failed side left are carried as well.
+    /// Connects and expects a failure on one or both sides. The output of a failed side is transferred as well.
     mutating func connectExpectingFailure() throws -> (client: TLSError?, server: TLSError?) {
         var errors: (client: TLSError?, server: TLSError?)
         try client.start()
@@ -86,7 +86,7 @@ extension TLSEngine {
         }
     }
 
-    /// For bytes that are not supposed to bring plain text.
+    /// Feeds bytes that must not contain plaintext.
     func feed(_ bytes: [UInt8]) throws {
         var received: [UInt8] = []
         try feed(bytes, into: &received)
@@ -98,7 +98,7 @@ extension TLSEngine {
     }
 }
 
-/// The error that `body` throws; nil if it throws none.
+/// Returns the error that `body` throws, or nil if it throws none.
 func tlsError(_ body: () throws -> Void) -> TLSError? {
     do {
         try body()

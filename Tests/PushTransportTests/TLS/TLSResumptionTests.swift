@@ -24,7 +24,7 @@ import Testing
         return (try #require(pair.client.session), try #require(pair.server.session))
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("The second connection resumes the session of the first", arguments: [TLSVersion.tls12, .tls13])
     func theSecondConnectionResumesTheFirst(_ version: TLSVersion) throws {
         let (client, server) = try contexts(version)
         let first = try connect(client, server)
@@ -34,20 +34,20 @@ import Testing
             #expect(next.client.isResumed)
             #expect(next.server.isResumed)
             #expect(next.client.alpn == "h2")
-            // Who the two are is remembered with the session.
+            // The certificates of both sides are part of the session.
             #expect(next.client.peerCertificate?.commonName == "localhost")
             #expect(next.server.peerCertificate?.commonName == "Test Client")
         }
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("Sessions belong to one name and one context", arguments: [TLSVersion.tls12, .tls13])
     func sessionsBelongToOneNameAndOneContext(_ version: TLSVersion) throws {
         let (client, server) = try contexts(version)
         _ = try connect(client, server)
         #expect(try !connect(client, server, name: "127.0.0.1").client.isResumed)
         #expect(try connect(client, server, name: "127.0.0.1").client.isResumed)
         #expect(try !connect(contexts(version).client, server).client.isResumed)
-        // And a resumption key tells connections of one name apart.
+        // A resumption key separates connections with the same name.
         let engine = try TLSEngine(context: client, role: .client(serverName: "localhost", resumptionKey: "2197"))
         let other = try TLSEngine(context: server, role: .server)
         try engine.start()
@@ -58,17 +58,17 @@ import Testing
         #expect(engine.session?.isResumed == false)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A server that forgot the session gets a full handshake", arguments: [TLSVersion.tls12, .tls13])
     func aServerThatForgotIsConnectedToAnew(_ version: TLSVersion) throws {
         let (client, server) = try contexts(version)
         _ = try connect(client, server)
-        // A restart: new ticket keys.
+        // A restarted server has new ticket keys.
         let restarted = try contexts(version).server
         #expect(try !connect(client, restarted).client.isResumed)
         #expect(try connect(client, restarted).client.isResumed)
     }
 
-    @Test func ticketsThatComeTogetherWithDataAreKept() throws {
+    @Test("Tickets that arrive together with data are kept") func ticketsThatComeTogetherWithDataAreKept() throws {
         let (client, server) = try contexts(.tls13)
         var pair = try TLSPair(client: client, server: server)
         try pair.client.start()
@@ -83,23 +83,23 @@ import Testing
         #expect(try connect(client, server).client.isResumed)
     }
 
-    @Test func aSessionDoesNotCarryOverToAnotherName() throws {
+    @Test("A session is not used for another name") func aSessionDoesNotCarryOverToAnotherName() throws {
         let (client, server) = try contexts(.tls13)
         _ = try connect(client, server)
         var pair = try TLSPair(client: client, server: server, serverName: "other.example")
         #expect(try pair.connectExpectingFailure().client?.code == .hostNameMismatch)
     }
 
-    @Test func oneTicketServesOneConnection() throws {
+    @Test("One ticket serves one connection") func oneTicketServesOneConnection() throws {
         let (client, server) = try contexts(.tls13)
         _ = try connect(client, server)
-        // Two tickets came; three connections that begin before any of them ends share them out.
+        // The server sends two tickets. Three connections that start before any of them ends share them.
         var pairs = try (0..<3).map { _ in try TLSPair(client: client, server: server) }
         for index in pairs.indices { try pairs[index].connect() }
         #expect(pairs.map { $0.client.session?.isResumed } == [true, true, false])
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A connection that ends badly does not invalidate the session", arguments: [TLSVersion.tls12, .tls13])
     func aConnectionThatEndsBadlyDoesNotSpoilTheSession(_ version: TLSVersion) throws {
         let (client, server) = try contexts(version)
         _ = try connect(client, server)

@@ -10,7 +10,9 @@ import Testing
             server: TLSServerConfiguration(identity: certificates.serverIdentity))
     }
 
-    @Test(arguments: [(TLSVersion.tls12, "TLSv1.2"), (.tls13, "TLSv1.3")])
+    @Test(
+        "Both versions complete the handshake and transfer bytes",
+        arguments: [(TLSVersion.tls12, "TLSv1.2"), (.tls13, "TLSv1.3")])
     func bothVersionsShakeHandsAndCarryBytes(_ version: TLSVersion, _ name: String) throws {
         var pair = try Self.pair(version)
         #expect(pair.client.state == .handshaking)
@@ -34,7 +36,9 @@ import Testing
         #expect(pair.server.session?.peerCertificate == nil)
     }
 
-    @Test(arguments: [1, 2, 3, 4, 5, 6, 7, 13, 64, 1021], [TLSVersion.tls12, .tls13])
+    @Test(
+        "Bytes may arrive in pieces of any size", arguments: [1, 2, 3, 4, 5, 6, 7, 13, 64, 1021],
+        [TLSVersion.tls12, .tls13])
     func bytesMayArriveInPiecesOfAnySize(_ size: Int, _ version: TLSVersion) throws {
         var pair = try Self.pair(version)
         pair.pieceSize = { size }
@@ -48,12 +52,12 @@ import Testing
         #expect(pair.clientReceived == sent.reversed())
     }
 
-    @Test(arguments: 1...8)
+    @Test("Much data is transferred in both directions in random pieces", arguments: 1...8)
     func muchDataGoesBothWaysAtOnceInRandomPieces(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed)
         var pair = try Self.pair(seed.isMultiple(of: 2) ? .tls12 : .tls13)
         var sizes = SeededRandom(seed: seed &+ 1000)
-        // From single bytes to more than OpenSSL's read buffer.
+        // The pieces range from single bytes to more than OpenSSL's read buffer.
         pair.pieceSize = { Int.random(in: 1...(1 << Int.random(in: 1...18, using: &sizes)), using: &sizes) }
         try pair.connect()
         var toServer: [UInt8] = []
@@ -71,12 +75,13 @@ import Testing
         #expect(pair.clientReceived == toClient)
     }
 
-    @Test func recordsAreFullAndPiecesNotLargerThanARecord() throws {
+    @Test("Records are full, and pieces are at most one record")
+    func recordsAreFullAndPiecesNotLargerThanARecord() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         try pair.client.write([UInt8](repeating: 7, count: 100_000))
         let wire = pair.client.takeOutput()
-        // Seven records of at most 16 KiB, 22 bytes around each.
+        // Seven records of at most 16 KiB, with 22 bytes of overhead each.
         #expect(wire.count == 100_000 + 7 * 22)
         var sizes: [Int] = []
         try wire.withUnsafeBytes { wire in
@@ -85,7 +90,7 @@ import Testing
         #expect(sizes == [Int](repeating: 16_384, count: 6) + [100_000 - 6 * 16_384])
     }
 
-    @Test func whatIsWrittenWhileReceivingGoesOut() throws {
+    @Test("Data written while receiving is sent") func whatIsWrittenWhileReceivingGoesOut() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         try pair.client.write([UInt8](repeating: 1, count: 50_000))
@@ -103,7 +108,7 @@ import Testing
         #expect(pair.clientReceived == [UInt8](repeating: 1, count: 50_000))
     }
 
-    @Test func closingWhileReceivingEndsIt() throws {
+    @Test("Closing while receiving ends the input") func closingWhileReceivingEndsIt() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         try pair.client.write([UInt8](repeating: 1, count: 50_000))
@@ -121,7 +126,7 @@ import Testing
         #expect(pair.client.state == .closed)
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("close_notify is sent and answered", arguments: [TLSVersion.tls12, .tls13])
     func goodbyeIsSaidAndAnswered(_ version: TLSVersion) throws {
         var pair = try Self.pair(version)
         try pair.connect()
@@ -129,21 +134,21 @@ import Testing
         pair.client.close()
         let afterClose = pair.client.output.count
         pair.client.close()
-        #expect(pair.client.output.count == afterClose, "closing twice says goodbye once")
+        #expect(pair.client.output.count == afterClose, "a second close sends no second close_notify")
         #expect(pair.client.state == .closed)
         try pair.run()
         #expect(pair.serverReceived == Array("last words".utf8))
         #expect(pair.server.state == .closed)
-        // The end of the socket is no surprise now.
+        // The end of the socket is expected now.
         try pair.server.receiveEnd()
         try pair.client.receiveEnd()
         #expect(tlsError { try pair.client.write([1]) }?.code == .closed)
         #expect(tlsError { try pair.server.write([1]) }?.code == .closed)
-        // Whatever else comes is dropped.
+        // Further input is dropped.
         try pair.client.feed([1, 2, 3])
     }
 
-    @Test func anEndWithoutGoodbyeIsAnError() throws {
+    @Test("An end without close_notify is an error") func anEndWithoutGoodbyeIsAnError() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         try pair.client.write(Array("half a mess".utf8))
@@ -154,24 +159,24 @@ import Testing
         #expect(error.code == .truncated)
         #expect(error.disposition == .retryNewConnection)
         #expect(pair.server.state == .failed)
-        // And stays one.
+        // The error is permanent.
         #expect(tlsError { try pair.server.receiveEnd() } == error)
         #expect(tlsError { try pair.server.write([1]) } == error)
         #expect(tlsError { try pair.server.feed([1]) } == error)
     }
 
-    @Test func anEndDuringTheHandshakeIsAnError() throws {
+    @Test("An end during the handshake is an error") func anEndDuringTheHandshakeIsAnError() throws {
         let pair = try Self.pair(.tls13)
         try pair.client.start()
         #expect(tlsError { try pair.client.write([1]) }?.code == .notEstablished)
-        #expect(pair.client.state == .handshaking, "writing too early does no harm")
+        #expect(pair.client.state == .handshaking, "writing too early has no effect")
         let error = try #require(tlsError { try pair.client.receiveEnd() })
         #expect(error.code == .truncated)
         #expect(error.message.contains("during the TLS handshake"))
         #expect(error.message.contains("localhost"))
     }
 
-    @Test func keysChangeOnTheWay() throws {
+    @Test("Keys can change during the connection") func keysChangeOnTheWay() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         for round in 0..<5 {
@@ -186,7 +191,8 @@ import Testing
         #expect(pair.clientReceived == [0, 1, 2, 3, 4])
     }
 
-    @Test func aPeerThatAsksAndNeverReadsIsStopped() throws {
+    @Test("A peer that provokes output and does not read it is stopped")
+    func aPeerThatAsksAndNeverReadsIsStopped() throws {
         var pair = try Self.pair(.tls13)
         try pair.connect()
         var error: TLSError?

@@ -3,11 +3,11 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// What a client makes of a server's certificate.
+/// Tests of the verification of a server by a client.
 @Suite struct TLSVerificationTests {
     private let certificates = TestCertificates.shared
 
-    /// The errors of both sides when the client trusts `trust` and the server shows `identity`.
+    /// Returns the errors of both sides if the client trusts `trust` and the server presents `identity`.
     private func failure(
         _ identity: TLSIdentity, trust: TLSTrust? = nil, name: String = "localhost", version: TLSVersion = .tls13
     ) throws -> (client: TLSError, server: TLSError) {
@@ -18,7 +18,7 @@ import Testing
         let client = try #require(errors.client)
         #expect(client.disposition == .terminal)
         #expect(pair.client.session == nil)
-        // Our alert reached the peer: it knows why.
+        // The peer received our alert and knows the reason.
         let server = try #require(errors.server)
         #expect(server.alert != nil)
         return (client, server)
@@ -47,7 +47,7 @@ import Testing
         return pair.client.state == .established
     }
 
-    @Test(arguments: [TLSVersion.tls12, .tls13])
+    @Test("A certificate for another host is rejected", arguments: [TLSVersion.tls12, .tls13])
     func anotherHost(_ version: TLSVersion) throws {
         let error = try failure(server(["a.example", "b.example"]), name: "c.example", version: version).client
         #expect(error.code == .hostNameMismatch)
@@ -55,34 +55,38 @@ import Testing
         #expect(error.message.contains("a.example, b.example"))
     }
 
-    @Test(arguments: [
-        ("www.example.com", true), ("WWW.example.COM", true), ("www.example.com.", true), ("example.com", false),
-        ("a.b.example.com", false), ("other.example", false), ("partial.example.net", false),
-    ])
+    @Test(
+        "Names and wildcards match as specified",
+        arguments: [
+            ("www.example.com", true), ("WWW.example.COM", true), ("www.example.com.", true), ("example.com", false),
+            ("a.b.example.com", false), ("other.example", false), ("partial.example.net", false),
+        ])
     func namesAndWildcards(_ name: String, _ isCovered: Bool) throws {
         let identity = try server(["*.example.com", "par*.example.net"])
         #expect(try connects(identity, name: name) == isCovered)
     }
 
-    @Test(arguments: [
-        ("127.0.0.1", true), ("::1", true), ("0:0:0:0:0:0:0:1", true), ("127.0.0.2", false), ("::2", false),
-    ])
+    @Test(
+        "Addresses match their entries",
+        arguments: [
+            ("127.0.0.1", true), ("::1", true), ("0:0:0:0:0:0:0:1", true), ("127.0.0.2", false), ("::2", false),
+        ])
     func addresses(_ name: String, _ isCovered: Bool) throws {
         #expect(try connects(certificates.serverIdentity, name: name) == isCovered)
     }
 
-    @Test func anAddressIsNotMatchedByAName() throws {
-        // As a DNS name this would be "127.0.0.1"; only an IP entry counts.
+    @Test("An address does not match a DNS name") func anAddressIsNotMatchedByAName() throws {
+        // The certificate has "127.0.0.1" as a DNS name, but only an IP entry counts.
         #expect(try !connects(server(["127.0.0.1"]), name: "127.0.0.1"))
         #expect(try connects(server(["127.0.0.1"], addresses: ["127.0.0.1"]), name: "127.0.0.1"))
     }
 
-    @Test func theCommonNameIsNoHostName() throws {
+    @Test("The common name is not a host name") func theCommonNameIsNoHostName() throws {
         let named = try certificates.authority.issue(CertificateRequest(commonName: "localhost", usage: .server))
         #expect(try !connects(named.identity, name: "localhost"))
     }
 
-    @Test func theServerNameIsSentForNamesOnly() throws {
+    @Test("The server name is sent only for names, not for addresses") func theServerNameIsSentForNamesOnly() throws {
         func firstFlight(_ name: String) throws -> [UInt8] {
             let pair = try TLSPair(serverName: name)
             try pair.client.start()
@@ -94,7 +98,7 @@ import Testing
         #expect(try !firstFlight("192.0.2.17").contains(Array("192.0.2.17".utf8)))
     }
 
-    @Test func expired() throws {
+    @Test("An expired certificate is rejected") func expired() throws {
         let end = WallTime(milliseconds: 1_772_366_400_000)
         let identity = try server(
             validity: CertificateValidity(notBefore: WallTime(milliseconds: 1_700_000_000_000), notAfter: end))
@@ -102,10 +106,10 @@ import Testing
         #expect(errors.client.code == .certificateExpired)
         #expect(errors.client.message.contains("CN=A Server expired on 2026-03-01T12:00:00Z"))
         #expect(errors.server.code == .peerRefusedCertificate)
-        #expect(errors.server.message.contains("has expired"))
+        #expect(errors.server.message.contains("as expired"))
     }
 
-    @Test func notYetValid() throws {
+    @Test("A certificate that is not valid yet is rejected") func notYetValid() throws {
         let begin = WallTime(milliseconds: 4_102_444_800_000)
         let identity = try server(
             validity: CertificateValidity(notBefore: begin, notAfter: WallTime(milliseconds: 4_202_444_800_000)))
@@ -114,7 +118,7 @@ import Testing
         #expect(error.message.contains("not valid before 2100-01-01T00:00:00Z"))
     }
 
-    @Test func unknownIssuer() throws {
+    @Test("An unknown issuer is rejected") func unknownIssuer() throws {
         let other = try CertificateAuthority(commonName: "Some Other Root")
         let errors = try failure(certificates.serverIdentity, trust: .only([.text(other.certificatePEM)]))
         #expect(errors.client.code == .untrustedIssuer)
@@ -123,7 +127,7 @@ import Testing
         #expect(errors.server.alert == 48)
     }
 
-    @Test func theSystemDoesNotTrustUs() throws {
+    @Test("The system's roots do not trust the test authority") func theSystemDoesNotTrustUs() throws {
         #expect(try failure(certificates.serverIdentity, trust: .system).client.code == .untrustedIssuer)
         var pair = try TLSPair(
             client: TLSClientConfiguration(trust: .systemAnd([.text(certificates.authority.certificatePEM)])))
@@ -131,7 +135,7 @@ import Testing
         #expect(pair.client.state == .established)
     }
 
-    @Test func anIssuerThatSendsItsOwnRoot() throws {
+    @Test("A root certificate that the server sends is not trusted") func anIssuerThatSendsItsOwnRoot() throws {
         let other = try CertificateAuthority(commonName: "Sent Along")
         let issued = try other.issue(CertificateRequest(commonName: "x", usage: .server, dnsNames: ["localhost"]))
         let identity = try TLSIdentity(
@@ -141,29 +145,31 @@ import Testing
         #expect(error.message.contains("CN=Sent Along"))
     }
 
-    @Test func selfSigned() throws {
+    @Test("A self-signed certificate is rejected unless it is trusted") func selfSigned() throws {
         let own = try CertificateAuthority.selfSigned(
             CertificateRequest(commonName: "Alone", usage: .server, dnsNames: ["localhost"]))
         let error = try failure(own.identity).client
         #expect(error.code == .selfSignedCertificate)
         #expect(error.message.contains("CN=Alone"))
-        // Trusted by name it is as good as any.
+        // A certificate that is trusted explicitly is accepted.
         #expect(try connects(own.identity, trust: .only([.text(own.certificatePEM)]), name: "localhost"))
     }
 
-    @Test func aPinnedCertificateNeedsNoRoot() throws {
+    @Test("A pinned certificate needs no root") func aPinnedCertificateNeedsNoRoot() throws {
         let pin = TLSTrust.only([.text(certificates.server.certificatePEM)])
         #expect(try connects(certificates.serverIdentity, trust: pin, name: "localhost"))
         #expect(try failure(server(), trust: pin).client.code == .untrustedIssuer)
     }
 
-    @Test func aClientsCertificateIsNoServers() throws {
+    @Test("A client certificate is not valid for a server") func aClientsCertificateIsNoServers() throws {
         let error = try failure(server(usage: .client)).client
         #expect(error.code == .certificateRejected)
         #expect(error.message.contains("purpose"))
     }
 
-    @Test(arguments: ["", " ", "a b", "caf\u{E9}.example", "a\u{0}b", String(repeating: "a", count: 300)])
+    @Test(
+        "Malformed server names are rejected",
+        arguments: ["", " ", "a b", "caf\u{E9}.example", "a\u{0}b", String(repeating: "a", count: 300)])
     func malformedServerNames(_ name: String) throws {
         let context = try TLSContext.client(TLSClientConfiguration(trust: certificates.trust))
         let error = tlsError { _ = try TLSEngine(context: context, role: .client(serverName: name)) }

@@ -8,7 +8,7 @@ import Testing
         ("Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID", "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"),
     ]
 
-    @Test(arguments: pairs)
+    @Test("A secret key yields its public key", arguments: pairs)
     func publicKeyOfASecret(publicText: String, secretText: String) throws {
         let secret = try CurveSecretKey(z85: secretText)
         #expect(secret.z85 == secretText)
@@ -17,7 +17,7 @@ import Testing
         #expect(pair.publicKey == (try CurvePublicKey(z85: publicText)))
     }
 
-    @Test func newPairsDifferAndBelongTogether() throws {
+    @Test("New key pairs differ and are consistent") func newPairsDifferAndBelongTogether() throws {
         let first = try CurveKeyPair.generate()
         let second = try CurveKeyPair.generate()
         #expect(first.publicKey != second.publicKey)
@@ -26,11 +26,14 @@ import Testing
         #expect(first.publicKey.z85.utf8.count == 40)
     }
 
-    @Test(arguments: [
-        "", "short", String(repeating: "a", count: 39), String(repeating: "a", count: 41),
-        String(repeating: "~", count: 40), String(repeating: "é", count: 20), "a\0" + String(repeating: "a", count: 38),
-        String(repeating: "#", count: 40), String(repeating: "\u{1}", count: 40),
-    ])
+    @Test(
+        "Malformed keys are rejected without showing them",
+        arguments: [
+            "", "short", String(repeating: "a", count: 39), String(repeating: "a", count: 41),
+            String(repeating: "~", count: 40), String(repeating: "é", count: 20),
+            "a\0" + String(repeating: "a", count: 38),
+            String(repeating: "#", count: 40), String(repeating: "\u{1}", count: 40),
+        ])
     func notAKey(text: String) {
         #expect { try CurvePublicKey(z85: text) } throws: { ($0 as? ZMQError)?.code == .invalidKey }
         #expect { try CurveSecretKey(z85: text) } throws: { error in
@@ -39,14 +42,14 @@ import Testing
         }
     }
 
-    @Test func rawBytes() throws {
+    @Test("A public key needs 32 raw bytes") func rawBytes() throws {
         #expect([UInt8](repeating: 1, count: 31).withUnsafeBytes { CurvePublicKey(bytes: $0) } == nil)
         #expect([UInt8](repeating: 1, count: 33).withUnsafeBytes { CurvePublicKey(bytes: $0) } == nil)
         let key = try #require([UInt8](repeating: 1, count: 32).withUnsafeBytes { CurvePublicKey(bytes: $0) })
         #expect(try CurvePublicKey(z85: key.z85) == key)
     }
 
-    @Test func secretsDoNotShow() throws {
+    @Test("Secret keys are not shown") func secretsDoNotShow() throws {
         let pair = try CurveKeyPair.generate()
         var options = ZMQSocketOptions()
         options.security = .curveServer(secretKey: pair.secretKey, domain: "push")
@@ -56,7 +59,7 @@ import Testing
             dump(value, to: &text)
             texts.append(text)
         }
-        // How the bytes look where they are not hidden.
+        // The bytes as they appear if they are not hidden.
         var open = ""
         dump(try CurvePublicKey(z85: pair.secretKey.z85), to: &open)
         let bytes = try #require(

@@ -1,11 +1,11 @@
 #ifndef CARILLON_CFUZZ_SHIM_H
 #define CARILLON_CFUZZ_SHIM_H
 
-/* OpenSSL 3 wants a whole provider written for what its old call does with one function. */
+/* OpenSSL 3 deprecates this call; its replacement needs a complete provider. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/rand.h>
 
-/* Makes OpenSSL take all its randomness from `fill`, so that a handshake can be repeated byte for byte. */
+/* Makes OpenSSL take all random numbers from `fill`, so that a handshake is repeatable byte for byte. */
 static inline int CFuzz_set_random(int (*fill)(unsigned char *bytes, int count))
 {
     static RAND_METHOD method;

@@ -1,7 +1,7 @@
 import PushTransport
 
 extension FuzzTarget {
-    /// PEM, certificates and keys, from strangers and from configuration files.
+    /// PEM, certificates and keys from peers and from configuration files.
     static let certificate = FuzzTarget(
         name: "certificate",
         seeds: {
@@ -33,7 +33,8 @@ extension FuzzTarget {
 private func readPEM(_ bytes: [UInt8]) {
     let source = PEMSource.bytes(bytes)
     if let found = try? CertificateInfo(pem: source) { look(at: found) }
-    // PKCS#8 says how often to stir the password; an owner who asks for an hour of it is to have it.
+    // An encrypted PKCS#8 key contains its own iteration count, which may keep one input busy for an hour. Such keys are
+    // therefore tried without a password.
     let password = String(decoding: bytes, as: UTF8.self).contains("BEGIN ENCRYPTED") ? nil : "sesame"
     if let identity = try? TLSIdentity(combined: source, password: password) {
         _ = try? TLSContext.server(TLSServerConfiguration(identity: identity))
@@ -43,7 +44,7 @@ private func readPEM(_ bytes: [UInt8]) {
     }
     if let key = try? ES256PublicKey(pem: source) {
         _ = key.verify(bytes, signature: [UInt8](repeating: 7, count: 64))
-        require((try? ES256PublicKey(pem: .text(key.pem))) != nil, "a public key cannot be read back")
+        require((try? ES256PublicKey(pem: .text(key.pem))) != nil, "a public key cannot be parsed after it was written")
     }
     if let key = try? ES256PrivateKey(pem: source, password: password), let signature = try? key.sign([1, 2, 3]) {
         require(key.publicKey.verify([1, 2, 3], signature: signature), "a key does not verify what it signed")
@@ -51,22 +52,22 @@ private func readPEM(_ bytes: [UInt8]) {
 }
 
 private func look(at found: CertificateInfo) {
-    require(found.subject.utf8.allSatisfy { $0 >= 0x20 }, "a control character in a subject for people")
+    require(found.subject.utf8.allSatisfy { $0 >= 0x20 }, "a subject contains a control character")
     _ = found.extensionValue(oid: "1.2.840.113635.100.6.3.6")
     _ = found.extensionValue(oid: found.serial)
     if let again = try? CertificateInfo(der: found.der) {
-        require(again.fingerprint == found.fingerprint, "the same bytes have another fingerprint")
-        require(again.dnsNames == found.dnsNames && again.subject == found.subject, "the same bytes say another thing")
+        require(again.fingerprint == found.fingerprint, "the same bytes have two fingerprints")
+        require(again.dnsNames == found.dnsNames && again.subject == found.subject, "the same bytes have two meanings")
     } else {
-        fatalError("a certificate cannot be read back from its DER")
+        fatalError("a certificate cannot be parsed from its DER")
     }
-    require((try? CertificateInfo(pem: .text(found.pem))) != nil, "a certificate cannot be read back from its PEM")
+    require((try? CertificateInfo(pem: .text(found.pem))) != nil, "a certificate cannot be parsed from its PEM")
     if let key = try? ES256PublicKey(of: found) {
         _ = key.verify([0], signature: [UInt8](repeating: 0, count: 64))
     }
 }
 
-/// DER as a block of PEM, so that what is changed in it is not lost on the Base64.
+/// Returns DER in a PEM block, so that mutations affect the DER and not only the Base64.
 private func armoured(_ input: inout FuzzInput) -> [UInt8] {
     let labels = [
         "CERTIFICATE", "PRIVATE KEY", "EC PRIVATE KEY", "PUBLIC KEY", "TRUSTED CERTIFICATE", "RSA PRIVATE KEY",
@@ -81,7 +82,7 @@ private func armoured(_ input: inout FuzzInput) -> [UInt8] {
     return Array((lines + "-----END \(label)-----\n").utf8)
 }
 
-/// With the alphabet and the padding of PEM.
+/// Encodes with the alphabet and the padding of PEM.
 private func plainBase64(_ bytes: [UInt8]) -> [UInt8] {
     let text = Base64URL.encode(bytes).utf8.map { digit in
         digit == UInt8(ascii: "-") ? UInt8(ascii: "+") : digit == UInt8(ascii: "_") ? UInt8(ascii: "/") : digit

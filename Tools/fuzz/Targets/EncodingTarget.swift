@@ -3,7 +3,7 @@ import PushTransport
 @testable import PushSimulator
 
 extension FuzzTarget {
-    /// Hexadecimal, Base64 and Z85 texts: what is accepted is written back the same.
+    /// Texts in hexadecimal, Base64 and Z85: decoding and encoding returns the same text.
     static let encoding = FuzzTarget(
         name: "encoding",
         seeds: {
@@ -14,22 +14,26 @@ extension FuzzTarget {
             let bytes = input.rest()
             let text = String(decoding: bytes, as: UTF8.self)
             if let decoded = PushTransport.Hex.decode(text) {
-                require(PushTransport.Hex.encode(decoded) == text.lowercased(), "hexadecimal does not come back")
+                require(
+                    PushTransport.Hex.encode(decoded) == text.lowercased(),
+                    "hexadecimal changed after decoding and encoding")
             }
             if let decoded = Base64URL.decode(text) {
-                require(Base64URL.encode(decoded) == text, "Base64 does not come back")
+                require(Base64URL.encode(decoded) == text, "Base64 changed after decoding and encoding")
                 let other = ByteView.lending(bytes) { Base64.decodeURL($0) }
-                require(other == decoded, "the simulator reads Base64 in another way")
+                require(other == decoded, "the simulator decodes Base64 differently")
             }
-            require(PushTransport.Hex.decode(PushTransport.Hex.encode(bytes)) == bytes, "hexadecimal loses bytes")
-            require(Base64URL.decode(Base64URL.encode(bytes)) == bytes, "Base64 loses bytes")
-            require(Base64.encodeURL(bytes) == Array(Base64URL.encode(bytes).utf8), "two encoders do not agree")
+            require(
+                PushTransport.Hex.decode(PushTransport.Hex.encode(bytes)) == bytes,
+                "bytes changed after encoding as hexadecimal")
+            require(Base64URL.decode(Base64URL.encode(bytes)) == bytes, "bytes changed after encoding as Base64")
+            require(Base64.encodeURL(bytes) == Array(Base64URL.encode(bytes).utf8), "the two Base64 encoders disagree")
             let simulated = ByteView.lending(bytes) { PushSimulator.Hex.bytes(of: $0) }
             if text.utf8.elementsEqual(bytes) {
-                require(simulated == PushTransport.Hex.decode(text), "the simulator reads hexadecimal in another way")
+                require(simulated == PushTransport.Hex.decode(text), "the simulator decodes hexadecimal differently")
             }
             if let key = try? CurvePublicKey(z85: text) {
-                require(key.z85 == text, "a CURVE key does not come back")
+                require(key.z85 == text, "a CURVE key changed after decoding and encoding")
             }
         })
 }

@@ -3,7 +3,7 @@ import PushModel
 @testable import PushWire
 
 extension FuzzTarget {
-    /// What producers hand in at intake, alone and in batches, held against the reader of payloads.
+    /// Envelopes from producers, alone and in batches, parsed with the intake's reader and with the payload reader.
     static let envelope = FuzzTarget(
         name: "envelope",
         seeds: {
@@ -36,7 +36,7 @@ extension FuzzTarget {
                         let request = try ReplayRequest.read(Array(bytes))
                         require(request.limit >= 1, "a limit of \(request.limit)")
                     } catch {
-                        require(!error.detail.isEmpty, "a rejection without words")
+                        require(!error.detail.isEmpty, "a rejection without detail")
                     }
                 }
             default:
@@ -47,7 +47,7 @@ extension FuzzTarget {
 }
 
 private enum EnvelopeCheck {
-    // libFuzzer calls from one thread.
+    // libFuzzer uses one thread.
     nonisolated(unsafe) static let reader = EnvelopeReader(
         apps: AppTable([AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)]))
 
@@ -64,7 +64,7 @@ private enum EnvelopeCheck {
         }
     }
 
-    /// Two readers that share nothing find the same values, or none.
+    /// Checks that two independent readers find the same values or both reject the bytes.
     static func agreement(_ bytes: [UInt8]) {
         var index = JSONIndex()
         unsafe bytes.withUnsafeBytes { bytes in
@@ -72,18 +72,18 @@ private enum EnvelopeCheck {
             let isJSON = unsafe index.read(text) == .json
             do throws(JSONError) {
                 let document = unsafe try JSONDocument(Array(bytes))
-                require(isJSON, "one reader takes what the other refuses")
+                require(isJSON, "one reader accepts what the other rejects")
                 let json = unsafe index.found(in: text)!
                 require(json.count == document.nodes.count, "\(json.count) values, or \(document.nodes.count)")
                 for (place, node) in document.nodes.enumerated() {
-                    require(json.kind(place) == node.kind, "two kinds of one value")
-                    require(json.next(place) == Int(node.next), "another value behind it")
+                    require(json.kind(place) == node.kind, "the kinds of a value differ")
+                    require(json.next(place) == Int(node.next), "the following values differ")
                     require(
                         unsafe json.raw(place).elementsEqual(document.bytes[Int(node.start)..<Int(node.end)]),
-                        "another place")
+                        "the positions of a value differ")
                 }
             } catch {
-                require(!isJSON || error.code == .tooDeep, "taken as JSON: \(error)")
+                require(!isJSON || error.code == .tooDeep, "accepted as JSON by one reader: \(error)")
             }
         }
     }
@@ -91,23 +91,23 @@ private enum EnvelopeCheck {
     static func check(_ result: Result<PushRequest, EnvelopeFault>, _ bytes: [UInt8], _ frame: [UInt8]?) {
         switch result {
         case .success(let request):
-            guard let json = try? JSONDocument(bytes) else { fatalError("an envelope that is not JSON") }
+            guard let json = try? JSONDocument(bytes) else { fatalError("an envelope is not JSON") }
             func text(_ key: StaticString) -> String? { json.value(key, in: json.root).flatMap { json.string($0) } }
-            require(text("id") == request.message.id.text, "another id")
-            require(text("collapse_id") == request.message.collapseID?.text, "another collapse id")
-            require(JSONDocument.isObject(request.message.payload), "a payload that is no object")
-            if let frame { require(frame == request.message.payload, "another payload") }
-            require(request.audience.named != 0, "an audience of nobody")
+            require(text("id") == request.message.id.text, "the id differs")
+            require(text("collapse_id") == request.message.collapseID?.text, "the collapse id differs")
+            require(JSONDocument.isObject(request.message.payload), "the payload is not an object")
+            if let frame { require(frame == request.message.payload, "the payload differs") }
+            require(request.audience.named != 0, "the audience is empty")
         case .failure(let fault):
-            require(!fault.rejection.detail.isEmpty, "a rejection without words")
-            require((fault.id?.utf8.count ?? 0) <= 128, "a long id")
+            require(!fault.rejection.detail.isEmpty, "a rejection without detail")
+            require((fault.id?.utf8.count ?? 0) <= 128, "the id is too long")
             var ack: [UInt8] = []
             AckText.rejected(id: fault.id, fault.rejection, to: &ack)
-            require(JSONDocument.isObject(ack), "an ack that is not JSON")
+            require(JSONDocument.isObject(ack), "the ack is not JSON")
         }
     }
 
-    /// A line is alone what it is in a batch.
+    /// Checks that each line of a batch has the same result as it has alone.
     static func batch(_ bytes: [UInt8]) {
         var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { Array($0) }
         if lines.last?.isEmpty == true { lines.removeLast() }
@@ -116,17 +116,17 @@ private enum EnvelopeCheck {
             do throws(Rejection) {
                 unsafe try reader.readBatch(bytes, now: 1_767_000_000) { results.append($0) }
             } catch {
-                require(lines.isEmpty, "a batch is refused: \(error)")
+                require(lines.isEmpty, "a batch is rejected: \(error)")
             }
         }
-        require(results.count == lines.count, "\(results.count) results of \(lines.count) lines")
+        require(results.count == lines.count, "\(results.count) results for \(lines.count) lines")
         for (line, result) in zip(lines, results) {
             switch (result, read(line, nil)) {
             case (.success(let one), .success(let other)):
-                require(one.audience == other.audience, "two audiences")
-                require(one.message.payload == other.message.payload, "two payloads")
-            case (.failure(let one), .failure(let other)): require(one == other, "two faults: \(one), \(other)")
-            default: fatalError("taken and refused")
+                require(one.audience == other.audience, "the audiences differ")
+                require(one.message.payload == other.message.payload, "the payloads differ")
+            case (.failure(let one), .failure(let other)): require(one == other, "the faults differ: \(one), \(other)")
+            default: fatalError("accepted in one form and rejected in the other")
             }
         }
     }

@@ -1,11 +1,11 @@
 import Glibc
 
-/// One thing to be fed with hostile bytes.
+/// A fuzz target: code that is called with hostile bytes.
 struct FuzzTarget: Sendable {
     let name: String
-    /// Small inputs to begin with, each of which reaches something that chance would not find soon.
+    /// The seeds: small inputs, each of which reaches code that random bytes would not reach soon.
     let seeds: @Sendable () -> [[UInt8]]
-    /// Returns for every input. What must not be is a trap, a leak, a hang, or a failed `require`.
+    /// Runs one input. It must not trap, leak, hang, or fail a `require`.
     let run: @Sendable (inout FuzzInput) -> Void
 
     static let all: [FuzzTarget] = [
@@ -14,16 +14,16 @@ struct FuzzTarget: Sendable {
     ]
 }
 
-/// A property that does not hold is a crash like any other, and says what it was. In release builds `precondition`
-/// would not.
+/// Crashes with a message if a property does not hold. Unlike `precondition`, it prints the message in release builds
+/// too.
 func require(_ condition: Bool, _ message: @autoclosure () -> String) {
     if !condition { fatalError(message()) }
 }
 
-// libFuzzer calls from one thread, after it has called `initialize` once.
+// libFuzzer uses one thread, and calls `initialize` once before anything else.
 nonisolated(unsafe) private var target: FuzzTarget?
 
-/// The target is chosen by the name under which the program is called, because libFuzzer calls it again by that name.
+/// Selects the target by the name of the program, because libFuzzer starts it again under that name.
 @_cdecl("LLVMFuzzerInitialize")
 public func initialize(
     _ count: UnsafeMutablePointer<CInt>,
@@ -38,7 +38,7 @@ public func initialize(
     }
     let name = words[0].split(separator: "/").last.map(String.init) ?? ""
     guard let found = FuzzTarget.all.first(where: { $0.name == name }) else {
-        fail("there is no target \"\(name)\"; call this program by the name of a target, through a link (--list)")
+        fail("unknown target \"\(name)\"; run this program through a link with a target's name (see --list)")
     }
     if words.count == 3, words[1] == "--write-seeds" {
         writeSeeds(found.seeds(), to: words[2])

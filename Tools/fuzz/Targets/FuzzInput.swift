@@ -1,5 +1,5 @@
-/// Takes decisions and bytes from the front of an input. At its end every number is 0 and all bytes are none, so that
-/// each input is a whole script.
+/// An input from which decisions and bytes are taken, front to back. After its end all numbers are 0 and all byte
+/// arrays are empty, so that every input is a complete script.
 struct FuzzInput {
     private let bytes: [UInt8]
     private var position = 0
@@ -18,26 +18,26 @@ struct FuzzInput {
 
     mutating func flag() -> Bool { byte() & 1 == 1 }
 
-    /// Two bytes, the high one first.
+    /// Takes two bytes as a number, most significant byte first.
     mutating func word() -> Int { Int(byte()) << 8 | Int(byte()) }
 
     mutating func number() -> UInt32 { UInt32(word()) << 16 | UInt32(word()) }
 
-    /// At most `count` bytes.
+    /// Takes at most `count` bytes.
     mutating func take(_ count: Int) -> [UInt8] {
         let end = min(bytes.count, position + count)
         defer { position = end }
         return Array(bytes[position..<end])
     }
 
-    /// All that is left.
+    /// Takes all remaining bytes.
     mutating func rest() -> [UInt8] {
         take(bytes.count)
     }
 }
 
 extension [UInt8] {
-    /// Lends the bytes piece by piece.
+    /// Calls `body` with the bytes, piece by piece.
     func inPieces(of size: Int, _ body: (UnsafeRawBufferPointer) throws -> Void) rethrows {
         unsafe try withUnsafeBytes { bytes in
             var start = 0

@@ -1,7 +1,7 @@
 @testable import PushTransport
 
 extension FuzzTarget {
-    /// Requests of HTTP/1.1: what is read of them does not depend on how the bytes are cut.
+    /// HTTP/1.1 requests: the result does not depend on how the bytes are split.
     static let http1Request = FuzzTarget(
         name: "http1-request",
         seeds: {
@@ -25,7 +25,7 @@ extension FuzzTarget {
             let request = input.rest()
             let whole = readRequests(request, in: max(1, request.count), limits)
             let cut = readRequests(request, in: 1 + Int(size >> 1), limits)
-            require(whole == cut, "cut into pieces the same bytes are read as\n\(cut)\ninstead of\n\(whole)")
+            require(whole == cut, "split into pieces, the bytes are parsed as\n\(cut)\ninstead of\n\(whole)")
         })
 }
 
@@ -44,18 +44,18 @@ private func readRequests(_ bytes: [UInt8], in size: Int, _ limits: HTTP1Limits)
             case .expectsContinue:
                 steps.append("continue?")
             case .request(let head, let body):
-                require(body.count <= limits.bodyBytes, "a body above the limit")
-                require(head.headers.all("Host").count <= 1, "two hosts")
-                require(head.path.allSatisfy { $0 != ".." && !$0.utf8.contains(0) }, "a way up in the path")
+                require(body.count <= limits.bodyBytes, "a body exceeds the limit")
+                require(head.headers.all("Host").count <= 1, "two Host headers")
+                require(head.path.allSatisfy { $0 != ".." && !$0.utf8.contains(0) }, "the path contains .. or NUL")
                 steps.append("\(head) \(body)")
             case .refused(let refusal, let isHead):
-                require((400...599).contains(refusal.status), "refused with the status \(refusal.status)")
+                require((400...599).contains(refusal.status), "rejected with status \(refusal.status)")
                 steps.append("\(refusal) \(isHead)")
                 isRefused = true
             }
         }
         if isRefused { queue.removeAll() }
-        require(queue.count <= max(limits.headerBytes, 256) + 2, "\(queue.count) bytes are held back")
+        require(queue.count <= max(limits.headerBytes, 256) + 2, "\(queue.count) bytes are buffered")
     }
     return steps
 }

@@ -1,12 +1,13 @@
 import PushTransport
 
 extension FuzzTarget {
-    /// A client's engine and a hostile server: each request has one end, and no more than one.
+    /// A client engine and a hostile server: each request ends exactly once.
     static let http2Client = FuzzTarget(
         name: "http2-client",
         seeds: {
-            // No habits, SETTINGS, two requests on their way; then per seed: answers, trailers, an informational
-            // answer, GOAWAY, a flood, a raw frame, another protocol, and a server of few streams.
+            // Each seed starts with no habits, SETTINGS and two requests in flight. Then follow, per seed: answers,
+            // trailers, an informational response, GOAWAY, a flood, a raw frame, another protocol, and a server with
+            // few streams.
             let begin: [UInt8] = [2, 0x05, 1, 3, 0, 0, 0, 100, 0x0c, 2, 1, 0x61, 0, 0x0d, 255, 255]
             return [
                 begin + [0x03, 0x05, 1, 0, 0, 0x03, 0x05, 3, 1, 0, 0x0d, 0, 1],
@@ -28,7 +29,7 @@ extension FuzzTarget {
         })
 }
 
-/// Submits as the input says, and counts the ends.
+/// Submits requests as the input says, and counts how each one ends.
 private final class ClientUnderTest: HTTP2ClientDelegate {
     private static let body = [UInt8](repeating: 0x62, count: 3000)
     private static let request = HTTP2PreparedRequest(fields)
@@ -40,7 +41,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
 
     private let engine: HTTP2ClientEngine
     private let limits: HTTP2ClientEngine.Limits
-    /// What the delegate does in its calls.
+    /// The actions of the delegate within its calls.
     private let habits: UInt8
     private var submitted: UInt64 = 0
     private var open: Set<UInt64> = []
@@ -71,18 +72,18 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
                     unsafe try engine.receive(piece)
                 }
                 if !isFrame { act(command & 15, &input) }
-                // As a rule the peer reads at once.
+                // By default the peer reads at once.
                 if command & 0x40 == 0 { pull(upTo: 1 << 16) }
             }
             unsafe try engine.pull(upTo: 1 << 20) { sum &+= $0.count }
         } catch {
-            // The owner sends what says why, and closes.
+            // Like a real owner, send the output that explains the error, and close.
             unsafe try? engine.pull(upTo: 1 << 16) { sum &+= $0.count }
         }
         engine.connectionEnded()
-        require(open.isEmpty, "requests without an end: \(open)")
-        require(engine.inFlight == 0, "\(engine.inFlight) in flight after the end")
-        require(engine.available == 0, "a connection that has ended takes requests")
+        require(open.isEmpty, "requests that did not end: \(open)")
+        require(engine.inFlight == 0, "\(engine.inFlight) requests in flight after the end of the connection")
+        require(engine.available == 0, "a closed connection accepts requests")
     }
 
     private func act(_ command: UInt8, _ input: inout FuzzInput) {
@@ -95,7 +96,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
     }
 
     private func pull(upTo limit: Int) {
-        // What it throws, the next call throws again or the connection's end makes up for.
+        // An error here is thrown again by the next call, or has no effect because the connection ends.
         unsafe try? engine.pull(upTo: limit) { sum &+= $0.count }
     }
 
@@ -111,7 +112,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         guard engine.submit(Self.request, values: [path, []], body: withBody ? Self.body : nil, tag: tag) else {
             return
         }
-        require(room > 0, "a request was taken though none was allowed")
+        require(room > 0, "a request was accepted although none was allowed")
         submitted += 1
         open.insert(tag)
     }
@@ -123,7 +124,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
 
     private func ended(_ tag: UInt64) {
         require(!abandoned.contains(tag), "an abandoned request was reported")
-        require(open.remove(tag) != nil, "request \(tag) ended twice, or never began")
+        require(open.remove(tag) != nil, "request \(tag) ended twice or was never submitted")
         if habits & 4 != 0 { submit([0x2f], withBody: tag & 1 == 0) }
         if habits & 8 != 0, let other = open.min() { abandon(other) }
     }
@@ -133,12 +134,12 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
     }
 
     func http2Answered(tag: UInt64, _ response: HTTP2Response) {
-        require((200...999).contains(response.status), "an answer with the status \(response.status)")
+        require((200...999).contains(response.status), "a response with status \(response.status)")
         var cursor = unsafe response.fields
         while let field = unsafe cursor.next() {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
-        unsafe require(response.body.count <= limits.maximumBodyBytes, "more of a body was kept than may be")
+        unsafe require(response.body.count <= limits.maximumBodyBytes, "a body exceeds the limit")
         unsafe sum &+= response.body.reduce(0) { $0 &+ Int($1) }
         _ = response.field("apns-id")
         ended(tag)
@@ -149,7 +150,7 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
     }
 
     func http2GoAway(_ goAway: HTTP2GoAway) {
-        require(goAway.debugData.count <= 1024, "more of a GOAWAY was kept than there may be")
+        require(goAway.debugData.count <= 1024, "the debug data of a GOAWAY exceeds the limit")
         if habits & 4 != 0 { submit([0x2f], withBody: false) }
     }
 }

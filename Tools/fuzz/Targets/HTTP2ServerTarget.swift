@@ -1,11 +1,12 @@
 import PushTransport
 
 extension FuzzTarget {
-    /// A server's engine and a hostile client: each request is answered or withdrawn, and only once.
+    /// A server engine and a hostile client: each request is answered or withdrawn exactly once.
     static let http2Server = FuzzTarget(
         name: "http2-server",
         seeds: {
-            // The habits, SETTINGS, then per seed: requests, bodies, trailers, resets, floods, CONTINUATION, GOAWAY.
+            // Each seed starts with the habits and SETTINGS. Then follow, per seed: requests, bodies, trailers, resets,
+            // floods, CONTINUATION, GOAWAY.
             let settings: [UInt8] = [0x05, 0]
             return [
                 [0] + settings + [0x03, 0x05, 1, 4, 0, 0x03, 0x05, 3, 5, 0, 0x0d, 0, 255],
@@ -28,7 +29,7 @@ extension FuzzTarget {
         })
 }
 
-/// Answers as the input says, and keeps the books.
+/// Answers requests as the input says, and compares its counters with those of the engine.
 private final class ServerUnderTest: HTTP2ServerDelegate {
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
@@ -65,7 +66,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
                     keepsBooks()
                 }
                 if !isFrame { try act(command & 15, &input) }
-                // As a rule the peer reads at once.
+                // By default the peer reads at once.
                 if command & 0x40 == 0 { try pull(upTo: 1 << 16) }
                 keepsBooks()
             }
@@ -74,14 +75,19 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
             try? pull(upTo: 1 << 16)
         }
         engine.connectionEnded()
-        require(open.isEmpty, "requests neither answered nor withdrawn: \(open)")
+        require(open.isEmpty, "requests that were neither answered nor withdrawn: \(open)")
         keepsBooks()
-        require(!engine.answer(1, status: HTTP2Status(200), fields: [], body: []), "answered after the end")
+        require(
+            !engine.answer(1, status: HTTP2Status(200), fields: [], body: []),
+            "a request was answered after the end of the connection")
     }
 
     private func keepsBooks() {
-        require(engine.unanswered == open.count, "\(engine.unanswered) unanswered, but \(open.count) are open")
-        require(engine.requestCount == reported, "\(engine.requestCount) counted, \(reported) reported")
+        require(
+            engine.unanswered == open.count, "\(engine.unanswered) requests are unanswered, but \(open.count) are open")
+        require(
+            engine.requestCount == reported,
+            "\(engine.requestCount) requests are counted, but \(reported) were reported")
     }
 
     private func act(_ command: UInt8, _ input: inout FuzzInput) throws {
@@ -107,7 +113,7 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
         let fields: [(StaticString, String)] = length & 1 == 0 ? [] : [("apns-id", "a"), ("x", "")]
         let isTaken = engine.answer(stream, status: HTTP2Status(200), fields: fields, body: body)
         let wasOpen = open.contains(stream)
-        require(!isTaken || wasOpen, "an answer was taken to what is not open")
+        require(!isTaken || wasOpen, "an answer to a closed stream was accepted")
         if isTaken { open.remove(stream) }
     }
 
@@ -119,14 +125,14 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
         unsafe sum &+= request.body.reduce(0) { $0 &+ Int($1) }
-        unsafe require(request.body.count <= limits.maximumBodyBytes, "more of a body was kept than may be")
-        unsafe require(request.bodyCount >= request.body.count, "more of a body was kept than came")
+        unsafe require(request.body.count <= limits.maximumBodyBytes, "a body exceeds the limit")
+        unsafe require(request.bodyCount >= request.body.count, "more of a body was kept than was received")
         if habits & 2 == 0 { answer(request.stream, length: habits & 4 == 0 ? 0 : 20_000) }
         if habits & 16 != 0, let other = open.min() { engine.reset(other, .internalError) }
     }
 
     func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode) {
-        require(open.remove(stream) != nil, "stream \(stream) was withdrawn and not open")
+        require(open.remove(stream) != nil, "stream \(stream) was withdrawn but is not open")
         if habits & 32 != 0, let other = open.min() { answer(other, length: 1) }
     }
 }

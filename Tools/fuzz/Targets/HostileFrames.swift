@@ -1,24 +1,24 @@
-/// What a hostile HTTP/2 peer sends. Frames that are right but for what the input says get further than bytes at
-/// random, which seldom pass the first frame header.
+/// The frames of a hostile HTTP/2 peer. Frames that are valid except where the input changes them reach more code than
+/// random bytes, which rarely pass the first frame header.
 struct HostileFrames {
-    /// The low half of a command's byte. What is not listed is for the target.
+    /// The low half of a command's byte. Values that are not listed belong to the target.
     enum Command: UInt8 {
         case raw = 0
         case frame, wrongLength, headers, data, settings, reset, goAway, windowUpdate, ping, continuation, again
     }
 
-    /// Header blocks of HPACK (RFC 7541): complete ones of both sides, and what should not be in one.
+    /// HPACK header blocks (RFC 7541): complete ones of both sides, and malformed ones.
     private static let blocks: [[UInt8]] = [
-        // :status 200, 400 with a field, 103, and a response that repeats its status.
+        // Status 200, status 400 with a field, status 103, and a response that repeats its status.
         [0x88],
         [0x8c, 0x00, 7] + Array("apns-id".utf8) + [3] + Array("abc".utf8),
         [0x08, 3] + Array("103".utf8),
         [0x88, 0x88],
-        // POST https / with an authority; with a path of its own; without a path.
+        // POST https / with an authority; the same with a literal path; a request without a path.
         [0x83, 0x87, 0x84, 0x41, 1, 0x61],
         [0x83, 0x87, 0x04, 2, 0x2f, 0x61, 0x41, 1, 0x61, 0x40, 1, 0x78, 1, 0x79],
         [0x82, 0x87],
-        // A table size update, an index that the table does not have, a number without an end, trailers.
+        // A table size update, an index outside of the table, an integer that does not end, trailers.
         [0x20, 0x88],
         [0xff, 0x80, 0x01],
         [0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
@@ -37,7 +37,7 @@ struct HostileFrames {
         [UInt8(number >> 24), UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255)]
     }
 
-    /// Nil for a command that is not about frames.
+    /// Returns the bytes for a command; nil if the command does not produce frames.
     mutating func next(_ command: UInt8, _ input: inout FuzzInput) -> [UInt8]? {
         guard let command = Command(rawValue: command & 15) else { return nil }
         let bytes: [UInt8]
@@ -56,7 +56,7 @@ struct HostileFrames {
             bytes = Self.frame(1, flags: flags, stream: stream, block)
         case .data:
             let (flags, stream) = (input.byte(), UInt32(input.byte()))
-            // Padding would need its length in front: leave it to `frame`.
+            // Padding needs its length in front of the data; the command `frame` can produce it.
             let filler = [UInt8](repeating: 0x2e, count: input.word() & 0x3fff)
             bytes = Self.frame(0, flags: flags & ~8, stream: stream, filler)
         case .settings:
@@ -78,7 +78,7 @@ struct HostileFrames {
             let (flags, stream) = (input.byte(), UInt32(input.byte()))
             bytes = Self.frame(9, flags: flags, stream: stream, input.take(Int(input.byte())))
         case .again:
-            // A flood, as far as it goes.
+            // A flood of the last frame, with a bounded size.
             let times = Int(input.byte())
             return (0..<times).prefix { $0 * last.count < 1 << 17 }.flatMap { _ in last }
         }
@@ -87,15 +87,16 @@ struct HostileFrames {
     }
 }
 
-/// Collects a peer's bytes and says in which pieces they arrive.
+/// Collects the bytes of a peer and decides in which pieces they arrive.
 struct HostileWire {
     private var frames = HostileFrames()
     private var waiting: [UInt8] = []
 
     mutating func append(_ bytes: [UInt8]) { waiting += bytes }
 
-    /// True if the command was about frames. `deliver` gets what has arrived by then: with 0x10 in the command nothing
-    /// yet, with 0x20 the bytes in small pieces, otherwise all of them at once. With 0x40 the peer does not read then.
+    /// Returns true if the command produced frames. `deliver` receives the collected bytes: nothing yet if the command
+    /// has bit 0x10, small pieces if it has 0x20, otherwise all bytes at once. With 0x40 the peer does not read
+    /// afterwards.
     mutating func follow(
         _ command: UInt8, _ input: inout FuzzInput, _ deliver: (UnsafeRawBufferPointer) throws -> Void
     ) rethrows -> Bool {

@@ -3,7 +3,7 @@ import JSON5
 @testable import PushSimulator
 
 extension FuzzTarget {
-    /// The two readers of the simulator: what the scanner takes as JSON, the reader of JSON5 takes as well.
+    /// The two readers of the simulator: what the scanner accepts as JSON, the JSON5 reader accepts as well.
     static let json = FuzzTarget(
         name: "json",
         seeds: {
@@ -24,20 +24,22 @@ extension FuzzTarget {
                 let facts = JSONScanner.scan(view)
                 let tree = try? JSON5Reader.read(bytes)
                 if facts != nil {
-                    require(String(validating: bytes, as: UTF8.self) != nil, "JSON that is not UTF-8")
-                    require(tree != nil, "the scanner takes as JSON what the reader refuses")
+                    require(String(validating: bytes, as: UTF8.self) != nil, "accepted JSON is not UTF-8")
+                    require(tree != nil, "the scanner accepts JSON that the reader rejects")
                     if tree?.members != nil {
-                        require(facts?.isObject == true, "an object for one and not for the other")
+                        require(facts?.isObject == true, "only one of the readers finds an object")
                     }
-                    require(JSONTree.strict(view) == tree || "\(tree!)".contains("nan"), "read twice, read differently")
+                    require(
+                        JSONTree.strict(view) == tree || "\(tree!)".contains("nan"),
+                        "the same bytes were parsed differently")
                 } else {
-                    require(JSONTree.strict(view) == nil, "strict is not strict")
+                    require(JSONTree.strict(view) == nil, "the strict reader accepts invalid JSON")
                 }
             }
             do throws(ScriptError) {
                 _ = try FaultScript(bytes)
             } catch {
-                require(!"\(error)".isEmpty, "an error without words")
+                require(!"\(error)".isEmpty, "an error without a description")
             }
         })
 }

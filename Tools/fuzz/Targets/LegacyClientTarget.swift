@@ -2,7 +2,7 @@ import PushModel
 import PushWire
 
 extension FuzzTarget {
-    /// What a legacy gateway and its feedback service send: however it is cut, it reads the same.
+    /// The output of a legacy gateway and its feedback service: the result does not depend on how the bytes are split.
     static let legacyClient = FuzzTarget(
         name: "legacy-client",
         seeds: {
@@ -24,8 +24,8 @@ extension FuzzTarget {
             var many = FeedbackDecoder()
             one.decode(bytes, into: &whole)
             unsafe bytes.inPieces(of: size) { unsafe many.decode($0, into: &pieces) }
-            require(whole == pieces, "feedback reads differently in pieces")
-            require(one.malformed == many.malformed, "bad tuples count differently in pieces")
+            require(whole == pieces, "feedback is parsed differently in pieces")
+            require(one.malformed == many.malformed, "malformed tuples are counted differently in pieces")
 
             var packets: [LegacyErrorPacket?] = []
             for step in [bytes.count, size] {
@@ -38,11 +38,11 @@ extension FuzzTarget {
                 } catch {}
                 packets.append(packet)
             }
-            require(packets[0] == packets[1], "an error packet reads differently in pieces")
+            require(packets[0] == packets[1], "an error packet is parsed differently in pieces")
 
             let reading = FeedbackRecord.read(bytes)
             var again: [UInt8] = []
             for tuple in reading.tuples { FeedbackRecord.append(tuple, into: &again) }
-            require(Array(bytes.prefix(reading.used)) == again, "a record that is not what was read of it")
+            require(Array(bytes.prefix(reading.used)) == again, "a record changed after it was parsed and written")
         })
 }

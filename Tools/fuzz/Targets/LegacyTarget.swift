@@ -1,7 +1,7 @@
 @testable import PushSimulator
 
 extension FuzzTarget {
-    /// The legacy binary stream: its frames do not depend on how the bytes are cut.
+    /// The legacy binary protocol: the result does not depend on how the bytes are split.
     static let legacy = FuzzTarget(
         name: "legacy-binary",
         seeds: {
@@ -22,7 +22,7 @@ extension FuzzTarget {
             let bytes = input.rest()
             let whole = readFrames(bytes, in: max(1, bytes.count))
             let cut = readFrames(bytes, in: size)
-            require(whole == cut, "cut into pieces the same bytes are read as\n\(cut)\ninstead of\n\(whole)")
+            require(whole == cut, "split into pieces, the bytes are parsed as\n\(cut)\ninstead of\n\(whole)")
         })
 }
 
@@ -34,8 +34,8 @@ private func readFrames(_ bytes: [UInt8], in size: Int) -> [String] {
         do throws(BinaryFault) {
             try ByteView.lending(piece) { (view) throws(BinaryFault) in
                 try parser.parse(view) { frame in
-                    require(frame.token.count <= BinaryParser.longestToken, "a token above the limit")
-                    require(frame.payload.count <= BinaryParser.longestPayload, "a payload above the limit")
+                    require(frame.token.count <= BinaryParser.longestToken, "a token exceeds the limit")
+                    require(frame.payload.count <= BinaryParser.longestPayload, "a payload exceeds the limit")
                     let head = "\(frame.command) \(frame.identifier ?? 0) \(frame.expiration ?? 0) \(frame.priority)"
                     steps.append("\(head) \(frame.token.copied()) \(frame.payload.copied())")
                     return true
@@ -44,7 +44,7 @@ private func readFrames(_ bytes: [UInt8], in size: Int) -> [String] {
         } catch {
             return steps + ["\(error)"]
         }
-        require(parser.pendingCount <= BinaryParser.longestFrame + 5, "\(parser.pendingCount) bytes are held back")
+        require(parser.pendingCount <= BinaryParser.longestFrame + 5, "\(parser.pendingCount) bytes are buffered")
     }
     return steps
 }

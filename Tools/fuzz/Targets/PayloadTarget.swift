@@ -2,7 +2,7 @@ import PushModel
 import PushWire
 
 extension FuzzTarget {
-    /// What producers hand in as payloads, and what a provider answers: the strict reader and the rules over it.
+    /// Payloads from producers and answers from a provider: the strict reader and the payload rules.
     static let payload = FuzzTarget(
         name: "payload",
         seeds: {
@@ -24,15 +24,15 @@ extension FuzzTarget {
             let options = PushOptions(target, priority: priority, expiration: expiration, now: nil)
             let findings = PayloadRules.findings(in: bytes, options)
             let isRefused = findings.contains { $0.severity == .refused }
-            require(PayloadRules.isAcceptable(bytes, options) != isRefused, "two verdicts on one payload")
-            for finding in findings { require(!"\(finding)".isEmpty, "a finding without words") }
+            require(PayloadRules.isAcceptable(bytes, options) != isRefused, "two different verdicts on one payload")
+            for finding in findings { require(!"\(finding)".isEmpty, "a finding without a description") }
             let answer = ProviderAnswer(body: bytes)
             let length = answer.reason?.rawValue.utf8.count ?? 0
             require(length <= ProviderAnswer.maximumReasonLength, "a reason of \(length) bytes")
             let refusal = Refusal(status: Int(type) << 2, body: bytes, retryAfter: nil)
             require(!refusal.explanation.advice.isEmpty, "an answer without advice")
             if JSONDocument.isObject(bytes) {
-                require(String(validating: bytes, as: UTF8.self) != nil, "JSON that is not UTF-8")
+                require(String(validating: bytes, as: UTF8.self) != nil, "accepted JSON is not UTF-8")
             }
         })
 }

@@ -35,6 +35,6 @@ private func check(_ text: [UInt8]) {
     let token = ByteView.lending(text) { JSONWebToken($0) }
     guard let token else { return }
     require(token.signature.count == 64, "a signature of \(token.signature.count) bytes")
-    require(text.starts(with: token.signingInput), "signed is something else than came")
-    require(token.signingInput.count { $0 == UInt8(ascii: ".") } == 1, "what is signed has two parts")
+    require(text.starts(with: token.signingInput), "the signed input is not a prefix of the token")
+    require(token.signingInput.count { $0 == UInt8(ascii: ".") } == 1, "the signed input does not have two parts")
 }

@@ -3,7 +3,7 @@ import PushLoop
 @testable import PushSimulator
 
 extension FuzzTarget {
-    /// The simulated Apple as a whole: requests, control requests and legacy bytes in any order and form.
+    /// The simulated Apple push service as a whole: requests, control requests and legacy bytes in any order and form.
     static let simulator = FuzzTarget(
         name: "simulator",
         seeds: {
@@ -61,7 +61,7 @@ private final class SimulatorPlay {
     init(_ input: inout FuzzInput) {
         let habits = input.byte()
         var settings = SimulatorSettings()
-        // Small enough for records to be pushed out.
+        // The log is so small that records are overwritten.
         settings.records = 8
         settings.retainedBytes = 512
         settings.channelLimit = 2
@@ -87,13 +87,13 @@ private final class SimulatorPlay {
         case 3:
             let bytes = input.take(Int(input.byte()))
             let reaction = ByteView.lending(bytes) { machine.receiveBinary($0, on: &legacy, now: now) }
-            require(reaction.packet.count <= 6, "an error packet of \(reaction.packet.count) bytes")
+            require(reaction.packet.count <= 6, "an error packet has \(reaction.packet.count) bytes")
             if legacy.isFinished {
                 legacy = machine.openBinary(machine.arrive(at: .binary), environment: .production)
             }
         default:
             let bytes = machine.takeFeedback(machine.arrive(at: .feedback))
-            require(bytes.count < 1 << 20, "feedback without a bound")
+            require(bytes.count < 1 << 20, "the feedback list exceeds its bound")
         }
     }
 
@@ -123,16 +123,18 @@ private final class SimulatorPlay {
         unsafe answer.forEachHeader { name, value in
             let isID = name.description == "apns-id" || name.description == "apns-request-id"
             if isID { idLength = value.count }
-            unsafe require(value.allSatisfy { $0 >= 0x20 && $0 < 0x7f }, "\(name) holds what no header may")
+            unsafe require(
+                value.allSatisfy { $0 >= 0x20 && $0 < 0x7f },
+                "\(name) contains characters that a header must not contain")
         }
-        require(idLength == 36, "an answer with an id of \(idLength) characters")
-        require(answer.body.isEmpty || isJSON(answer.body), "an answer that is not JSON")
-        require((200...599).contains(reaction.status), "the status \(reaction.status)")
+        require(idLength == 36, "the id of an answer has \(idLength) characters")
+        require(answer.body.isEmpty || isJSON(answer.body), "the body of an answer is not JSON")
+        require((200...599).contains(reaction.status), "invalid status \(reaction.status)")
         if input.flag() { machine.answerLost(reaction.record) }
     }
 
     private func send(_ headers: [([UInt8], [UInt8])], _ payload: [UInt8]) -> Reaction {
-        // Views must outlive the call: all text stands in one buffer.
+        // The views must outlive the call, so all text is stored in one buffer.
         let memory = headers.flatMap { $0.0 + $0.1 } + payload
         return ByteView.lending(memory) { view in
             var fields = RequestFields()
@@ -156,7 +158,7 @@ private final class SimulatorPlay {
         let body = input.take(Int(input.byte()))
         let response = machine.control(
             ControlRequest(method: method, path: path, query: query, body: body), now: now)
-        require((200...499).contains(response.status), "the control port answers \(response.status)")
+        require((200...499).contains(response.status), "the control port answered with status \(response.status)")
         switch response.contentType {
         case "application/json":
             require(isJSON(response.body), "the control port's answer is not JSON")

@@ -14,26 +14,27 @@ extension FuzzTarget {
 
 private func runTLS(_ input: inout FuzzInput, victim: TLSScript.Side) {
     let script = TLSScript(&input, victim: victim)
-    // A second connection may take up what the first one left.
+    // A second connection may resume the session of the first.
     for _ in 0..<(script.resumes ? 2 : 1) {
         script.connect(&input)
     }
 }
 
-/// A client and a server shake hands, and what one of them sends is tampered with on its way to the other.
+/// A client and a server that shake hands, while the output of one is tampered with on its way to the other.
 ///
-/// The same input gives the same bytes: OpenSSL's randomness is a counter that begins anew.
+/// The same input produces the same bytes, because the random numbers of OpenSSL are replaced by a counter that starts
+/// again.
 private final class TLSScript {
     enum Side { case client, server }
 
     static let seeds: [[UInt8]] = [
-        // Untouched; TLS 1.2; with client certificates; resumed.
+        // No change; TLS 1.2; client certificates; resumption.
         [0], [2, 0, 0, 0, 0], [1, 0, 0, 0, 0], [4], [6], [5],
-        // A byte flipped, bytes dropped, bytes put in, cut off, replaced, sent twice, in small pieces.
+        // A flipped byte, removed bytes, inserted bytes, a truncated, replaced, repeated and split flight.
         [0, 1, 0, 9, 0x80], [0, 2, 0, 60, 4], [0, 0, 3, 0, 5, 3, 1, 2, 3], [2, 0, 4, 0, 40], [0, 0, 6],
         [0, 7, 1, 7, 3],
         [0, 5, 7, 0x16, 3, 1, 0, 2, 1, 0], [0, 5, 18] + Array("GET / HTTP/1.1\r\n\r\n".utf8),
-        // Data, new keys and goodbyes after the handshake.
+        // Data, key updates and closes after the handshake.
         [0, 0, 0, 0, 8, 200, 9, 0, 10, 8, 50, 0, 11], [2, 0, 0, 0, 0, 8, 9, 1, 0, 6, 0, 4],
     ]
 
@@ -58,7 +59,7 @@ private final class TLSScript {
         let kind = input.byte()
         resumes = kind & 4 == 4
         server = Self.servers[Int(kind & 3)]
-        // New each time: it remembers sessions, and one input must not depend on another.
+        // The client is created for each input, because it caches sessions and inputs must not depend on each other.
         client = Self.made {
             try .client(
                 TLSClientConfiguration(
@@ -97,7 +98,7 @@ private final class TLSScript {
                     unsafe try target.receive(piece) { unsafe atTarget += $0 }
                 }
             } catch {
-                require(target.state == .failed, "an error was thrown, and the state is \(target.state)")
+                require(target.state == .failed, "an error was thrown, but the state is \(target.state)")
                 refusesAll(target)
                 isOver = true
             }
@@ -107,11 +108,11 @@ private final class TLSScript {
                     unsafe try peer.receive(piece) { unsafe atPeer += $0 }
                 }
             } catch {
-                // Its own fault or not: the peer has met a victim that was deceived.
+                // The error may be a consequence of the tampering, because the target was deceived.
             }
             if !isOver { act(command, peer, target, &input, &sentByPeer, &sentByTarget) }
-            require(sentByPeer.starts(with: atTarget), "plain text came that was never sent")
-            require(sentByTarget.starts(with: atPeer), "plain text came that was never sent")
+            require(sentByPeer.starts(with: atTarget), "plain text was received that was not sent")
+            require(sentByTarget.starts(with: atPeer), "plain text was received that was not sent")
         }
         try? target.receiveEnd()
         target.close()
@@ -121,23 +122,23 @@ private final class TLSScript {
 
     private func takeOutput(of engine: TLSEngine) -> [UInt8] {
         let bytes = unsafe engine.output.withBytes { unsafe [UInt8]($0) }
-        require(bytes.count < 1 << 20, "the output is without bound")
+        require(bytes.count < 1 << 20, "the output exceeds its bound")
         engine.output.consume(bytes.count)
         return bytes
     }
 
-    /// After the end nothing is taken in and nothing goes out, and neither is a crash.
+    /// Checks that an engine that has ended accepts no input and sends nothing, without crashing.
     private func refusesAll(_ engine: TLSEngine) {
         unsafe [UInt8](repeating: 0x17, count: 64).inPieces(of: 64) { piece in
-            unsafe try? engine.receive(piece) { _ in fatalError("plain text after the end of TLS") }
+            unsafe try? engine.receive(piece) { _ in fatalError("plain text was received after the end of TLS") }
             do {
                 unsafe try engine.write(piece)
-                fatalError("written after the end of TLS")
+                fatalError("a write succeeded after the end of TLS")
             } catch {}
         }
     }
 
-    /// Changes a flight; returns the size of the pieces in which it is to arrive.
+    /// Changes a flight, and returns the size of the pieces in which it arrives.
     private func tamper(_ flight: inout [UInt8], _ command: UInt8, _ input: inout FuzzInput) -> Int {
         let whole = 1 << 20
         switch command & 15 {
@@ -158,7 +159,7 @@ private final class TLSScript {
         case 7:
             return 1 + Int(input.byte())
         case 12 where !flight.isEmpty:
-            // A field overwritten, such as a length.
+            // Overwrites a field, such as a length.
             let place = input.word() % flight.count
             let bytes = input.take(Int(input.byte() & 7)).prefix(flight.count - place)
             flight.replaceSubrange(place..<place + bytes.count, with: bytes)
@@ -193,7 +194,7 @@ private final class TLSScript {
     }
 }
 
-/// Certificates of fixed keys and dates.
+/// The certificates of the TLS targets, with fixed keys and dates.
 struct FuzzCertificates {
     let authority: CertificateAuthority
     let server: IssuedCertificate
@@ -203,7 +204,7 @@ struct FuzzCertificates {
 
     init() {
         FuzzRandom.install()
-        // 2000 to 2100.
+        // The validity is from the year 2000 to 2100.
         let always = CertificateValidity(
             notBefore: WallTime(milliseconds: 946_684_800_000), notAfter: WallTime(milliseconds: 4_102_444_800_000))
         do {
@@ -221,9 +222,9 @@ struct FuzzCertificates {
     }
 }
 
-/// Stands in for OpenSSL's randomness.
+/// A replacement for the random numbers of OpenSSL.
 enum FuzzRandom {
-    // libFuzzer calls from one thread.
+    // libFuzzer uses one thread.
     nonisolated(unsafe) private static var state: UInt64 = 0
 
     static func install() {
@@ -234,7 +235,7 @@ enum FuzzRandom {
             }
             return 1
         }
-        require(result == 1, "OpenSSL keeps its own randomness")
+        require(result == 1, "OpenSSL did not accept the random number generator")
     }
 
     static func restart() { unsafe state = 1 }

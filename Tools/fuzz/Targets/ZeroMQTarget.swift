@@ -3,7 +3,7 @@ import CZeroMQ
 @testable import PushTransport
 
 extension FuzzTarget {
-    /// Questions to the ZAP handler, and a monitor's events: messages with frames of any count and size.
+    /// ZAP requests and monitor events: messages with any number and size of frames.
     static let zeroMQ = FuzzTarget(
         name: "zeromq",
         seeds: {
@@ -20,11 +20,11 @@ extension FuzzTarget {
             unsafe pipe.carry(&input)
         })
 
-    // libFuzzer calls from one thread.
+    // libFuzzer uses one thread.
     nonisolated(unsafe) private static let pipe = ZeroMQPipe()
 }
 
-/// Two sockets in one process: messages come from libzmq as they do in service.
+/// A pair of sockets in one process, so that messages come from libzmq as in production.
 @safe
 private final class ZeroMQPipe {
     private let sender: UnsafeMutableRawPointer
@@ -35,7 +35,7 @@ private final class ZeroMQPipe {
         let context = unsafe zmq_ctx_new()
         guard let sender = unsafe zmq_socket(context, ZMQ_PAIR), let receiver = unsafe zmq_socket(context, ZMQ_PAIR),
             unsafe zmq_bind(receiver, "inproc://fuzz") == 0, unsafe zmq_connect(sender, "inproc://fuzz") == 0
-        else { fatalError("no sockets: \(zmq_errno())") }
+        else { fatalError("cannot create sockets: \(zmq_errno())") }
         unsafe self.sender = sender
         unsafe self.receiver = receiver
     }
@@ -48,41 +48,45 @@ private final class ZeroMQPipe {
             count += 1
             let isLast = input.isAtEnd || count == 40
             let sent = unsafe zmq_send(sender, frame, frame.count, isLast ? 0 : ZMQ_SNDMORE)
-            require(sent == frame.count, "not sent: \(zmq_errno())")
+            require(sent == frame.count, "cannot send: \(zmq_errno())")
             if isLast { break }
         } while true
 
         switch unsafe inbox.receive(from: receiver, waits: true) {
         case .message(let frames):
-            require(frames == count, "\(frames) frames of \(count)")
+            require(frames == count, "\(frames) of \(count) frames were received")
             ask(inbox.message(frames: frames))
         case .oversized(let frames):
             require(frames == count && frames > ZMQInbox.maxFrames, "\(frames) frames are not oversized")
             ask(inbox.message(frames: frames))
         case .empty, .terminated, .failed:
-            fatalError("the message is lost")
+            fatalError("the message was lost")
         }
         inbox.clear(frames: count)
-        guard case .empty = unsafe inbox.receive(from: receiver) else { fatalError("a part of a message was left") }
+        guard case .empty = unsafe inbox.receive(from: receiver) else {
+            fatalError("a part of a message was left in the socket")
+        }
     }
 
     private func ask(_ message: borrowing ZMQMessage) {
         do throws(ZAPRequest.Fault) {
             let request = try ZAPRequest(message)
-            require(message.count >= 6, "a question of \(message.count) frames")
+            require(message.count >= 6, "a ZAP request with \(message.count) frames was accepted")
             if case .curve(let key) = request.mechanism {
-                require(unsafe message.copied(6) == key.withBytes { unsafe [UInt8]($0) }, "another key than was sent")
+                require(
+                    unsafe message.copied(6) == key.withBytes { unsafe [UInt8]($0) },
+                    "the key differs from the one that was sent")
             }
         } catch {
-            require(!error.text.isEmpty, "a fault without words")
+            require(!error.text.isEmpty, "a fault without a description")
         }
         _ = message.userID
         _ = message.peerAddress
         let first = message.copied(0)
-        require(message.take(0).copied == first, "a frame that was taken has other bytes")
+        require(message.take(0).copied == first, "the bytes of a taken frame differ")
     }
 
     private func monitorEvent(_ event: ZMQMonitorEvent?) {
-        if let event { require(!"\(event)".isEmpty, "an event without words") }
+        if let event { require(!"\(event)".isEmpty, "an event without a description") }
     }
 }

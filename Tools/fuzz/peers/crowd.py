@@ -1,7 +1,8 @@
-"""Hostile peers, as many at once as are asked for, in one thread.
+"""Hostile peers, many at a time, in one thread.
 
-Each is a generator that says how long it waits for its next step. What it does follows from the seed and its number alone,
-so that the same peer can be played again. Nothing is expected of the other side: it may answer, hang up, or refuse."""
+Each peer is a generator that yields the time to wait before its next step. The seed and the number of a peer
+determine its actions, so that a peer can be repeated. Nothing is expected of the server: it may answer, close the
+connection, or refuse it."""
 import errno, heapq, itertools, json, random, signal, socket as sockets, struct, sys, time
 import zmq
 from zmtp import command, frame, greeting, message, old_greeting, ping, ready
@@ -12,11 +13,11 @@ PREFIXES = [b"", b"delivery/", b"message/", b"message/shop/", b"heartbeat", b"de
 
 
 class Gone(Exception):
-    """The other side hung up, or did not let the peer in."""
+    """The server closed or refused the connection."""
 
 
 class Raw:
-    """A TCP connection whose every byte the peer decides on."""
+    """A TCP connection on which the peer decides about every byte."""
 
     def __init__(self, address):
         self.socket = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
@@ -25,7 +26,7 @@ class Raw:
             raise Gone
 
     def send(self, data):
-        """Sends it as fast as the other side takes it; gives up on one that takes nothing for a second."""
+        """Sends the data as fast as the server reads it; gives up if the server reads nothing for a second."""
         patience = 50
         view = memoryview(data)
         while view and patience:
@@ -79,10 +80,10 @@ class Crowd:
             self.acts.append((40, self.holds_keys))
         self.weights = [weight for weight, _ in self.acts]
 
-    # What peers are made of.
+    # Parts of peers.
 
     def envelope(self, chance):
-        """Mostly right, for the apps that are not the honest peers'; sometimes wrong in one place."""
+        """An envelope for the apps of the hostile peers: usually valid, sometimes wrong in one place."""
         envelope = {
             "id": f"h-{chance.randrange(100_000)}", "app": chance.choice(["tenant", "tenant", "dead", "nobody", "shop\0"]),
             "to": {"tokens": [f"{chance.getrandbits(256):064x}" for _ in range(chance.choice([1, 1, 1, 3, 50]))]},
@@ -120,13 +121,13 @@ class Crowd:
         return [b"push/1", b"[" * chance.randrange(1, 20_000)]
 
     def identity(self, chance):
-        """None, its own, that of another peer, or one that is longer than a routing id may be."""
+        """A routing id: empty, the peer's own, that of another peer, or one that is too long."""
         return chance.choice([
             b"", b"", b"rolling", b"monitor", b"orders", b"\0" + chance.randbytes(4), chance.randbytes(8), b"x" * 255,
             b"x" * 256, b"x" * chance.choice([257, 511, 65_536])])
 
     def ends(self, chance, peer):
-        """As peers end: in order, at once, in the middle of a word, or not at all until much later."""
+        """Ends the connection: gracefully, with a reset, half closed, or much later."""
         way = chance.randrange(5)
         if way == 0:
             peer.close()
@@ -144,12 +145,12 @@ class Crowd:
         return Raw(self.doors[chance.choice(names)])
 
     def shaken(self, chance, door, kind):
-        """A connection that has done the handshake, as far as that needs no answer."""
+        """Returns a connection after the part of the handshake that needs no answer."""
         peer = Raw(self.doors[door])
         yield from peer.send(greeting(minor=chance.choice([0, 1])) + ready(kind, self.identity(chance)))
         return peer
 
-    # What peers do.
+    # Actions of peers.
 
     def noise(self, chance):
         peer = self.connected(*self.doors, chance=chance)
@@ -159,7 +160,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def greets(self, chance):
-        """The handshake in each of its versions and mechanisms, cut anywhere, or changed in one byte."""
+        """Sends a handshake of any version and mechanism, cut at any position, or with one byte changed."""
         peer = self.connected("router", "pull", "publish", "replay", chance=chance)
         kind = chance.choice(KINDS)
         data = chance.choice([
@@ -185,7 +186,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def talks(self, chance):
-        """Pushes, and reads its acks or not."""
+        """Pushes messages, and reads the acknowledgments or not."""
         door = chance.choice(["router", "router", "router", "pull"])
         peer = yield from self.shaken(chance, door, b"DEALER" if door == "router" else b"PUSH")
         reads = chance.random() < 0.5
@@ -201,7 +202,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def floods(self, chance):
-        """More requests than a queue holds, and no ack read: what is sent back stays below."""
+        """Sends more requests than a queue holds and reads no acknowledgment; the replies must be bounded."""
         peer = yield from self.shaken(chance, "router", b"DEALER")
         peer.socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 2048)
         one = message(b"push/1", chance.choice([b"{}", b'{"id":"x"}', self.envelope(chance)]))
@@ -210,7 +211,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def listens(self, chance):
-        """Subscribes to anything, withdraws what it never asked for, and reads little of what comes."""
+        """Subscribes to random prefixes, cancels subscriptions that do not exist, and reads little."""
         peer = yield from self.shaken(chance, "publish", b"SUB")
         peer.socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 2048)
         for _ in range(chance.choice([1, 5, 300])):
@@ -223,7 +224,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def asks(self, chance):
-        """Replays, under another's name, again and again, and leaves before the answer."""
+        """Asks for replays, sometimes under the name of another peer, and leaves before the answer."""
         peer = yield from self.shaken(chance, "replay", chance.choice([b"DEALER", b"REQ"]))
         for _ in range(chance.choice([1, 3, 100])):
             question = {"since": chance.choice([0, 1, 2**63, 2**64, -1, 1.5, "x"]), "prefix": chance.choice(["", "message/", "x" * 500]),
@@ -259,7 +260,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def crosses(self, chance):
-        """HTTP at the doors of ZeroMQ, and ZeroMQ at that of HTTP."""
+        """Sends HTTP to ZeroMQ ports, and ZeroMQ to the HTTP port."""
         if chance.random() < 0.3:
             peer = self.connected("http", chance=chance)
             yield from peer.send(greeting() + ready(b"DEALER") + message(*self.request(chance)))
@@ -271,13 +272,13 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def sits(self, chance):
-        """Connects, and says nothing."""
+        """Connects and sends nothing."""
         peer = self.connected(*self.doors, chance=chance)
         yield chance.random() * 10
         yield from self.ends(chance, peer)
 
     def swells(self, chance):
-        """Frames that are longer than any may be, or never come, or belong to a message without an end."""
+        """Sends frames that exceed the limit, that never end, or that belong to a message that never ends."""
         door, kind = chance.choice([("router", b"DEALER"), ("pull", b"PUSH"), ("publish", b"SUB"), ("replay", b"DEALER")])
         peer = yield from self.shaken(chance, door, kind)
         way = chance.randrange(4)
@@ -293,7 +294,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def hoards(self, chance):
-        """Many connections, and in each a message without an end that is too small to be noticed alone."""
+        """Opens many connections, each with an unfinished message that is too small to be noticed alone."""
         door, kind = chance.choice([("router", b"DEALER"), ("pull", b"PUSH"), ("publish", b"SUB"), ("replay", b"DEALER")])
         peers = []
         try:
@@ -308,7 +309,7 @@ class Crowd:
                 peer.close()
 
     def commands(self, chance):
-        """Commands at the wrong time, of the wrong length, or of a name that there is not."""
+        """Sends commands at the wrong time, with a wrong length, or with an unknown name."""
         door, kind = chance.choice([("router", b"DEALER"), ("publish", b"SUB"), ("replay", b"REQ")])
         peer = yield from self.shaken(chance, door, kind)
         for _ in range(chance.choice([1, 20, 500])):
@@ -320,7 +321,7 @@ class Crowd:
         yield from self.ends(chance, peer)
 
     def holds_keys(self, chance):
-        """With CURVE: a stranger's key, an observer's, or that of a tenant who may push for its own app."""
+        """Uses CURVE with the key of a stranger, of an observer, or of a tenant that may push for its own app."""
         role, door, kind = chance.choice([
             ("stranger", "router", zmq.DEALER), ("stranger", "publish", zmq.SUB), ("observer", "router", zmq.DEALER),
             ("observer", "publish", zmq.SUB), ("observer", "replay", zmq.DEALER), ("tenant", "router", zmq.DEALER),
@@ -347,7 +348,7 @@ class Crowd:
                     yield 0.01
             yield chance.random() * chance.choice([0, 1, 12])
 
-    # How they come and go.
+    # The schedule of peers.
 
     def play(self, number):
         chance = random.Random(f"{self.seed}/{number}")
@@ -359,7 +360,7 @@ class Crowd:
             self.counts["hung up on"] = self.counts.get("hung up on", 0) + 1
 
     def run(self, at_once, until, peers=None):
-        """Until it is asked to end, the time is over, or so many peers have been played."""
+        """Plays peers until SIGTERM, until the time is over, or until the given number has been played."""
         numbers = itertools.count()
         agenda, played = [], 0
         stopping = []
@@ -382,7 +383,7 @@ class Crowd:
 
 
 def main():
-    """`crowd.py GROUND SEED AT-ONCE SECONDS PEERS`: plays, and says how many of each there were."""
+    """`crowd.py GROUND SEED AT-ONCE SECONDS PEERS`: plays peers, and prints the number of each action."""
     with open(sys.argv[1]) as file:
         ground = json.load(file)
     seed, at_once, seconds, peers = sys.argv[2], int(sys.argv[3]), float(sys.argv[4]), int(sys.argv[5])
@@ -390,7 +391,7 @@ def main():
     played = crowd.run(at_once, time.monotonic() + seconds, peers or None)
     print(json.dumps({"played": played, **crowd.counts}), flush=True)
     import os
-    os._exit(0)  # Peers that are still there vanish with their sockets, as a machine that loses power does.
+    os._exit(0)  # The remaining sockets close without a goodbye, as at a power failure.
 
 
 if __name__ == "__main__":

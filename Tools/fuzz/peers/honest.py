@@ -1,13 +1,13 @@
-"""Peers that keep to the protocol while others do not, and write down what they were promised.
+"""Honest peers, which follow the protocol beside the hostile ones and record what was acknowledged.
 
-`ground` is the module that the scenes of the tests stand on."""
+The module `ground` is the one that the scenes of the tests use."""
 import collections, json, threading, time, urllib.request
 import zmq
 from ground import PATIENCE, keyed, replay, text
 
 
 class Peer(threading.Thread):
-    """A thread that ends when it has been asked to and its work is done; what went wrong is in `faults`."""
+    """A thread that ends when it is asked to and its work is done. Errors are in `faults`."""
 
     def __init__(self, name):
         super().__init__(name=name, daemon=True)
@@ -23,14 +23,14 @@ class Peer(threading.Thread):
         self.stopping.set()
         self.join(PATIENCE)
         if self.is_alive():
-            self.faults.append(f"{self.name}: it did not come to its end within {PATIENCE} s")
+            self.faults.append(f"{self.name}: it did not end within {PATIENCE} s")
 
 
 class Sender(Peer):
-    """A backend: it sends each message under the same id until an answer says that it is on disk.
+    """A backend: it sends each message with the same id until an answer confirms that it is on disk.
 
-    With `routing_id` it keeps that id over its connections; after `rolls` messages it leaves with acknowledgements
-    unread, as a backend does that is restarted."""
+    With `routing_id` it uses this id for all its connections. After `rolls` messages it closes its connection with
+    unread acknowledgments, like a backend that is restarted."""
 
     ANSWER_WITHIN = 5
 
@@ -39,8 +39,8 @@ class Sender(Peer):
         self.serve, self.number, self.keys, self.kind, self.batch = serve, number, keys, kind, batch
         self.window, self.routing_id, self.rolls = window, routing_id, rolls
         self.sent = 0
-        self.open = {}  # what has no answer yet, by its id
-        self.acknowledged = {}  # the token of each message, by its id
+        self.open = {}  # the messages without an answer, by id
+        self.acknowledged = {}  # the token of each acknowledged message, by id
         self.connects = self.busy = 0
 
     def token(self, number):
@@ -56,12 +56,12 @@ class Sender(Peer):
     def work(self):
         self.connect()
         while self.open or not self.stopping.is_set():
-            # A REQ asks one thing at a time.
+            # A REQ socket has one request at a time.
             waits = self.stopping.is_set() or (self.kind == zmq.REQ and self.open)
             self.send([] if waits else self.make(max(self.batch, 1)))
             if self.kind == zmq.REQ or len(self.open) >= self.window * max(self.batch, 1) or self.stopping.is_set():
                 self.take()
-            while self.socket.poll(5):  # also the pace of an honest peer
+            while self.socket.poll(5):  # this also limits the rate of an honest peer
                 self.take()
             if self.rolls and self.sent and self.sent % self.rolls == 0 and not self.stopping.is_set():
                 self.reconnect()
@@ -92,17 +92,17 @@ class Sender(Peer):
                 self.socket.send_multipart([b"push/1", text(envelope)])
 
     def take(self):
-        """An answer; without one for long, everything again on a new connection."""
+        """Reads an answer. After a timeout it sends everything again on a new connection."""
         if not self.socket.poll(self.ANSWER_WITHIN * 1000):
             return self.reconnect()
         kind, *rest = self.socket.recv_multipart()
         if not kind:
-            return  # for a REQ that took the routing id
+            return  # the answer is for a REQ socket that took the routing id
         again = []
         for status in map(json.loads, b"\n".join(rest).splitlines()):
             envelope = self.open.get(status.get("id"))
             if "id" in status and not envelope:
-                continue  # an old answer, or that of a peer that took the routing id
+                continue  # an old answer, or an answer to a peer that took the routing id
             if status["status"] in ("accepted", "duplicate"):
                 self.acknowledged[status["id"]] = self.open.pop(status["id"])["to"]["tokens"][0]
             elif status["status"] == "busy":
@@ -110,12 +110,12 @@ class Sender(Peer):
                 again += [envelope] if envelope else self.open.values()
                 time.sleep(status["retry_after_ms"] / 1000)
             elif envelope:
-                raise AssertionError(f"an honest message is refused: {status}")
+                raise AssertionError(f"an honest message was rejected: {status}")
         self.send(again)
 
 
 class Monitor(Peer):
-    """Reads which messages came to their end; what it misses it asks for again."""
+    """A monitor that reads which messages were completed, and requests a replay of missed events."""
 
     PREFIX = "message/shop/completed"
 
@@ -155,7 +155,7 @@ class Monitor(Peer):
         self.last = event["seq"]
         self.completed[event["message_id"]] += 1
         if event["counts"].get("sent") != 1:
-            raise AssertionError(f"an honest message came to another end: {event}")
+            raise AssertionError(f"an honest message was not sent: {event}")
 
     def fill(self):
         self.gaps += 1
@@ -164,7 +164,7 @@ class Monitor(Peer):
 
 
 class Auditor(Peer):
-    """Reads the books of the push service: how often it took something for each token of the honest peers."""
+    """Reads the records of the simulator: how often it accepted a notification for each token of the honest peers."""
 
     def __init__(self, simulator):
         super().__init__("auditor")
@@ -188,7 +188,7 @@ class Auditor(Peer):
 
 
 class Prober(Peer):
-    """What watches over a process asks whether it lives, once a second."""
+    """A health check, once a second."""
 
     def __init__(self, serve):
         super().__init__("prober")

@@ -1,4 +1,4 @@
-"""Bytes of ZMTP as its specification has them, so that a peer can also send what no library would."""
+"""Bytes of ZMTP according to its specification, so that a peer can also send what no library would send."""
 
 
 def greeting(mechanism=b"NULL", as_server=False, major=3, minor=0, signature=b"\xff" + bytes(8) + b"\x7f"):
@@ -6,7 +6,7 @@ def greeting(mechanism=b"NULL", as_server=False, major=3, minor=0, signature=b"\
 
 
 def frame(body, more=False, is_command=False, length=None):
-    """`length` lets a frame announce another length than it has."""
+    """With `length`, the frame announces a length that it does not have."""
     length = len(body) if length is None else length
     flags = more | is_command << 2
     if length < 256:
@@ -27,14 +27,15 @@ def ping(context=b"", ttl=0):
 
 
 def ready(kind, identity=b"", **more):
-    """The metadata of the NULL mechanism: the kind of the socket, its routing id, and what else a peer makes up."""
+    """The metadata of the NULL mechanism: the socket type, the routing id, and additional properties."""
     properties = [(b"Socket-Type", kind), (b"Identity", identity), *((n.encode(), v) for n, v in more.items())]
     return command(b"READY", b"".join(
         bytes([len(name)]) + name + len(value).to_bytes(4, "big") + value for name, value in properties))
 
 
 def old_greeting(version, kind=5, identity=b""):
-    """ZMTP 1.0 has only a routing id, in a frame; 2.0 a signature, the kind of the socket, and the routing id."""
+    """The greeting of ZMTP 1.0 is a routing id in a frame; that of 2.0 is a signature, the socket type and the
+    routing id."""
     if version == 1:
         return bytes([len(identity) + 1, 0]) + identity
     return b"\xff" + bytes(7) + b"\x01\x7f" + bytes([1, kind]) + frame(identity)

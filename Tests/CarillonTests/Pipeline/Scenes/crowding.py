@@ -64,7 +64,7 @@ def as_many_ids():
     notes = [note(f"m{n}", token(n)) for n in range(1010)]
     statuses = pick([answer for at in range(0, 1010, 101) for answer in producer.batch(notes[at:at + 101])], "status")
     assert statuses.count("accepted") == 1000 and statuses[-1] == "busy", statuses
-    assert "dedupe.limit" in serve.line("the ledger takes no new messages")
+    assert "dedupe.limit" in serve.line("ledger rejects new messages")
     assert producer.push(notes[0])["status"] == "duplicate"
     serve.stop()
 
