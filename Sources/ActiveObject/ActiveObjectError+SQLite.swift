@@ -2,11 +2,12 @@ private import CSQLite
 import Glibc
 
 extension ActiveObjectError {
-    /// From a result code of SQLite and what it says of it. Its messages name tables and columns, never values.
+    /// Creates an error from a result code and a message of SQLite. These messages name tables and columns, never
+    /// values.
     ///
     /// - Parameters:
-    ///   - systemError: what the operating system said last, for codes that come from a call to it.
-    ///   - isColumn: whether a table has a column, to tell where the one name ends and the other begins.
+    ///   - systemError: The last error number of the operating system, for codes that come from a system call.
+    ///   - isColumn: Returns whether a table has a column. It decides where the table's name ends in "table.column".
     init(
         result: Int32, systemError: Int32, message said: String, action: String, path: String, sql: String?,
         isColumn: (_ table: String, _ column: String) -> Bool
@@ -19,14 +20,14 @@ extension ActiveObjectError {
             resultCode: result)
     }
 
-    /// SQLite knows no such table or column: it may be newer than the state that was read.
+    /// Whether a table or column does not exist. It may be newer than the state of the file that was read.
     var saysOfMissingTable: Bool {
         code == .badSQL
             && (message.firstRange(of: "no such table") != nil || message.firstRange(of: "no such column") != nil)
     }
 
-    /// "UNIQUE constraint failed: persons.name, persons.age" names a place; of several columns all are given. An index
-    /// over expressions is named by itself: "index 'persons_lower'".
+    /// Returns the table and the columns that a message names, as in "UNIQUE constraint failed: persons.name,
+    /// persons.age". Returns nil for an index over expressions, which SQLite names instead: "index 'persons_lower'".
     private static func place(
         in said: String, isColumn: (String, String) -> Bool
     ) -> (table: String, column: String)? {
@@ -35,7 +36,7 @@ extension ActiveObjectError {
             !said[colon...].hasPrefix("index '")
         else { return nil }
         let names = String(said[colon...])
-        // The table's name may have dots in it, and so may the column's: what fits is right.
+        // Both names may contain dots. The split is right if the columns exist.
         for dot in names.indices where names[dot] == "." {
             let table = String(names[..<dot])
             let rest = names[names.index(after: dot)...]
@@ -63,34 +64,36 @@ extension ActiveObjectError {
         case Extended.unique, Extended.primaryKey, Extended.rowID:
             let what =
                 place != nil
-                ? "there is a row with this value of \(column) already" : "there is such a row already (\(said))"
-            return (.notUnique, "\(what); change it, or upsert")
+                ? "a row with this value of \(column) already exists" : "such a row already exists (\(said))"
+            return (.notUnique, "\(what); change the value, or use `upsert`")
         case Extended.notNull:
-            return (.missingValue, "\(column) needs a value and was given none")
-        // RESTRICT is a trigger to SQLite, and only its message says what it was about.
+            return (.missingValue, "\(column) needs a value, but is NULL")
+        // SQLite reports RESTRICT as a trigger. Only the message tells that it is about a foreign key.
         case _ where result & 0xff == SQLITE_CONSTRAINT && said.hasPrefix("FOREIGN KEY"):
             return (
                 .brokenReference,
-                "a row that is referred to is not there, or is still referred to; save what is referred to first, and "
-                    + "remove it last"
+                "a row refers to a row that does not exist, or the row to remove is still referred to; save the row "
+                    + "that is referred to first, and remove it last"
             )
         case Extended.dataType:
-            return (.typeMismatch, "\(said): the column is of another type")
+            return (.typeMismatch, "\(said): the column has another type")
         case Extended.busySnapshot:
-            return (.busy, "\(path) was written after this transaction began to read; run it again")
+            return (.busy, "\(path) was written after this transaction began to read; run the transaction again")
         case Extended.moved:
             return (.readOnly, "\(path) was moved or removed while it was open; close the database and open it again")
         case Extended.noLocks, Extended.noRecovery, Extended.noFolder:
             return (
                 .cannotOpen,
-                "even to be read, \(path) needs a place for locks beside it, and its folder may not be written: change "
-                    + "the permissions of the folder, or copy the file into another"
+                "reading \(path) needs lock files beside it, but this process may not write to its folder; change the "
+                    + "permissions of the folder, or copy the file to another folder"
             )
-        case Extended.noMemory: return (.outOfMemory, "there is no memory left")
+        case Extended.noMemory: return (.outOfMemory, "out of memory")
         case Extended.badFileSystem, Extended.badData:
             return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
         case Extended.abortedByRollback:
-            return (.other, "the transaction that it read in has been undone; run it again")
+            return (
+                .other, "the transaction was rolled back while this statement was reading; run the transaction again"
+            )
         default: return general(result, systemError, said: said, path: path)
         }
     }
@@ -102,31 +105,32 @@ extension ActiveObjectError {
         case SQLITE_CONSTRAINT:
             return (.checkFailed, "\(said); change the value, or the rule of the table")
         case SQLITE_BUSY, SQLITE_PROTOCOL:
-            return (.busy, "\(path) is locked by another program; try again, or raise `busyTimeout`")
+            return (.busy, "\(path) is locked by another program; retry, or raise `busyTimeout`")
         case SQLITE_LOCKED:
-            return (.busy, "the table is in use by another statement of the same call (\(said)); end that first")
-        case SQLITE_FULL: return (.diskFull, "the disk of \(path) is full; nothing of this transaction was kept")
-        case SQLITE_NOTADB: return (.corrupt, "\(path) is no database, or one that is encrypted")
+            return (.busy, "another statement of the same call uses the table (\(said)); finish that statement first")
+        case SQLITE_FULL:
+            return (.diskFull, "the disk of \(path) is full; the transaction was rolled back; free disk space")
+        case SQLITE_NOTADB: return (.corrupt, "\(path) is not a database, or is encrypted")
         case SQLITE_CORRUPT: return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
         case SQLITE_READONLY:
-            return (.readOnly, "\(path) is not to be written: \(said); look at the permissions of it and its folder")
+            return (.readOnly, "\(path) cannot be written: \(said); check the permissions of the file and its folder")
         case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_NOLFS:
             let why = systemError == 0 ? said : systemErrorText(systemError)
-            return (.cannotOpen, "\(path) cannot be opened: \(why); does its folder exist, and may it be written?")
+            return (.cannotOpen, "\(path) cannot be opened: \(why); check that its folder exists and is writable")
         case SQLITE_IOERR:
-            // A limit on a file's size or a quota, which SQLite does not know as a full disk.
+            // SQLite does not report a limit on the file size or a quota as a full disk.
             if [ENOSPC, EFBIG, EDQUOT].contains(systemError) {
-                return (.diskFull, "there is no room for \(path): \(systemErrorText(systemError))")
+                return (.diskFull, "no space left for \(path): \(systemErrorText(systemError))")
             }
             let why = systemError == 0 ? said : "\(said), \(systemErrorText(systemError))"
-            return (.inputOutput, "reading or writing \(path) failed: \(why); look at the disk")
-        case SQLITE_NOMEM: return (.outOfMemory, "there is no memory left")
-        case SQLITE_INTERRUPT: return (.interrupted, "it was stopped, because the task was cancelled")
-        case SQLITE_TOOBIG: return (.outOfRange, "a value, or the SQL, is longer than SQLite takes")
+            return (.inputOutput, "reading or writing \(path) failed: \(why); check the disk")
+        case SQLITE_NOMEM: return (.outOfMemory, "out of memory")
+        case SQLITE_INTERRUPT: return (.interrupted, "interrupted, because the task was cancelled")
+        case SQLITE_TOOBIG: return (.outOfRange, "a value or the SQL is longer than SQLite allows")
         case SQLITE_MISMATCH: return (.typeMismatch, said)
-        case SQLITE_SCHEMA: return (.busy, "the tables were changed meanwhile; try again")
+        case SQLITE_SCHEMA: return (.busy, "the tables were changed meanwhile; retry")
         case SQLITE_AUTH:
-            return (.badSQL, "\(said): transactions are begun and ended by `write`, `read` and `savepoint` only")
+            return (.badSQL, "\(said): only `write`, `read` and `savepoint` may begin and end transactions")
         case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISUSE: return (.badSQL, said.withoutLiterals)
         default: return (.other, "\(said) (SQLite's code \(result))")
         }
@@ -134,8 +138,8 @@ extension ActiveObjectError {
 }
 
 extension String {
-    /// What SQLite says of SQL that it does not take, without the texts and numbers of that SQL: `near "'Joe'": syntax
-    /// error`, `unrecognized token: "'Joe"`, `bad JSON path: 'Joe'`.
+    /// SQLite's message about invalid SQL without the literals of that SQL, which may be private. Examples of messages
+    /// with literals: `near "'Joe'": syntax error`, `unrecognized token: "'Joe"`, `bad JSON path: 'Joe'`.
     fileprivate var withoutLiterals: String {
         if hasPrefix("unrecognized token:") { return "unrecognized token" }
         if let token = firstRange(of: "near \"")?.upperBound, let first = self[token...].first,
@@ -148,13 +152,13 @@ extension String {
     }
 }
 
-/// What the operating system calls an error.
+/// Returns the operating system's text for an error number.
 func systemErrorText(_ number: Int32) -> String {
     unsafe strerror(number).map { unsafe String(cString: $0) } ?? "error \(number)"
 }
 
 extension String {
-    /// SQL as errors show it: without the texts and numbers in it, which may be nobody's business, and not too long.
+    /// The SQL as errors show it: shortened, and without its literals, which may be private.
     var shownSQL: String {
         var shown = ""
         var rest = Substring(self)
@@ -162,7 +166,8 @@ extension String {
         while let character = rest.first, shown.count < 400 {
             switch character {
             case "'":
-                // Two in a row are one in the text: they end one literal and begin the next, which shows as well.
+                // A doubled quote is part of the literal. It is treated as the end of one literal and the start of the
+                // next, which shows the same.
                 rest = rest.dropFirst().drop { $0 != "'" }.dropFirst()
                 if !shown.hasSuffix("'…'") { shown += "'…'" }
                 isInWord = false
@@ -188,7 +193,7 @@ extension String {
     }
 }
 
-/// Extended result codes, which are macros that Swift does not see.
+/// Extended result codes. They are macros that Swift does not import.
 private enum Extended {
     static let foreignKey = SQLITE_CONSTRAINT | 3 << 8
     static let notNull = SQLITE_CONSTRAINT | 5 << 8

@@ -1,56 +1,105 @@
-/// What went wrong, where, and what to do: the one error that this library throws.
+/// The error that ActiveObject throws: what happened, where, and what to do about it.
 ///
-/// It names the table, the column and the class of the value. It never holds a value of a column that is marked
-/// private.
+/// The message names the table, the column and the class of the value. It never contains a value of a column that is
+/// declared private (``Column``).
 public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
-    public enum Code: Hashable, Sendable {
-        // The caller's data.
-        case notUnique, missingValue, brokenReference, checkFailed
-        /// What the column holds, or was given, is no value of the property's type.
-        case typeMismatch
-        /// A number that does not fit the property, or SQLite's 64 bits; a value that is too long.
-        case outOfRange
-        /// Rules of the type were broken: see `failures`.
-        case invalid
-        /// The record is not in the table (any more).
-        case notFound
-        /// Somebody else saved the record since it was read.
-        case stale
+    /// The kind of an error.
+    ///
+    /// The set is open: a later version may add codes. A `switch` over a code therefore needs a `default`.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: Hashable {
+            case notUnique, missingValue, brokenReference, checkFailed, typeMismatch, outOfRange, invalid, notFound,
+                stale
+            case badRecord, badSchema, badSQL, badPosition, notOpen, badMigration
+            case busy, readOnly, diskFull, corrupt, cannotOpen, inputOutput, outOfMemory, interrupted, other
+        }
 
-        // The caller's code.
-        /// The type cannot be a record; the message says which property and why.
-        case badRecord
+        private let value: Value
+
+        private init(_ value: Value) {
+            self.value = value
+        }
+
+        // MARK: The caller's data
+
+        /// Another row has the same value in a unique column or index.
+        public static let notUnique = Code(.notUnique)
+        /// A column that must have a value is NULL.
+        public static let missingValue = Code(.missingValue)
+        /// A row refers to a row that does not exist, or a row cannot be removed because others refer to it.
+        public static let brokenReference = Code(.brokenReference)
+        /// A `CHECK` constraint or a trigger of the table rejected the row.
+        public static let checkFailed = Code(.checkFailed)
+        /// A value is not of the property's type.
+        public static let typeMismatch = Code(.typeMismatch)
+        /// A number does not fit the property or SQLite's 64 bits, or a value is too long.
+        public static let outOfRange = Code(.outOfRange)
+        /// The record breaks rules of its type; see ``ActiveObjectError/failures``.
+        public static let invalid = Code(.invalid)
+        /// The record is not in the table, or no longer.
+        public static let notFound = Code(.notFound)
+        /// Another caller saved the record after it was read.
+        public static let stale = Code(.stale)
+
+        // MARK: The caller's code
+
+        /// The type cannot be a record. The message names the property and the reason.
+        public static let badRecord = Code(.badRecord)
         /// The table in the file does not fit the type.
-        case badSchema
-        case badSQL
-        /// A position of a page is damaged, or belongs to another query.
-        case badPosition
-        /// No database is open under that name, or it has been closed.
-        case notOpen
-        /// A migration failed; nothing of it was kept.
-        case badMigration
+        public static let badSchema = Code(.badSchema)
+        /// SQLite does not accept the SQL.
+        public static let badSQL = Code(.badSQL)
+        /// A ``Position`` is damaged or belongs to another query.
+        public static let badPosition = Code(.badPosition)
+        /// No database is open under that name, or the database has been closed.
+        public static let notOpen = Code(.notOpen)
+        /// A migration failed. None of its changes were kept.
+        public static let badMigration = Code(.badMigration)
 
-        // The file and the system.
-        /// Another program holds the file, or too many calls wait already. Trying again later may help.
-        case busy
-        case readOnly, diskFull, corrupt, cannotOpen, inputOutput, outOfMemory
-        /// The task was cancelled while the statement ran. Who called `read` or `write` gets `CancellationError`.
-        case interrupted
-        case other
+        // MARK: The file and the system
+
+        /// Another program holds the file, or too many calls are waiting. A later retry may succeed.
+        public static let busy = Code(.busy)
+        /// The file cannot be written.
+        public static let readOnly = Code(.readOnly)
+        /// The disk is full, or a limit on file sizes or a quota is reached.
+        public static let diskFull = Code(.diskFull)
+        /// The file is damaged or is not a database.
+        public static let corrupt = Code(.corrupt)
+        /// The file cannot be opened.
+        public static let cannotOpen = Code(.cannotOpen)
+        /// Reading or writing the file failed.
+        public static let inputOutput = Code(.inputOutput)
+        /// SQLite could not allocate memory.
+        public static let outOfMemory = Code(.outOfMemory)
+        /// The task was cancelled while the statement ran. The caller of ``Database/read(_:)`` or
+        /// ``Database/write(_:)`` receives `CancellationError` instead.
+        public static let interrupted = Code(.interrupted)
+        /// None of the other codes applies.
+        public static let other = Code(.other)
+
+        /// The name of the code, such as `notUnique`.
+        public var description: String { "\(value)" }
     }
 
+    /// The kind of the error.
     public let code: Code
+    /// What happened, where, and what to do about it, as one line for a log.
     public private(set) var message: String
+    /// The table that the error is about, if it is about one.
     public let table: String?
+    /// The column that the error is about. If it is about several, their names are joined with ", ".
     public let column: String?
+    /// The class of the value that was found, or else the class that the column needs.
     public let valueClass: ValueClass?
-    /// SQLite's extended result code, where SQLite said it.
+    /// SQLite's extended result code, if the error comes from SQLite.
     public let resultCode: Int32?
-    /// Of a validation: each rule that was broken.
+    /// The rules that the record breaks, if ``code-swift.property`` is ``Code-swift.struct/invalid``.
     public let failures: [ValidationFailure]
-    /// Of a verb on an array: which of its records it was.
+    /// The index of the record, if the error comes from an operation on an array.
     public private(set) var index: Int?
 
+    /// The ``message``.
     public var description: String { message }
 
     init(
@@ -66,7 +115,7 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
         self.failures = failures
     }
 
-    /// The same of one record of an array.
+    /// Returns this error with the index of the record in an array.
     func at(_ index: Int) -> ActiveObjectError {
         var error = self
         error.index = index
@@ -75,16 +124,19 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
     }
 }
 
-/// One rule that a record broke.
+/// A rule that a record breaks.
 public struct ValidationFailure: Hashable, Sendable, CustomStringConvertible {
+    /// The columns that the rule is about, joined with ", ", or the name that the rule gives instead.
     public let column: String
-    /// What the rule says, as part of a sentence: "must not be empty".
+    /// The text of the rule as the end of a sentence: "must not be empty".
     public let message: String
 
+    /// Creates a failure, for a hook that validates by itself.
     public init(column: String, message: String) {
         self.column = column
         self.message = message
     }
 
+    /// The column and the message: "name must not be empty".
     public var description: String { "\(column) \(message)" }
 }

@@ -233,7 +233,8 @@ private struct DeviceBenchmark: Sendable {
                 let page = try DeviceTag.where(\.tag == "vip").order(by: \.deviceId)
                     .page(size: Self.group, after: position, in: snapshot)
                 let rest = Device.where(
-                    \.app == "shop" && \.deactivatedAt == nil && .isIn(\.objectId, page.records.map(\.deviceId)))
+                    \.app == "shop" && \.deactivatedAt == nil && .isIn(\.objectId, values: page.records.map(\.deviceId))
+                )
                 return (try rest.all(in: snapshot).count, page.next)
             }
             found += devices
@@ -250,7 +251,7 @@ private struct DeviceBenchmark: Sendable {
         let began = processCPU()
         for start in stride(from: 0, to: users.count, by: 500) {
             let part = Device.where(
-                \.app == "shop" && \.deactivatedAt == nil && .isIn(\.user, Array(users[start..<start + 500])))
+                \.app == "shop" && \.deactivatedAt == nil && .isIn(\.user, values: Array(users[start..<start + 500])))
             found += try await part.all(in: database).count
         }
         return Figure(
@@ -275,7 +276,7 @@ private struct DeviceBenchmark: Sendable {
         return try await cost("look-up by token, 500 at once", per: tokens.count) {
             for start in stride(from: 0, to: tokens.count, by: 500) {
                 let part = Array(tokens[start..<min(start + 500, tokens.count)])
-                let found = try await Device.where(\.app == "shop" && .isIn(\.token, part)).all(in: database)
+                let found = try await Device.where(\.app == "shop" && .isIn(\.token, values: part)).all(in: database)
                 guard found.count == part.count else { throw DeviceBenchmarkError.wrongRows }
             }
         }
@@ -291,7 +292,7 @@ private struct DeviceBenchmark: Sendable {
             for start in stride(from: 0, to: half, by: 500) {
                 let part = Array(tokens[start..<min(start + 500, half)])
                 let changed = try await Device.where(
-                    \.app == "shop" && .isIn(\.token, part) && \.seenAt < time && \.deactivatedAt == nil
+                    \.app == "shop" && .isIn(\.token, values: part) && \.seenAt < time && \.deactivatedAt == nil
                 ).update(.set(\.deactivatedAt, to: time), .set(\.reason, to: "Unregistered"), in: database)
                 guard changed == part.count else { throw DeviceBenchmarkError.wrongRows }
             }
@@ -302,7 +303,7 @@ private struct DeviceBenchmark: Sendable {
                 try await database.write { transaction in
                     let times = Dictionary(uniqueKeysWithValues: part.enumerated().map { ($1, 3e9 + Double($0)) })
                     for before in try Device.where(
-                        \.app == "shop" && .isIn(\.token, part) && \.deactivatedAt == nil
+                        \.app == "shop" && .isIn(\.token, values: part) && \.deactivatedAt == nil
                     ).all(in: transaction) {
                         guard let time = times[before.token].map({ Date(timeIntervalSince1970: $0) }),
                             before.seenAt < time

@@ -1,9 +1,9 @@
-/// A column as a criterion, an order or a change names it. Which one it is, the table knows.
+/// A column as a criterion, an order or an assignment names it. The table resolves it.
 enum ColumnPath<Record: ActiveRecord>: @unchecked Sendable {
-    // Unchecked: a key path to a stored property holds nothing, and those to anything else are refused by the table.
+    // Unchecked: key paths to stored properties capture no values, and the table rejects all others.
     case property(PartialKeyPath<Record>)
     case name(String)
-    /// `objectId`. Code for all records cannot name it by key path: theirs is that of the protocol.
+    /// The column of `objectId`. Generic code cannot name it by key path, because it sees the key path of the protocol.
     case key
 
     func field(in table: Table<Record>) throws(ActiveObjectError) -> Table<Record>.Field {
@@ -15,13 +15,13 @@ enum ColumnPath<Record: ActiveRecord>: @unchecked Sendable {
     }
 }
 
-/// Columns whose values have no order, nor any meaning but as a whole.
+/// A codec whose values have no order and can only be compared as a whole.
 protocol WholeCodec {}
 extension JSONCodec: WholeCodec {}
 extension OptionalCodec: WholeCodec where Wrapped: WholeCodec {}
 
 extension Table {
-    /// The value as the column would hold it.
+    /// Returns the value as the column would store it.
     func stored(_ value: Any, in field: Field) throws(ActiveObjectError) -> SQLValue {
         do throws(ColumnFault) {
             return try field.codec.stored(any: value)

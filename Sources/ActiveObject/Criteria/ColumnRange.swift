@@ -1,11 +1,13 @@
-/// The bounds of any range: `18...30`, `18..<30`, `18...`, `..<30`, `...30`.
+/// A range of any kind: `18...30`, `18..<30`, `18...`, `..<30` or `...30`.
 public protocol ColumnRange<Bound> {
+    /// The type of the bounds.
     associatedtype Bound: Comparable
 
+    /// The bounds of the range.
     var columnBounds: ColumnBounds<Bound> { get }
 }
 
-/// Where a range begins and ends, whichever kind it is; nil where it does not.
+/// The bounds of a range of any kind; nil where the range is unbounded.
 public struct ColumnBounds<Bound: Comparable> {
     let lower: Bound?
     let upper: Bound?
@@ -13,43 +15,48 @@ public struct ColumnBounds<Bound: Comparable> {
 }
 
 extension ClosedRange: ColumnRange {
+    /// The bounds of the range.
     public var columnBounds: ColumnBounds<Bound> {
         ColumnBounds(lower: lowerBound, upper: upperBound, includesUpper: true)
     }
 }
 
 extension Range: ColumnRange {
+    /// The bounds of the range.
     public var columnBounds: ColumnBounds<Bound> {
         ColumnBounds(lower: lowerBound, upper: upperBound, includesUpper: false)
     }
 }
 
 extension PartialRangeFrom: ColumnRange {
+    /// The bounds of the range.
     public var columnBounds: ColumnBounds<Bound> {
         ColumnBounds(lower: lowerBound, upper: nil, includesUpper: false)
     }
 }
 
 extension PartialRangeUpTo: ColumnRange {
+    /// The bounds of the range.
     public var columnBounds: ColumnBounds<Bound> {
         ColumnBounds(lower: nil, upper: upperBound, includesUpper: false)
     }
 }
 
 extension PartialRangeThrough: ColumnRange {
+    /// The bounds of the range.
     public var columnBounds: ColumnBounds<Bound> {
         ColumnBounds(lower: nil, upper: upperBound, includesUpper: true)
     }
 }
 
-/// The column's value lies in the range: `\.age ~= 18...30`.
+/// Returns a criterion that the column's value is in the range: `\.age ~= 18...30`.
 public func ~= <Record: ActiveRecord, Bounds: ColumnRange>(
     column: KeyPath<Record, Bounds.Bound>, range: Bounds
 ) -> Criteria<Record> where Bounds.Bound: Sendable {
     .within(.property(column), range.columnBounds)
 }
 
-/// The same of a column that may be nil, which lies in no range.
+/// Returns a criterion that the column's value is in the range. NULL is not in any range.
 public func ~= <Record: ActiveRecord, Bounds: ColumnRange>(
     column: KeyPath<Record, Bounds.Bound?>, range: Bounds
 ) -> Criteria<Record> where Bounds.Bound: Sendable {

@@ -30,7 +30,7 @@ struct Condition<Record: ActiveRecord>: Sendable {
         case like(String, escape: Unicode.Scalar?)
         case hasPrefix(String)
         case contains(String)
-        /// A value as the column holds it, which the compiler has not seen.
+        /// A value as the column stores it, whose type the compiler has not checked.
         case holds(SQLValue)
     }
 
@@ -71,7 +71,7 @@ extension SQLText {
         }
     }
 
-    /// A test that is NULL where the column is, which counts as false; so not it is true there.
+    /// Appends a test that is NULL if the column is NULL, which counts as false. Its negation is then true.
     private mutating func append<Record>(_ test: SQLText, isNegated: Bool, _ field: Table<Record>.Field) {
         append(isNegated && !field.codec.isOptional ? "NOT (" : "(")
         append(test)
@@ -106,7 +106,7 @@ extension SQLText {
 }
 
 extension Table {
-    /// A value of the dictionary form, which must be of the column's class.
+    /// Checks a value of a dictionary literal, which must be of the column's class.
     fileprivate func checked(_ value: SQLValue, in field: Field) throws(ActiveObjectError) -> SQLValue {
         switch (field.codec.valueClass, value) {
         case (_, .null), (.integer, .integer), (.real, .integer), (.text, .text), (.blob, .blob): return value

@@ -1,21 +1,21 @@
-/// What rows must be like: built from key paths, checked by the compiler, run by SQLite.
+/// A condition for rows, written with key paths and operators, checked by the compiler and evaluated by SQLite.
 ///
 /// ```swift
-/// Person.where(\.age >= 18 && \.sex != .male || .hasPrefix(\.name, "J"))
+/// Person.where(\.age >= 18 && \.sex != .male || .hasPrefix(\.name, prefix: "J"))
 /// let adults: Criteria<Person> = \.age ~= 18...
-/// let old: Criteria<Person> = ["name": "Joe", "rank": 3]
+/// let joes: Criteria<Person> = ["name": "Joe", "rank": 3]
 /// ```
 ///
-/// A criterion means what the same expression means in Swift: it is true or false, also where a property is nil, so
-/// `\.rank != 3` and `!(\.rank < 3)` hold for a row whose rank is nil. Two things are SQLite's: texts are equal if their
-/// UTF-8 is (Swift takes é in its two spellings for the same), and a column that ignores case does so here too. Enums
-/// are compared as their raw values, dates in the form of their column, nested JSON as text and for equality only.
+/// A criterion means the same as the expression in Swift: it is true or false even if a property is nil, so `\.rank !=
+/// 3` and `!(\.rank < 3)` are true for a row whose rank is nil. Two rules are SQLite's: texts are equal if their UTF-8
+/// is equal (Swift treats the two encodings of é as equal), and a column that ignores case also ignores it here. Enums
+/// are compared by their raw values, dates in the form of their column, and nested JSON as text and for equality only.
 ///
-/// Chains of `&&` and of `||` may be thousands of terms long, and the two may alternate about twenty deep. Where a long
-/// `||` asks for many values of one column, `isIn` says the same and is quicker to prepare by far.
+/// Chains of `&&` and of `||` can have thousands of terms, and the two can alternate about twenty levels deep. For many
+/// values of one column, ``isIn(_:values:)`` is much faster to prepare than a long `||`.
 ///
-/// Values are bound, never part of the statement. What cannot be asked (a number that does not fit, a column that is
-/// not there) is told when the criterion is used.
+/// Values are bound and never part of the SQL. A number that does not fit its column or a column that does not exist
+/// causes an error when the criterion is used.
 public struct Criteria<Record: ActiveRecord>: Sendable {
     let node: CriteriaNode<Record>
 
@@ -27,45 +27,51 @@ public struct Criteria<Record: ActiveRecord>: Sendable {
         node = .condition(Condition(column: column, test: test))
     }
 
-    /// True for every row.
+    /// A criterion that is true for every row.
     public static var all: Criteria { Criteria(.constant(true)) }
-    /// True for no row.
+    /// A criterion that is false for every row.
     public static var nothing: Criteria { Criteria(.constant(false)) }
 
-    /// All of them hold; without any, it is true.
+    /// Returns a criterion that all of `criteria` are true. It is true if there are none.
     public static func all(of criteria: some Sequence<Criteria>) -> Criteria {
         criteria.reduce(.all) { $0 && $1 }
     }
 
-    /// At least one of them holds; without any, it is false.
+    /// Returns a criterion that at least one of `criteria` is true. It is false if there are none.
     public static func any(of criteria: some Sequence<Criteria>) -> Criteria {
         criteria.reduce(.nothing) { $0 || $1 }
     }
 
+    /// Returns a criterion that both are true.
     public static func && (one: Criteria, other: Criteria) -> Criteria {
         Criteria(.joined(one.node, other.node, by: .and))
     }
 
+    /// Returns a criterion that at least one is true.
     public static func || (one: Criteria, other: Criteria) -> Criteria {
         Criteria(.joined(one.node, other.node, by: .or))
     }
 
+    /// Returns a criterion that `criteria` is false.
     public static prefix func ! (criteria: Criteria) -> Criteria {
         Criteria(criteria.node.negated)
     }
 }
 
-/// The form of old: names of columns and what they hold, all of which must hold. Nil means NULL.
+/// Criteria as dictionaries of column names and values, all of which must match. Nil means NULL.
 ///
-/// The compiler cannot check it: a column that is not there and a value of another class are errors when it is used.
-/// Values are those of the column: the raw value of an enum, 0 or 1 for a `Bool`, a date in the column's form.
+/// The compiler cannot check them: a column that does not exist or a value of another class causes an error when the
+/// criterion is used. Values are those of the column: the raw value of an enum, 0 or 1 for a `Bool`, a date in the
+/// column's form.
 extension Criteria: ExpressibleByDictionaryLiteral {
+    /// Creates a criterion from column names and values: `["name": "Joe", "rank": 3]`.
     public init(dictionaryLiteral elements: (String, SQLValue)...) {
         self = .all(of: elements.map { Criteria(.name($0.0), .holds($0.1)) })
     }
 
+    /// Creates a criterion from column names and values, all of which must match.
     public init(_ values: [String: SQLValue]) {
-        // In one order, so that the statement is the same each time.
+        // Sort the names, so that the SQL is the same each time.
         self = .all(of: values.sorted { $0.key < $1.key }.map { Criteria(.name($0.key), .holds($0.value)) })
     }
 }

@@ -1,5 +1,5 @@
 extension SQLText {
-    /// WHERE and the criterion, or nothing if every row is meant.
+    /// Appends WHERE and the criterion, or nothing if it is true for every row.
     mutating func append<Record>(where criteria: Criteria<Record>, in table: Table<Record>) throws {
         if case .constant(true) = criteria.node { return }
         append(" WHERE ")
@@ -10,13 +10,14 @@ extension SQLText {
         try append(criteria.node, isNegated: false, in: table, at: Depth())
     }
 
-    /// Where in the statement a part stands. SQLite limits both numbers.
+    /// The nesting of a part within the statement. SQLite limits both numbers.
     struct Depth {
         var parentheses = 0
-        /// Operators from the root of the expression.
+        /// The number of operators from the root of the expression.
         var operators = 0
 
-        /// Inside of EXISTS (SELECT … WHERE …), which takes as many places of the parser's stack as four parentheses.
+        /// Returns the depth inside of EXISTS (SELECT … WHERE …), which uses as much of the parser's stack as four
+        /// parentheses.
         func insideSelect(of table: String) throws(ActiveObjectError) -> Depth {
             var depth = self
             depth.parentheses += 3
@@ -26,20 +27,20 @@ extension SQLText {
 
         func inside(chainOf count: Int, table: String) throws(ActiveObjectError) -> Depth {
             let depth = Depth(parentheses: parentheses + 1, operators: operators + count)
-            // SQLite 3.40 goes to 28 and to 1,000; the rest is left to what stands around.
+            // SQLite 3.40 allows 28 and 1,000. The rest is reserved for the surrounding statement.
             guard depth.parentheses <= 20, depth.operators <= 950 else { throw Self.tooDeep(table) }
             return depth
         }
 
         static func tooDeep(_ table: String) -> ActiveObjectError {
             ActiveObjectError(
-                .badSQL, "a criterion of \(table) nests && and || deeper than SQLite goes: write it flatter",
+                .badSQL, "a criterion of \(table) nests && and || deeper than SQLite allows; write it flatter",
                 table: table)
         }
     }
 
-    /// More operands than these are grouped, and the groups grouped again: SQLite takes `a AND b AND c` for a tree that
-    /// is as deep as it is long.
+    /// The maximum number of operands in one group. More operands are split into nested groups, because SQLite parses
+    /// `a AND b AND c` as a tree that is as deep as the chain is long.
     private static let chainLimit = 32
 
     mutating func append<Record>(
@@ -51,7 +52,7 @@ extension SQLText {
         case .related(let test): try test.append(&self, isNegated, table, depth)
         case .not(let node): try append(node, isNegated: !isNegated, in: table, at: depth)
         case .chain(let junction, let list):
-            // Not (a and b) is not a or not b.
+            // De Morgan: !(a && b) is !a || !b.
             let joint = (isNegated ? junction.other : junction) == .and ? " AND " : " OR "
             try append(list.nodes[...], joint: joint, isNegated: isNegated, in: table, at: depth)
         case .tooDeep: throw Depth.tooDeep(table.name)
@@ -69,7 +70,7 @@ extension SQLText {
                 if index > 0 { append(joint) }
                 try append(node, isNegated: isNegated, in: table, at: depth)
             }
-            // Here too, so that a hopeless text does not grow to its end.
+            // Check here too, so that SQL with too many values does not grow to its end.
             try checkCount(of: table.name)
         } else {
             let depth = try depth.inside(chainOf: Self.chainLimit, table: table.name)

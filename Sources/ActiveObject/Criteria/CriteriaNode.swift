@@ -1,6 +1,6 @@
 import PushThread
 
-/// A criterion as a tree. Chains of one operator are one node, however they were put together.
+/// A criterion as a tree. A chain of one operator is one node, however it was composed.
 enum CriteriaNode<Record: ActiveRecord>: Sendable {
     enum Junction: Sendable {
         case and, or
@@ -10,17 +10,17 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
 
     case constant(Bool)
     case condition(Condition<Record>)
-    /// Of rows of another table.
+    /// A test of rows in another table.
     case related(RelatedTest<Record>)
     case chain(Junction, NodeList<Record>)
-    /// Never around another `not`.
+    /// Never contains another `not`.
     indirect case not(CriteriaNode)
-    /// What would be deeper than SQLite's parser goes. It holds nothing, so that there is no tree whose release would
-    /// need more stack than a thread has; it is told when it is used.
+    /// A criterion that is deeper than SQLite's parser allows; using it throws. It has no children, because releasing a
+    /// very deep tree could overflow the stack of a thread.
     case tooDeep
 
-    /// How often `and` and `or` may alternate on the way to a condition. SQLite's parser has 100 places on its stack,
-    /// and each pair of parentheses takes three.
+    /// The number of times that `and` and `or` can alternate on the way to a condition. SQLite's parser has a stack of
+    /// 100 entries, and each pair of parentheses uses three.
     static var depthLimit: Int { 20 }
 
     var depth: Int {
@@ -31,7 +31,7 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
         }
     }
 
-    /// Whether a column must hold one of some values.
+    /// Whether a column must have one of several values.
     var isNarrowedByList: Bool {
         switch self {
         case .condition(let condition): if case .isIn = condition.test { true } else { false }
@@ -53,10 +53,10 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
         switch (one, other) {
         case (.tooDeep, _), (_, .tooDeep): return .tooDeep
         case (.constant(let value), let rest), (let rest, .constant(let value)):
-            // True changes nothing of an "and" and decides an "or".
+            // True is neutral in an "and" and decides an "or".
             return value == (junction == .and) ? rest : .constant(value)
         case (.chain(junction, let list), .chain(junction, let more)): return .chain(junction, list.adding(more.nodes))
-        // The order makes no difference to the result, and adding at the end does not copy.
+        // The order of operands does not affect the result, and appending does not copy.
         case (.chain(junction, let list), let node), (let node, .chain(junction, let list)):
             return node.depth < depthLimit ? .chain(junction, list.adding([node])) : .tooDeep
         default:
@@ -66,20 +66,20 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
     }
 }
 
-/// A list that shares its storage with the lists that it was made from: adding one by one, as `reduce` does, costs the
-/// same for the last as for the first.
+/// A list that shares its storage with the lists from which it was made, so that appending one by one, as `reduce`
+/// does, takes constant time.
 struct NodeList<Record: ActiveRecord>: Sendable {
     private struct Storage {
         var nodes: [CriteriaNode<Record>]
-        /// Once a list is part of another, nothing is added to its storage any more: else what is added could hold that
-        /// other list, and the two of them each other, for ever.
+        /// Set when the list is part of another list. Nothing is appended to the storage after that, because an
+        /// appended node could contain the other list, and the two would retain each other forever.
         var isSealed = false
     }
 
     private let storage: Locked<Storage>
     private let count: Int
     let depth: Int
-    /// Whether one of them asks for one of some values.
+    /// Whether one of the nodes tests for one of several values.
     let hasList: Bool
 
     init(_ nodes: [CriteriaNode<Record>]) {
@@ -104,7 +104,7 @@ struct NodeList<Record: ActiveRecord>: Sendable {
     func adding(_ more: [CriteriaNode<Record>]) -> NodeList {
         for node in more { node.seal() }
         let isAdded = storage.withLock { storage in
-            // Another list may have gone on from here: it has the place behind.
+            // Another list may have appended to the same storage already.
             guard !storage.isSealed, storage.nodes.count == count else { return false }
             storage.nodes.append(contentsOf: more)
             return true

@@ -1,8 +1,9 @@
 extension SQLText {
-    /// Parameters of one `isIn`. Their number is a power of two: 15 texts of statements for lists of all lengths.
+    /// The maximum number of parameters of one `isIn`. The number is rounded up to a power of two, so lists of all
+    /// lengths use 15 different statements.
     static let listLimit = 16_384
 
-    /// `column IN (…)`. NULL where the column is, unless nil is one of the values.
+    /// Appends `column IN (…)`. It is NULL if the column is NULL, unless nil is one of the values.
     mutating func appendMembership<Record>(
         _ values: [SQLValue], _ field: Table<Record>.Field, table: String
     ) throws(ActiveObjectError) {
@@ -14,8 +15,8 @@ extension SQLText {
             throw ActiveObjectError(
                 .outOfRange,
                 """
-                \(table).\(field.column) was compared with a list of \(others.count) blobs or texts with a NUL, which have \
-                to be bound one by one; \(Self.listLimit) are the most: ask for so many at a time
+                \(table).\(field.column) was compared with a list of \(others.count) blobs or texts with a NUL, which \
+                must be bound one by one; at most \(Self.listLimit) are allowed; split the list
                 """, table: table, column: field.column)
         }
         let padded = others.paddedToPowerOfTwo
@@ -60,15 +61,15 @@ extension SQLText {
 }
 
 extension Array {
-    /// With the first of them again, as often as it takes, so that lists of nearly one length share a statement.
+    /// The array with its first element repeated, so that lists of similar length share a statement.
     fileprivate var paddedToPowerOfTwo: [Element] {
         guard let first, count > 1 else { return self }
         return self + repeatElement(first, count: (1 << (Int.bitWidth - (count - 1).leadingZeroBitCount)) - count)
     }
 }
 
-/// Whole numbers and texts as one JSON array, if there are any; and those that would not come out of SQLite's JSON as
-/// they went in: a real is rounded there, a blob has no form, and a text ends at its first NUL.
+/// Splits values into one JSON array of whole numbers and texts, if there are any, and the values that SQLite's JSON
+/// would change: it rounds reals, has no blobs, and ends a text at its first NUL.
 private func split(_ values: [SQLValue]) -> (json: String?, others: [SQLValue], hasNull: Bool) {
     var json: [UInt8] = []
     var others: [SQLValue] = []

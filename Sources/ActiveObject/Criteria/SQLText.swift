@@ -1,23 +1,23 @@
-/// A statement as it grows: its text, and what is bound to the marks in it, in their order.
+/// A statement under construction: its SQL, and the values bound to its parameters, in order.
 ///
-/// No value is ever part of the text, so that the same query has the same text each time and is prepared once.
+/// Values are never part of the SQL, so the same query has the same SQL each time and is prepared once.
 struct SQLText {
     struct Parameter {
         let value: SQLValue
-        /// Whom to blame if it cannot be bound; nil for limits and the like.
+        /// The column that an error about the value names; nil for limits and the like.
         let column: (name: String, isPrivate: Bool)?
     }
 
     private(set) var sql: String
     private(set) var parameters: [Parameter] = []
-    /// Makes sure that the tables are there which are named inside.
+    /// Closures that create the tables which the SQL names.
     private(set) var tables: [@Sendable (Snapshot) throws -> Void] = []
-    /// By which name a SELECT inside of the one at hand can ask for the row; nil: by its table's.
+    /// The name by which a nested SELECT refers to the current row; nil for the name of its table.
     var row: String?
-    /// How many SELECTs stand around.
+    /// The number of enclosing SELECTs.
     var nesting = 0
 
-    /// SQLite's own limit is 32,766 unless it was built with another.
+    /// The maximum number of parameters. SQLite's default limit is 32,766.
     static let parameterLimit = 32_766
 
     init(_ sql: String = "") {
@@ -42,7 +42,7 @@ struct SQLText {
         for prepare in tables { try prepare(snapshot) }
     }
 
-    /// A mark, and what is bound to it.
+    /// Appends a parameter and binds a value to it.
     mutating func bind(_ value: SQLValue) {
         sql += "?"
         parameters.append(Parameter(value: value, column: nil))
@@ -57,14 +57,14 @@ struct SQLText {
         guard parameters.count <= Self.parameterLimit else {
             throw ActiveObjectError(
                 .outOfRange,
-                "a query of \(table) has more than \(Self.parameterLimit) values: ask with isIn, or in parts",
+                "a query of \(table) has more than \(Self.parameterLimit) values; use `isIn`, or split the query",
                 table: table)
         }
     }
 }
 
 extension Snapshot {
-    /// Lends the statement with everything bound.
+    /// Calls `body` with the statement after binding all its parameters.
     func withStatement<Result>(
         _ text: SQLText, of table: String, _ body: (Statement) throws -> Result
     ) throws -> Result {

@@ -1,17 +1,18 @@
-/// Reals as whole numbers times a power of two, for long lists: SQLite's JSON brings whole numbers over unharmed, and
-/// the product with a power of two is exact, so what it gives is the same to the last bit.
+/// Reals as whole numbers times a power of two, for long lists. SQLite's JSON preserves whole numbers, and multiplying
+/// by a power of two is exact, so every real is preserved bit by bit.
 struct ScaledReals {
     let scale: Double
-    /// An array of whole numbers.
+    /// A JSON array of whole numbers.
     let json: String
 
-    /// Powers of two that share a list: 53 bits and these are within 63. So there are at most 205 lists, and SQLite takes
-    /// 500 parts of a UNION.
+    /// The number of adjacent powers of two that share a list: 53 bits plus these fit into 63. So there are at most 205
+    /// lists; SQLite allows 500 parts of a UNION.
     private static let width = 10
-    /// The least power of two that is not 0.
+    /// The exponent of the smallest positive real.
     private static let leastExponent = -1074
 
-    /// The reals among `values`, and the rest; of infinities, which are no multiple of anything, one each.
+    /// Splits `values` into reals and the rest. Infinities are not multiples of anything and belong to the rest, one of
+    /// each.
     static func taken(from values: [SQLValue]) -> (reals: [ScaledReals], rest: [SQLValue]) {
         var lists: [Int: String] = [:]
         var infinities: Set<Double> = []
@@ -35,7 +36,7 @@ struct ScaledReals {
         return (reals, rest + infinities.sorted().map(SQLValue.real))
     }
 
-    /// `real` is `number` times the power of two of the list.
+    /// Returns the list and the number so that `real` is the number times the power of two of the list.
     private static func place(of real: Double) -> (list: Int, number: Int64) {
         let isNormal = real.exponentBitPattern > 0
         let bits = Int64(real.significandBitPattern) | (isNormal ? 1 << 52 : 0)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 
 extension SQLText {
-    /// SQLite refuses longer patterns, since a match can take time that grows with their square.
+    /// SQLite's limit for the length of a pattern, because matching can take quadratic time.
     private static let patternLimit = 50_000
 
     static func like<Record>(
@@ -10,7 +10,7 @@ extension SQLText {
         guard pattern.utf8.count <= patternLimit else {
             throw ActiveObjectError(
                 .outOfRange,
-                "\(table).\(field.column) was compared with a pattern longer than \(patternLimit) bytes, SQLite's limit",
+                "\(table).\(field.column) was compared with a pattern of more than \(patternLimit) bytes; shorten it",
                 table: table, column: field.column)
         }
         var test = SQLText("\(field.column.quotedName) LIKE ")
@@ -22,13 +22,14 @@ extension SQLText {
         return test
     }
 
-    /// From the prefix up to the least text that is greater than all that begin with it: a range of an index.
+    /// Returns a test for the range from the prefix to the smallest text that is greater than all texts with the
+    /// prefix. An index can answer it.
     static func hasPrefix<Record>(_ prefix: String, _ field: Table<Record>.Field) -> SQLText {
         let column = field.column.quotedName
         guard !prefix.isEmpty else { return SQLText("\(column) IS NOT NULL") }
         guard field.ignoresCase else { return range(from: prefix, to: successor(of: prefix.unicodeScalars), field) }
-        // The index is in an order that knows no case and ends at a NUL, so the range holds all that begin with the
-        // prefix, and more. The bytes decide.
+        // The index ignores case and ends at a NUL, so the range contains all texts with the prefix and others. The
+        // comparison of the bytes removes the others.
         let folded = prefix.unicodeScalars.prefix { $0 != "\0" }.map { scalar in
             ("A"..."Z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) + 0x20) : scalar
         }
@@ -54,15 +55,15 @@ extension SQLText {
         return test
     }
 
-    /// The least text that is greater than all that begin with these scalars. Nil if there is none: they are all
-    /// U+10FFFF.
+    /// Returns the smallest text that is greater than all texts that begin with these scalars. Nil if there is none
+    /// because all scalars are U+10FFFF.
     private static func successor(of scalars: some BidirectionalCollection<Unicode.Scalar>) -> String? {
         var scalars = Array(scalars)
         while let last = scalars.popLast() {
             let next: UInt32? =
                 switch last.value {
                 case 0x10ffff: nil
-                // UTF-8 has no surrogates.
+                // Skip the surrogates, which UTF-8 does not have.
                 case 0xd7ff: 0xe000
                 default: last.value + 1
                 }

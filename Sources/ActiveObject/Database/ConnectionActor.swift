@@ -1,6 +1,6 @@
 import PushThread
 
-/// The only owner of a connection. It runs on a thread of its own, where it may block.
+/// The owner of one connection. It runs on its own thread, where it may block.
 actor ConnectionActor {
     nonisolated let executor: BlockingExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
@@ -8,7 +8,7 @@ actor ConnectionActor {
     private let interruption = Interruption()
     private let name: String
     private let maximumWaiting: Int
-    /// Calls in the queue, and the one that runs.
+    /// The number of calls in the queue, including the one that runs.
     private let present = Locked(0)
 
     init(name: String, maximumWaiting: Int) {
@@ -28,11 +28,11 @@ actor ConnectionActor {
         connection = nil
     }
 
-    /// Runs `body` with the connection, after those who came before. What it returns is `Sendable`, so the connection
-    /// is not among it.
+    /// Runs `body` with the connection after the calls that came before. The result is `Sendable`, so it cannot contain
+    /// the connection.
     ///
-    /// Throws `busy` if too many wait already, `CancellationError` if the task is cancelled: at once while it waits;
-    /// while it runs, when the statement that runs has stopped.
+    /// Throws `busy` if too many calls are waiting, and `CancellationError` if the task is cancelled: at once while the
+    /// call waits; while it runs, as soon as the current statement has stopped.
     nonisolated func perform<Result: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws -> Result {
@@ -58,7 +58,7 @@ actor ConnectionActor {
             turn.begin()?.resume(throwing: ActiveObjectError(.notOpen, "the database has been closed"))
             return
         }
-        // First it is known who runs: a cancellation either ends the turn or interrupts.
+        // The interruption must know the call before the turn begins, so that a cancellation has an effect at any time.
         interruption.begin(ObjectIdentifier(turn), connection.interrupter)
         guard let continuation = turn.begin() else {
             _ = interruption.end()
@@ -87,8 +87,8 @@ actor ConnectionActor {
         ActiveObjectError(
             .busy,
             """
-            \(maximumWaiting) calls wait for the database's \(name) already; try again later, or do more in one call; \
-            the limit is `maximumWaiting`
+            \(maximumWaiting) calls are already waiting for the database's \(name); retry later, do more in one call, \
+            or raise `maximumWaiting`
             """)
     }
 }

@@ -1,28 +1,30 @@
 private import CSQLite
 
-/// What who runs a database does with it while it is in use.
+// Maintenance of a database while it is in use.
 extension Database {
+    /// How much of the log a checkpoint copies, and whether it waits for readers.
     public enum CheckpointMode: Hashable, Sendable {
-        /// Copies what it can without waiting for anybody.
+        /// Copies what it can without waiting.
         case passive
-        /// Waits up to `busyTimeout` for readers of older states, and copies all. Other writes wait meanwhile.
+        /// Waits up to ``Options/busyTimeout`` for readers of older states, and copies everything. Writes wait
+        /// meanwhile.
         case full
-        /// The same, and cuts the log to nothing.
+        /// Does the same as ``full``, and truncates the log to zero bytes.
         case truncate
     }
 
-    /// How far a checkpoint came.
+    /// The result of a checkpoint.
     public struct Checkpoint: Hashable, Sendable {
-        /// Pages in the log.
+        /// The number of pages in the log.
         public let pagesInLog: Int
-        /// Of them, those that are in the file now.
+        /// The number of pages of the log that are now in the file.
         public let pagesCopied: Int
-        /// Whether the checkpoint did what its mode says. A reader, or another program, may have been in its way for
-        /// too long; try again later.
+        /// Whether the checkpoint did everything that its mode promises. If not, a reader or another program blocked it
+        /// for too long; retry later.
         public let isComplete: Bool
     }
 
-    /// Copies the log into the file. It is done by itself when the log has `checkpointPages`.
+    /// Copies the log into the file. Commits do this on their own as soon as the log has ``Options/checkpointPages``.
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive) async throws -> Checkpoint {
         try await maintain { connection in
@@ -39,16 +41,20 @@ extension Database {
         }
     }
 
-    /// Copies one state of the database, the one of now, into a new file, which is a database by itself. Reading and
-    /// writing go on meanwhile; the log grows until it is done.
+    /// Copies the current state of the database into a new file, which is a complete database.
     ///
-    /// The file is there whole, or not at all. Throws `cannotOpen` if there is one already.
+    /// Reads and writes continue meanwhile, but the log grows until the backup is done. The file appears only when it
+    /// is complete.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/cannotOpen`` if the file already exists.
     public func backup(to path: String) async throws {
         try await onReader { connection, _ in try connection.backUp(to: path) }
     }
 
-    /// Reads the whole file and returns what is wrong with it, in SQLite's words; nothing if all is well. Throws
-    /// `corrupt` if it is too damaged for that.
+    /// Checks the whole file.
+    ///
+    /// - Returns: The problems, in SQLite's words; empty if there are none.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/corrupt`` if the file is too damaged to be checked.
     public func integrityCheck() async throws -> [String] {
         try await onReader { connection, _ in
             var found = try connection.withStatement("PRAGMA integrity_check") { statement in
@@ -60,7 +66,8 @@ extension Database {
                 var lines: [String] = []
                 while try statement.step() {
                     let row = statement.isNull(1) ? "a row" : "row \(try statement.integer(1))"
-                    lines.append("\(row) of \(try statement.text(0)) refers to no row of \(try statement.text(2))")
+                    let (table, parent) = (try statement.text(0), try statement.text(2))
+                    lines.append("\(row) of \(table) refers to a missing row of \(parent)")
                 }
                 return lines
             }

@@ -1,36 +1,45 @@
 import PushThread
 
-/// A database file: one connection that writes and a few that read, each on a thread of its own.
+/// A database file, opened with one connection that writes and several that read, each on its own thread.
 ///
-/// `write` is a transaction: it is there whole when `write` returns, or not at all. `read` sees the file as it was when
-/// it began, however long it takes and whatever is written meanwhile. Both give a closure that runs on the connection's
-/// thread; what it is handed cannot leave it, and the compiler sees to that.
+/// ``write(_:)`` runs a transaction: all of it is in the file when `write` returns, or none of it. ``read(_:)`` sees
+/// the file as it was when the read began, regardless of its duration and of later writes. Both run a closure on the
+/// thread of the connection. The compiler prevents the ``Snapshot`` or ``Transaction`` from leaving the closure.
 public final class Database: Sendable {
-    /// The name under which records look for their database unless their type says another.
+    /// The name under which record types look up their database, unless they declare another name.
     public static let mainName = "main"
 
-    /// As it was given to `open`.
+    /// The path that was passed to ``open(_:name:options:)``.
     public let path: String
+    /// The options with which the database was opened.
     public let options: Options
     let schema = SchemaState()
     let feed = ChangeFeed()
     private let writer: ConnectionActor
     private let readers: [ConnectionActor]
-    /// Calls that each reader has to answer, to pick the one with the fewest.
+    /// The number of outstanding calls of each reader. A new call goes to the reader with the fewest.
     private let load: Locked<[Int]>
     private let gate = Gate()
 
     // MARK: Opening and closing
 
-    /// Opens a file, or `":memory:"`, and gives it a name by which records find it.
+    /// Opens a file, or `":memory:"`, and registers it under a name by which records find it.
     ///
-    /// Close it when it is no longer needed. One without a name that is dropped closes itself, at some later time.
+    /// Call ``close()`` when it is no longer needed. A database without a name closes itself some time after the last
+    /// reference to it is gone.
     ///
-    /// - Parameter name: records use "main" unless they say otherwise. Nil: only who holds the database uses it.
+    /// - Parameters:
+    ///   - path: The path of the file, or `":memory:"` for a database in memory.
+    ///   - name: The name of the database for record types; they use ``mainName`` unless they declare another name.
+    ///     With nil, only callers that hold the database can use it.
+    ///   - options: The settings of the database.
+    /// - Returns: The open database, after all migrations have run.
+    /// - Throws: ``ActiveObjectError``: `cannotOpen` if the name is in use or the file cannot be opened, `corrupt` if
+    ///   it is not a database, `badMigration` if a migration fails.
     public static func open(
         _ path: String, name: String? = mainName, options: Options = Options()
     ) async throws -> Database {
-        // Before anything is made on disk for nothing.
+        // Check first, so that no file is created in vain.
         if let name { try OpenDatabases.check(isFree: name) }
         let database = Database(path: path, options: options)
         do {
@@ -47,7 +56,7 @@ public final class Database: Sendable {
         self.path = path
         self.options = options
         writer = ConnectionActor(name: "db-writer", maximumWaiting: options.maximumWaiting)
-        // A database in memory belongs to one connection.
+        // A database in memory exists for one connection only.
         let count = path == ":memory:" ? 0 : min(max(0, options.readers), 64)
         readers = (0..<count).map {
             ConnectionActor(name: "db-reader-\($0)", maximumWaiting: options.maximumWaiting)
@@ -79,13 +88,15 @@ public final class Database: Sendable {
         Self.end(readers, writer, feed)
     }
 
-    /// Nobody waits for the threads of a database that was dropped; nobody calls them either.
+    /// Closes the connections of a database that was released. There are no callers left, and nothing waits for this.
     private static func end(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) {
         Task.detached { await close(readers, writer, feed) }
     }
 
-    /// Waits for the calls that run or wait, copies the log into the file and ends the threads. Calls that come later
-    /// throw `notOpen`. Whoever closes, once or at the same time as others, returns when all that is done.
+    /// Closes the database: waits for calls that run or wait, copies the log into the file, and ends the threads.
+    ///
+    /// Later calls throw ``ActiveObjectError/Code-swift.struct/notOpen``. If several callers close the database, each
+    /// returns when it is closed.
     public func close() async {
         await gate.close {
             OpenDatabases.remove(self)
@@ -94,7 +105,7 @@ public final class Database: Sendable {
     }
 
     private static func close(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) async {
-        // The writer last: the last connection to close copies the log and removes it.
+        // The writer closes last, because the last connection copies the log into the file and removes it.
         for connection in readers + [writer] {
             await connection.close()
             await connection.executor.shutDown()
@@ -102,24 +113,27 @@ public final class Database: Sendable {
         feed.finish()
     }
 
-    // MARK: Work
+    // MARK: Reading and writing
 
-    /// Reads, in any number of statements, one state of the file: the one of the moment when `body` begins.
+    /// Runs `body` with one state of the file: the state at the moment when `body` begins.
     ///
-    /// `body` may run again, if it is the first to read a type whose table has to be made. If the task is cancelled,
-    /// the statement that runs is stopped and `CancellationError` thrown.
+    /// `body` may run twice if it is the first to use a record type whose table must be created.
+    ///
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or `CancellationError` if the task is cancelled, which also stops the current
+    ///   statement.
     public func read<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {
         try await onReader { connection, schema in
             try connection.beginReading()
-            // A transaction that has only read has nothing to lose: how it ends makes no difference.
+            // A transaction that only read has no changes, so it can always be rolled back.
             defer { connection.rollBack() }
             return try Self.lend(connection, schema, to: body)
         }
     }
 
-    /// One statement that reads: it needs no transaction to see one state.
+    /// Runs one statement that reads. A single statement sees one state of the file without a transaction.
     func readOnce<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {
@@ -142,22 +156,23 @@ public final class Database: Sendable {
         return result
     }
 
-    /// Runs a transaction. If `write` returns, all of it was done; if it throws, nothing of it was.
+    /// Runs a transaction. If `write` returns, all changes are in the file; if it throws, none are.
     ///
-    /// If the task is cancelled, the statement that runs is stopped, the transaction undone and `CancellationError`
-    /// thrown. A transaction that has begun to commit is not cancelled any more.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or `CancellationError` if the task is cancelled, which also stops the current
+    ///   statement and rolls back. A transaction that has begun to commit can no longer be cancelled.
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Result
     ) async throws -> Result {
         try await onWriter { connection, schema in try Transaction.run(on: connection, schema: schema, body) }
     }
 
-    /// Runs `body` on the writer, and then sees to the log.
+    /// Runs `body` on the writer, and then copies the log into the file if it is long.
     private func onWriter<Result: Sendable>(
         _ body: @escaping @Sendable (Connection, SchemaState) throws -> Result
     ) async throws -> Result {
         guard !options.isReadOnly else {
-            throw ActiveObjectError(.readOnly, "\(path) is not to be written: it was opened with `isReadOnly`")
+            throw ActiveObjectError(.readOnly, "\(path) cannot be written: it was opened with `isReadOnly`")
         }
         let (schema, limit) = (schema, options.checkpointPages)
         return try await inside {
@@ -169,7 +184,7 @@ public final class Database: Sendable {
         }
     }
 
-    /// On the writer's connection, whatever it may do, outside of any transaction.
+    /// Runs `body` on the writer's connection outside of a transaction, also in a read-only database.
     func inspect<Result: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws -> Result {
@@ -193,12 +208,13 @@ public final class Database: Sendable {
                     }
                     return try await readers[index].perform { try body($0, schema) }
                 } catch let needed as SchemaNeeded {
-                    // A reader cannot make a table. The writer does, and the reading begins anew.
+                    // A reader cannot create a table. The writer creates it, and the read starts again.
                     try await writer.perform { connection in
                         try Transaction.run(on: connection, schema: schema) { try needed.prepare($0) }
                     }
                 } catch let error as ActiveObjectError where error.saysOfMissingTable && !isSecondTry {
-                    // The table may have been made, or have gained the column, since this state of the file was picked.
+                    // The table or column may have been created after the reader's state of the file. Read the new
+                    // state once.
                     isSecondTry = true
                 }
             }
@@ -219,7 +235,7 @@ public final class Database: Sendable {
         return try await body()
     }
 
-    /// On the writer, outside of a transaction.
+    /// Runs `body` on the writer's connection outside of a transaction.
     func maintain<Result: Sendable>(
         _ body: @escaping @Sendable (Connection) throws -> Result
     ) async throws -> Result {

@@ -1,15 +1,15 @@
 import Glibc
 
-/// What the file system says about a database before it is opened.
+/// Functions that query the file system about a database that is not open yet.
 enum DatabaseFile {
-    /// Whether nobody can write the file: it lies on a file system that is mounted for reading only. Then there can be
-    /// no locks and no log beside it, and SQLite has to be told not to look for them.
+    /// Returns whether nobody can write the file because its file system is mounted read-only. SQLite must be told so
+    /// that it does not look for lock files and a log, which cannot exist there.
     ///
-    /// That this process may not write is not enough: another one could.
+    /// Missing write permission of this process is not sufficient, because another process could write the file.
     static func isImmutable(_ path: String) -> Bool {
         var system = statvfs()
         guard unsafe statvfs(path, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 else { return false }
-        // What is in the log is not in the file: then the log has to be read, which needs a place for locks.
+        // The last changes may be only in the log. Reading the log needs lock files.
         var log = stat()
         guard let real = unsafe realpath(path, nil) else { return false }
         defer { unsafe free(real) }
@@ -21,7 +21,7 @@ enum DatabaseFile {
         return unsafe lstat(path, &information) == 0
     }
 
-    /// Has the system keep the names in the folder of `path`.
+    /// Syncs the folder of `path`, so that the names in it survive a power failure.
     static func syncFolder(of path: String) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let descriptor = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

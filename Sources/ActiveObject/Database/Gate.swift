@@ -1,11 +1,12 @@
 import PushThread
 
-/// Counts who is inside and lets nobody in any more once it is closed.
+/// A counter of the calls inside a database. Once it is closed, no further call can enter.
 final class Gate: Sendable {
     private enum Phase {
         /// Can transition to: closing.
         case open
-        /// Nobody comes in; some may still be inside, or what lies behind is being put away. Can transition to: closed.
+        /// No call can enter. Calls may still be inside, or the connections are being closed. Can transition to:
+        /// closed.
         case closing
         case closed
     }
@@ -13,15 +14,15 @@ final class Gate: Sendable {
     private struct State {
         var phase = Phase.open
         var inside = 0
-        /// Who closes, until everybody is out.
+        /// The first caller of `close` while it waits for the calls inside.
         var closer: CheckedContinuation<Void, Never>?
-        /// Who came to close it as well, until that is done.
+        /// Further callers of `close`, until it is done.
         var others: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Locked(State())
 
-    /// False: it is closed. Who got in has to `leave`.
+    /// Returns false if the gate is closed. A call that entered must call `leave`.
     func enter() -> Bool {
         state.withLock { state in
             guard state.phase == .open else { return false }
@@ -39,7 +40,8 @@ final class Gate: Sendable {
         closer?.resume()
     }
 
-    /// For the first: lets nobody in, waits until everybody is out, runs `body`. Returns for all when that is done.
+    /// Closes the gate. The first caller waits until no call is inside and runs `body`; every caller returns after
+    /// that.
     func close(_ body: () async -> Void) async {
         guard beginClosing() else {
             return await withCheckedContinuation { continuation in
@@ -67,7 +69,7 @@ final class Gate: Sendable {
         for other in others { other.resume() }
     }
 
-    /// True for the first who closes it.
+    /// Returns true for the first caller.
     func beginClosing() -> Bool {
         state.withLock { state in
             guard state.phase == .open else { return false }

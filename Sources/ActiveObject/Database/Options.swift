@@ -1,34 +1,39 @@
 extension Database {
-    /// How a database is opened. What is not said is safe.
+    /// The settings with which a database is opened. The defaults are safe.
     public struct Options: Sendable {
+        /// What a committed transaction survives.
         public enum Durability: Sendable {
-            /// A transaction is on disk when `write` returns. The default.
+            /// A transaction is on disk when ``Database/write(_:)`` returns. The default.
             case full
-            /// The last transactions can be lost with the power, never with the process; the file stays whole.
+            /// A power failure can lose the last transactions; a crash of the process cannot. The file stays intact.
             case normal
         }
 
+        /// What a committed transaction survives. Default: ``Durability-swift.enum/full``.
         public var durability: Durability = .full
-        /// How long a statement waits for another program that holds the file. Default 5 s.
+        /// How long a statement waits while another program holds the file. Default: 5 s.
         public var busyTimeout: Duration = .seconds(5)
-        /// Connections that read beside the writer, each with a thread of its own; at most 64. With none the writer
-        /// reads too. Default 2.
+        /// The number of connections that read beside the writer, each on its own thread; at most 64. With 0, the
+        /// writer also reads. Default: 2.
         public var readers = 2
-        /// Calls that may wait for one connection; one more throws `busy`. Default 4,096.
+        /// The number of calls that may wait for one connection. Further calls throw
+        /// ``ActiveObjectError/Code-swift.struct/busy``. Default: 4,096.
         public var maximumWaiting = 4096
-        /// Memory for pages, for each connection. Default 2 MiB.
+        /// The bytes of memory that each connection uses to cache pages. Default: 2 MiB.
         public var cacheBytes = 2 << 20
-        /// Whether the file is made if it is not there. Default true.
+        /// Whether the file is created if it does not exist. Default: true.
         public var creates = true
-        /// Nothing is written, and nothing is made: the tables must be there. Default false.
+        /// Whether the database is only read. Nothing is created, so the tables must exist. Default: false.
         public var isReadOnly = false
-        /// The log is copied into the file when it has this many pages, after a commit; 0 never. When readers keep it
-        /// from being copied until it has four times as many, a commit waits up to 0.1 s for them. Default 1,000.
+        /// The number of pages in the write-ahead log from which a commit copies the log into the file; 0 turns this
+        /// off. If readers prevent the copy until the log is four times as long, a commit waits up to 0.1 s for them.
+        /// Default: 1,000.
         public var checkpointPages = 1000
 
-        /// What is done to the file before anything else, each once. Default none.
+        /// The migrations that run when the file is opened, each once per file. Default: none.
         public var migrations: [Migration] = []
 
+        /// Creates options with the defaults.
         public init() {}
     }
 }

@@ -1,15 +1,15 @@
-/// What a `read` sees, and the handle for all that is read in it.
+/// One state of a database, and the handle for all reads in a ``Database/read(_:)``.
 ///
-/// Not `Sendable`: it lives and ends on the connection's thread, inside the closure that it was given to. Who carries
-/// it out of there against the compiler's will ends the process when he uses it.
+/// It is not `Sendable`: it is only valid on the connection's thread, inside the closure that receives it. Using it
+/// after the closure has ended traps.
 public class Snapshot {
     private let lent: Connection
     let schema: SchemaState
     private var isOver = false
-    /// Set when a table was missing. The closure may have swallowed the error, and what it made of it counts for
-    /// nothing.
+    /// Set when a table is missing. The read is then repeated even if the closure ignores the error, because its
+    /// result is wrong.
     private(set) var needed: SchemaNeeded?
-    /// The type whose table was asked for last.
+    /// The type whose table was used last.
     private var lastType: ObjectIdentifier?
 
     init(connection: Connection, schema: SchemaState) {
@@ -17,9 +17,9 @@ public class Snapshot {
         self.schema = schema
     }
 
-    /// Asked for once by each verb, not for each row.
+    // Every operation reads this once, not for each row.
     final var connection: Connection {
-        precondition(!isOver, "a Snapshot or Transaction was used after the closure that it was given to had ended")
+        precondition(!isOver, "a Snapshot or Transaction was used after its closure had ended")
         return lent
     }
 
@@ -27,7 +27,7 @@ public class Snapshot {
         isOver = true
     }
 
-    /// The table of a type, made or brought up to date if this is its first use in this database.
+    /// Returns the table of a type. The first use in this database creates or updates the table.
     func table<Record: ActiveRecord>(of type: Record.Type) throws -> Table<Record> {
         let table = try Tables.table(of: type)
         lastType = ObjectIdentifier(type)
@@ -35,8 +35,8 @@ public class Snapshot {
         return table
     }
 
-    /// After an error: a table that is not as it was known to be, dropped by another program or by raw SQL, is looked
-    /// at again at the next use of its type.
+    /// Marks the last used table for a new check if `error` says that it is missing. Another program or raw SQL may
+    /// have dropped it.
     final func doubtTable(after error: any Error) {
         guard let error = error as? ActiveObjectError, error.saysOfMissingTable, let lastType else { return }
         schema.remove(lastType)
@@ -49,7 +49,7 @@ public class Snapshot {
     }
 }
 
-/// Thrown by a reader that meets a type whose table is not known to be there.
+/// The error of a reader that uses a type whose table is not known to exist.
 struct SchemaNeeded: Error {
     let prepare: @Sendable (Transaction) throws -> Void
 }

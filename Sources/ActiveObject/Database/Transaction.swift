@@ -1,14 +1,14 @@
 public import FoundationEssentials
 
-/// A `write` that runs: everything that reads and everything that writes.
+/// A running transaction, and the handle for all reads and writes in a ``Database/write(_:)``.
 ///
-/// Not `Sendable`: it lives and ends on the writer's thread, inside the closure that it was given to.
+/// It is not `Sendable`: it is only valid on the writer's thread, inside the closure that receives it.
 public final class Transaction: Snapshot {
-    /// Types whose tables were made in this transaction: known to be there once it is committed.
+    /// The types whose tables this transaction created. They are known to exist once it is committed.
     private var prepared: [ObjectIdentifier] = []
     private var depth = 0
-    /// What `save` writes into timestamps: one time for all that is saved in this transaction, in whole milliseconds,
-    /// which each form of a date can hold. May be set: for imports, and for tests.
+    /// The time that `save` writes into timestamps. It is the same for the whole transaction and has whole
+    /// milliseconds, which every ``DateForm`` can represent. It can be set, for imports and for tests.
     public lazy var now = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
 
     static func run<Result>(
@@ -31,11 +31,15 @@ public final class Transaction: Snapshot {
         }
     }
 
-    /// A part that can fail by itself: if `body` throws, what it did is undone, and the transaction goes on with what
-    /// the caller makes of the error. Savepoints nest.
+    /// Runs a part of the transaction that can fail on its own: if `body` throws, its changes are undone, and the
+    /// transaction can continue. Savepoints can be nested.
     ///
-    /// Some errors undo the whole transaction: a full disk, no memory, a trigger that says so, a task that is cancelled.
-    /// Then nothing more can be done in it, and `write` throws even if the closure does not.
+    /// Some errors roll back the whole transaction: a full disk, no memory, a trigger with `RAISE(ROLLBACK)`, or a
+    /// cancelled task. After such an error the transaction accepts no more statements, and ``Database/write(_:)``
+    /// throws even if the closure does not.
+    ///
+    /// - Returns: The result of `body`.
+    /// - Throws: The error of `body`, or ``ActiveObjectError`` if the savepoint fails.
     public func savepoint<Result>(_ body: () throws -> Result) throws -> Result {
         let connection = connection
         depth += 1
@@ -54,7 +58,7 @@ public final class Transaction: Snapshot {
                 try connection.control("ROLLBACK TO \(name)")
                 try connection.control("RELEASE \(name)")
             } catch let undoing {
-                // What could not be undone must not be committed.
+                // Changes that cannot be undone must not be committed.
                 connection.undo(because: undoing)
             }
             throw error
@@ -65,7 +69,7 @@ public final class Transaction: Snapshot {
         let type = ObjectIdentifier(Record.self)
         guard !prepared.contains(type) else { return }
         try savepoint {
-            // Known before it is there: two types may refer to each other.
+            // The type is marked before its table exists, because two types may refer to each other.
             prepared.append(type)
             try table.prepare(on: connection)
             for reference in Record.references { try prepareTarget(reference.target) }
@@ -76,7 +80,7 @@ public final class Transaction: Snapshot {
         _ = try table(of: target)
     }
 
-    /// After tables were changed by name: each type looks again at its next use.
+    /// Forgets all tables after they were changed by name. Each type checks its table again at its next use.
     func forgetTables() {
         prepared.removeAll()
         schema.removeAll()

@@ -1,22 +1,22 @@
 import PushThread
 
-/// One call's place in the queue of a connection. Who is cancelled while he waits is answered at once, and his work is
-/// never begun.
+/// The place of one call in the queue of a connection. A call that is cancelled while it waits returns at once, and its
+/// closure never runs.
 final class Turn<Result: Sendable>: Sendable {
     private enum State {
         /// Can transition to: waiting, cancelled.
         case new
-        /// In the queue. Can transition to: running, cancelled.
+        /// The call is in the queue. Can transition to: running, cancelled.
         case waiting(CheckedContinuation<Result, any Error>)
-        /// The connection has it. It ends there.
+        /// The connection runs the call. This state is final.
         case running
-        /// Nothing is to be done, and whoever waited has been told.
+        /// The call does not run, and its caller has been resumed. This state is final.
         case cancelled
     }
 
     private let state = Locked(State.new)
 
-    /// False: it was cancelled before it could wait.
+    /// Returns false if the call was cancelled before it could wait.
     func wait(_ continuation: CheckedContinuation<Result, any Error>) -> Bool {
         state.withLock { state in
             guard case .new = state else { return false }
@@ -25,7 +25,7 @@ final class Turn<Result: Sendable>: Sendable {
         }
     }
 
-    /// Who waits for the result, which is now owed to him. Nil: nobody does any more.
+    /// Returns the continuation of the waiting caller, which must be resumed; nil if the call was cancelled.
     func begin() -> CheckedContinuation<Result, any Error>? {
         state.withLock { state in
             guard case .waiting(let continuation) = state else { return nil }

@@ -1,9 +1,9 @@
 import PushThread
 
-/// What waits for one observer, between the writer, which never waits, and the task that takes it.
+/// The changes that wait for one observer, between the writer, which never waits, and the task that takes them.
 ///
-/// It holds so many changes and so many keys; when more come, all that wait become one that says that everything may
-/// have changed, and what comes while that one waits is part of it.
+/// The numbers of changes and of keys are limited. When a limit is exceeded, all waiting changes become one that says
+/// that everything may have changed. Changes that come while that one waits are part of it.
 final class ChangeBuffer<Element: ObservedChange>: Sendable {
     private struct State {
         var waiting: [Element] = []
@@ -41,7 +41,7 @@ final class ChangeBuffer<Element: ObservedChange>: Sendable {
         taker?.resume(returning: element)
     }
 
-    /// What waits is still taken, then comes nil.
+    /// Ends the buffer. Waiting changes are still returned, then nil.
     func end() {
         end(dropping: false)
     }
@@ -56,7 +56,7 @@ final class ChangeBuffer<Element: ObservedChange>: Sendable {
         for taker in takers { taker.resume(returning: nil) }
     }
 
-    /// Nil: it has ended. A task that is cancelled ends it.
+    /// Returns the next change, or nil if the buffer has ended. Cancelling the task ends it.
     func next() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

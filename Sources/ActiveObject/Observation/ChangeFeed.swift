@@ -1,8 +1,8 @@
 import PushThread
 
-/// Who observes a database, and where what the writer commits is handed on.
+/// The observers of a database. The writer publishes each commit here.
 final class ChangeFeed: Sendable {
-    /// Of which tables note is taken, by their names in lower case.
+    /// The tables whose changes are recorded, by their names in lower case.
     enum Scope: Equatable {
         case nothing
         case tables(Set<String>)
@@ -17,14 +17,14 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// What one transaction did, to the tables of which note was taken.
+    /// The changes of one transaction in the recorded tables.
     struct Commit {
         let scope: Scope
         let changes: [String: ChangeSet]
     }
 
     private struct Observer {
-        /// Nil: all tables.
+        /// The table that is observed; nil for all tables.
         let table: String?
         let receive: @Sendable (Commit) -> Void
         let end: @Sendable () -> Void
@@ -36,12 +36,12 @@ final class ChangeFeed: Sendable {
         var hasFinished = false
     }
 
-    /// Keys that wait for one observer, and changes that one transaction keeps.
+    /// The maximum number of keys that wait for one observer, and of changes that are recorded in one transaction.
     static let keyLimit = 100_000
 
     private let state = Locked(State())
 
-    /// What has to be noted down so that every observer learns what it asked for.
+    /// The tables that must be recorded so that every observer gets what it asked for.
     var scope: Scope {
         state.withLock { state in
             if state.observers.isEmpty { return .nothing }
@@ -54,13 +54,13 @@ final class ChangeFeed: Sendable {
         }
     }
 
-    /// Does not wait for observers: each has a buffer.
+    /// Sends a commit to all observers. It never waits, because each observer has a buffer.
     func publish(_ commit: Commit) {
         let observers = state.withLock { Array($0.observers.values) }
         for observer in observers { observer.receive(commit) }
     }
 
-    /// Every observer ends, and every later one at once.
+    /// Ends all observers. Later observers end at once.
     func finish() {
         let observers = state.withLock { state in
             state.hasFinished = true

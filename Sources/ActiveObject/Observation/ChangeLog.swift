@@ -1,12 +1,12 @@
-/// What a running transaction has changed so far, row by row, with marks to go back to.
+/// The changes of a running transaction row by row, with marks for savepoints.
 ///
-/// It is told of rows and of savepoints by SQLite, which numbers savepoints by their depth and opens one of its own
-/// around each statement that can fail halfway.
+/// SQLite reports rows and savepoints. It numbers savepoints by their depth, and opens one of its own around each
+/// statement that can fail halfway.
 struct ChangeLog {
     enum Change: Equatable {
         case inserted(Int64)
         case removed(Int64)
-        /// The key of a row can change too.
+        /// An update, which can also change the key of the row.
         case updated(from: Int64, to: Int64)
     }
 
@@ -16,21 +16,21 @@ struct ChangeLog {
     }
 
     private var entries: [Entry] = []
-    /// How many entries there were when each of the open savepoints began.
+    /// The number of entries at the begin of each open savepoint.
     private var marks: [Int] = []
     private let limit: Int
-    /// False: there were more changes than are kept, and nothing is known any more.
+    /// False if there were more changes than the limit. Then nothing is known about the changes.
     private(set) var isComplete = true
 
     var isEmpty: Bool { entries.isEmpty && isComplete }
 
-    /// - Parameter limit: how many changes are kept.
+    /// - Parameter limit: The maximum number of changes that are recorded.
     init(limit: Int) {
         self.limit = limit
     }
 
     mutating func begin() {
-        // The room that a large transaction took is given back.
+        // Release the memory that a large transaction used.
         entries.removeAll(keepingCapacity: entries.count < 1024)
         marks.removeAll(keepingCapacity: true)
         isComplete = true
@@ -49,28 +49,28 @@ struct ChangeLog {
     mutating func savepoint(_ number: Int) {
         guard number >= 0 else { return }
         if number < marks.count { marks.removeSubrange(number...) }
-        // A savepoint that nobody told of was there before the first change.
+        // Missing savepoints were opened before the first change.
         while marks.count < number { marks.append(marks.last ?? 0) }
         marks.append(entries.count)
     }
 
-    /// The savepoint and all inside it are over; what was done stays.
+    /// Ends the savepoint and all savepoints inside it. Their changes remain.
     mutating func release(_ number: Int) {
         guard number >= 0, number < marks.count else { return }
         marks.removeSubrange(number...)
     }
 
-    /// What was done since is undone; the savepoint itself stays open.
+    /// Removes the changes since the savepoint, which stays open.
     mutating func rollBack(to number: Int) {
         guard number >= 0, number < marks.count else { return }
-        // Once it is not known what was changed, neither is what remains of it.
+        // If the changes are unknown, the remaining ones are unknown too.
         if isComplete { entries.removeSubrange(marks[number]...) }
         marks.removeSubrange((number + 1)...)
     }
 
-    /// The net effect on each table that has one.
+    /// Returns the net effect on each table that has one.
     func netEffect() -> [Int: ChangeSet] {
-        /// Whether a row was there before the transaction, and whether it is now.
+        /// Whether a row existed before the transaction, and whether it exists now.
         struct Row {
             let wasThere: Bool
             var isThere: Bool

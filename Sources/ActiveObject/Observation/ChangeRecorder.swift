@@ -1,43 +1,43 @@
 private import CSQLite
 private import Glibc
 
-/// Takes note of the rows that a writer's transactions change, while somebody observes.
+/// Records the rows that a writer's transactions change, while there are observers.
 ///
-/// SQLite's update hook is not enough: it is silent when `DELETE` empties a whole table at once, when `REPLACE` removes
-/// the rows in its way, and about the old key of a row that changes its key. The pre-update hook tells of all that. It
-/// tells before the row is written, so a statement that fails halfway, and a savepoint that is rolled back, must take
-/// what it told back. For that there is a virtual table that is written to at the beginning of each transaction: SQLite
-/// lets virtual tables know of the savepoints of their transaction, its own around statements among them.
+/// SQLite's update hook is not sufficient: it does not report rows when `DELETE` empties a whole table, rows that
+/// `REPLACE` removes, and the old key of a row whose key changes. The pre-update hook reports all of these. But it
+/// reports a row before it is written, so the changes of a statement that fails halfway, and of a savepoint that is
+/// rolled back, must be removed again. A virtual table makes this possible: each transaction writes to it first, and
+/// SQLite then reports to it every savepoint of the transaction, including those that SQLite opens around statements.
 ///
-/// Where nobody observes, a transaction pays for one look at the feed, and a row for nothing.
+/// Without observers, a transaction costs one check of the feed, and a row costs nothing.
 @safe
 final class ChangeRecorder {
     private let feed: ChangeFeed
     var log = ChangeLog(limit: ChangeFeed.keyLimit)
-    /// Of what note is taken in this transaction.
+    /// The tables that are recorded in this transaction.
     private var scope = ChangeFeed.Scope.nothing
     private var isModuleThere = false
     private var isHooked = false
     private var changesBefore = 0
-    /// The tables that were met so far, by the names that SQLite gives, and whether they are in `scope`.
+    /// The tables that the hook has reported so far, by SQLite's names, and whether they are in `scope`.
     private var tables: [(name: [CChar], isWanted: Bool)] = []
     private var lastTable = 0
     private var roots = TableRoots()
 
-    /// Names of tables that are kept from one transaction to the next.
+    /// The maximum number of table names that are kept for the next transaction.
     private static let tableLimit = 1000
 
     init(feed: ChangeFeed) {
         self.feed = feed
     }
 
-    // MARK: The transaction
+    // MARK: Transactions
 
-    /// To be called when a transaction has begun, before anything is done in it.
+    /// Must be called when a transaction has begun, before it does anything.
     func begin(on connection: Connection) throws {
         let wanted = feed.scope
         changesBefore = connection.totalChanges
-        // Tables that came and went are forgotten some time.
+        // Limit the memory for tables that no longer exist.
         if wanted != scope || tables.count > Self.tableLimit {
             tables = []
             lastTable = 0
@@ -57,10 +57,11 @@ final class ChangeRecorder {
         changesBefore = connection.totalChanges
     }
 
-    /// To be called when the transaction is in the file.
+    /// Must be called when the transaction is committed.
     func committed(on connection: Connection) {
         if scope == .nothing {
-            // Who began to observe in the middle, or has a SQLite without the hook, learns as much as is known.
+            // The observer started during the transaction, or SQLite was built without the hook: the changes are
+            // unknown.
             guard connection.totalChanges != changesBefore, feed.scope != .nothing else { return }
             return feed.publish(ChangeFeed.Commit(scope: .nothing, changes: [:]))
         }
@@ -72,12 +73,13 @@ final class ChangeRecorder {
         guard let changes = try? roots.committed(changes, on: connection), log.isComplete else {
             return feed.publish(ChangeFeed.Commit(scope: .nothing, changes: [:]))
         }
-        // Also when nothing of interest was changed: an observer that came meanwhile may be interested in the rest.
+        // Publish also without a relevant change: an observer that started meanwhile may need to know about other
+        // tables.
         guard connection.totalChanges != changesBefore || !changes.isEmpty else { return }
         feed.publish(ChangeFeed.Commit(scope: scope, changes: changes))
     }
 
-    /// Rows of a table without row ids are all told of as row 0.
+    /// Returns whether the keys in `change` are rowids. SQLite reports the rows of a table without rowids as row 0.
     private func hasKeys(_ table: String, _ change: ChangeSet, on connection: Connection) -> Bool {
         guard change.inserted.contains(0) || change.updated.contains(0) || change.removed.contains(0)
         else {
@@ -91,7 +93,7 @@ final class ChangeRecorder {
         return isWithoutKeys == false
     }
 
-    // MARK: The hook
+    // MARK: Pre-update hook
 
     private func addHook(to connection: Connection) -> Bool {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
@@ -110,7 +112,7 @@ final class ChangeRecorder {
             }, context)
         guard isThere != 0 else { return false }
         isHooked = true
-        // `DELETE` without `WHERE` was prepared to empty the table without looking at its rows.
+        // A `DELETE` without `WHERE` was prepared to empty the table without visiting its rows.
         connection.dropStatements()
         return true
     }
@@ -132,7 +134,7 @@ final class ChangeRecorder {
         }
     }
 
-    /// Mostly the same table as the last time.
+    /// Returns the index of a table. Most often it is the same table as in the last call.
     @unsafe
     private func index(of name: UnsafePointer<CChar>) -> Int {
         if lastTable < tables.count, unsafe isName(name, of: lastTable) { return lastTable }

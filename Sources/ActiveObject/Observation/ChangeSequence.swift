@@ -1,36 +1,43 @@
-/// What committed transactions changed, one element for each, in the order of the commits: see `changes(in:)`.
+/// The changes of committed transactions, one element per transaction, in the order of the commits; see
+/// ``ActiveRecord/changes(in:buffering:)``.
 ///
-/// It begins when it is made, not when it is first waited for: every commit from then on is seen. It ends when the task
-/// that waits is cancelled, and when the database is closed. It is for one loop: two that share it share its elements.
+/// The sequence starts when it is created, not when a loop first waits for it: it contains every commit from then on.
+/// It ends when the waiting task is cancelled or the database is closed. Use it in one loop; two loops would share its
+/// elements.
 ///
-/// An observer never keeps the writer waiting. What it has not taken yet waits for it within bounds; see `buffering` of
-/// `changes(in:)`.
+/// An observer never blocks the writer. Elements that it has not taken yet are kept up to the limit that is given when
+/// the sequence is created.
 public struct Changes<Element: Sendable>: AsyncSequence, Sendable {
+    /// The sequence never throws.
     public typealias Failure = Never
     private let take: @Sendable () async -> Element?
 
     init(subscription: Subscription, buffer: ChangeBuffer<Element>) where Element: ObservedChange {
         take = {
             let element = await buffer.next()
-            // Observed as long as somebody can take, and to the end of that: what is not used again may be let go early.
+            // The subscription must live until the element has been taken; without this it may be released early.
             return withExtendedLifetime(subscription) { element }
         }
     }
 
+    /// Returns an iterator, which shares its elements with all other iterators of this sequence.
     public func makeAsyncIterator() -> Iterator { Iterator(take: take) }
 
+    /// The iterator of ``Changes``.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let take: @Sendable () async -> Element?
 
+        /// Waits for the next element. Returns nil when the sequence has ended.
         public mutating func next() async -> Element? { await take() }
 
+        /// Waits for the next element. Returns nil when the sequence has ended.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             await take()
         }
     }
 }
 
-/// An observer's place in a feed, given back when nobody holds it any more.
+/// The registration of an observer in a feed. It is removed when this object is released.
 final class Subscription: Sendable {
     private let feed: ChangeFeed
     private let number: UInt64

@@ -1,16 +1,21 @@
-/// What one committed transaction did to one table, by the keys of the rows: its net effect.
+/// The net effect of one committed transaction on one table, as the keys of the rows.
 ///
-/// A row that was inserted and removed again is not in it; one that was inserted and then updated was inserted; one
-/// that was removed and then inserted under the same key was updated. Keys are in ascending order, and each is in one
-/// of the three only. A row counts as updated when it was written, whether or not its values are others.
+/// A row that was inserted and then removed does not occur. A row that was inserted and then updated counts as
+/// inserted. A row that was removed and then inserted under the same key counts as updated. Keys are in ascending
+/// order, and each key is in one of the three arrays only. A row counts as updated when it was written, even if its
+/// values are the same.
 public struct ChangeSet: Hashable, Sendable {
+    /// The keys of the inserted rows.
     public let inserted: [Int64]
+    /// The keys of the updated rows.
     public let updated: [Int64]
+    /// The keys of the removed rows.
     public let removed: [Int64]
-    /// False: which rows were changed is not known, and every row may have been. What was read before has to be read
-    /// again. The three are empty then.
+    /// Whether the changes are known. If not, every row may have changed and must be read again; the three arrays are
+    /// empty.
     public let isComplete: Bool
 
+    /// Whether no row was changed.
     public var isEmpty: Bool { isComplete && inserted.isEmpty && updated.isEmpty && removed.isEmpty }
 
     init(inserted: [Int64] = [], updated: [Int64] = [], removed: [Int64] = []) {
@@ -28,18 +33,18 @@ public struct ChangeSet: Hashable, Sendable {
     static let unknown = ChangeSet(isComplete: false)
 }
 
-/// What one committed transaction did to all tables.
+/// The net effect of one committed transaction on all tables.
 public struct DatabaseChanges: Hashable, Sendable {
-    /// The tables that were changed, by their names.
+    /// The changed tables by their names.
     public let tables: [String: ChangeSet]
-    /// False: which tables and rows were changed is not known, and everything may have been.
+    /// Whether the changes are known. If not, every row of every table may have changed.
     public let isComplete: Bool
 
-    /// What was done to the table of a type; empty if nothing was.
+    /// The changes in the table of a type; empty if there are none.
     public subscript<Record: ActiveRecord>(type: Record.Type) -> ChangeSet {
         guard isComplete else { return .unknown }
         let name = type.tableName
-        // SQLite's names know no case.
+        // SQLite ignores case in names of tables.
         return tables[name] ?? tables.first { $0.key.lowercased() == name.lowercased() }?.value
             ?? ChangeSet()
     }
@@ -57,9 +62,9 @@ public struct DatabaseChanges: Hashable, Sendable {
     static let unknown = DatabaseChanges(isComplete: false)
 }
 
-/// What can wait for an observer.
+/// An element that can wait for an observer.
 protocol ObservedChange: Sendable {
-    /// Stands for any number of others.
+    /// An element that stands for any number of unknown changes.
     static var unknown: Self { get }
     var isComplete: Bool { get }
     var keyCount: Int { get }

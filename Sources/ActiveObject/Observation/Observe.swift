@@ -1,5 +1,5 @@
 extension ActiveRecord {
-    /// What each committed transaction changes in the table of this type, from now on.
+    /// Returns the changes of each committed transaction in the table of this type, from now on.
     ///
     /// ```swift
     /// for await change in Person.changes(in: database) {
@@ -7,35 +7,52 @@ extension ActiveRecord {
     /// }
     /// ```
     ///
-    /// Every change that goes through `database` is seen: `save`, `remove`, raw SQL, and what foreign keys and triggers
-    /// do in their wake; nothing of what is rolled back is. A transaction that runs when this is called is seen too; since
-    /// its beginning was not, its change set is not complete. Neither is that of a migration that drops the table or makes
-    /// it anew. What other programs change in the file is not seen: see `Database.outsideVersion`.
+    /// The sequence contains every change that is made through `database`: by `save` and `remove`, by raw SQL, and by
+    /// foreign keys and triggers as their consequence. It does not contain changes that are rolled back, and changes by
+    /// other programs; for those see ``Database/outsideVersion()``.
     ///
-    /// A transaction that changes more than 100,000 rows gives a change set that is not complete.
+    /// A change set is not complete (``ChangeSet/isComplete``) for a transaction that is already running when this is
+    /// called, for a transaction that drops or recreates the table, and for a transaction with more than 100,000
+    /// changed rows.
     ///
-    /// - Parameter limit: how many change sets wait for an observer that is slow; with them, at most 100,000 keys. When
-    ///   there would be more, all that wait become one that is not complete (`isComplete`).
+    /// - Parameters:
+    ///   - database: The database to observe.
+    ///   - limit: The number of change sets that wait for a slow observer; together they hold at most 100,000 keys.
+    ///     When a limit is exceeded, all that wait become one that is not complete.
+    /// - Returns: A sequence that starts now and ends when the database is closed.
     public static func changes(in database: Database, buffering limit: Int = 64) -> Changes<ChangeSet> {
         database.feed.changes(ofTable: tableName, buffering: limit)
     }
 
-    /// The same, in the database that the type names. Throws `notOpen` if there is none.
+    /// Returns the changes of each committed transaction in the table of this type, in the open database that the type
+    /// names; see ``changes(in:buffering:)``.
+    ///
+    /// - Parameter limit: The number of change sets that wait for a slow observer.
+    /// - Returns: A sequence that starts now and ends when the database is closed.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/notOpen`` if that database is not open.
     public static func changes(buffering limit: Int = 64) throws -> Changes<ChangeSet> {
         changes(in: try database(), buffering: limit)
     }
 }
 
 extension Database {
-    /// What each committed transaction changes, in all tables, from now on. All that `ActiveRecord.changes(in:)` says
-    /// holds.
+    /// Returns the changes of each committed transaction in all tables, from now on. The rules are those of
+    /// ``ActiveRecord/changes(in:buffering:)``.
+    ///
+    /// - Parameter limit: The number of elements that wait for a slow observer.
+    /// - Returns: A sequence that starts now and ends when the database is closed.
     public func changes(buffering limit: Int = 64) -> Changes<DatabaseChanges> {
         feed.changes(buffering: limit)
     }
 
-    /// A number that is another one when another program has committed something since it was last asked for. What this
-    /// database writes itself does not change it. It says no more than that, and costs no reading of the file: who shares
-    /// a file with other programs asks for it from time to time.
+    /// Returns a number that changes when another program has committed to the file since the last call. Commits of
+    /// this database do not change it.
+    ///
+    /// The call does not read the file. A caller that shares a file with other programs can poll it, and read again
+    /// when the number has changed.
+    ///
+    /// - Returns: A number that is only meaningful in comparison with an earlier one of the same database.
+    /// - Throws: ``ActiveObjectError`` if the database is closed or the file cannot be accessed.
     public func outsideVersion() async throws -> Int64 {
         try await inspect { connection in
             try connection.withStatement("PRAGMA data_version") { statement in

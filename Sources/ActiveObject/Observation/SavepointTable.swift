@@ -1,18 +1,19 @@
 private import CSQLite
 
-/// A virtual table that is there without being made, takes any row and keeps none.
+/// A virtual table that exists without being created, accepts any row and keeps none.
 ///
-/// Once it has been written to, SQLite tells it of each savepoint of the transaction, and it tells the recorder's log.
+/// Once a transaction has written to it, SQLite reports each savepoint of the transaction to it. It passes them on to
+/// the log of the recorder.
 enum SavepointTable {
     static let name = "active_object_savepoints"
 
-    /// - Parameter context: an unretained `ChangeRecorder`, which outlives the connection.
+    /// - Parameter context: An unretained `ChangeRecorder`, which outlives the connection.
     @unsafe
     static func add(to connection: Connection, context: UnsafeMutableRawPointer) -> Bool {
         unsafe sqlite3_create_module_v2(connection.handle, name, module, context, nil) == SQLITE_OK
     }
 
-    /// For the life of the process, and never changed: connections come and go.
+    /// The methods of the module. They live as long as the process and never change, because connections come and go.
     nonisolated(unsafe) private static let module: UnsafePointer<sqlite3_module> = {
         var module = sqlite3_module()
         module.iVersion = 2
@@ -30,7 +31,7 @@ enum SavepointTable {
                 .deallocate()
             return SQLITE_OK
         }
-        // There is no way to read it.
+        // The table cannot be read.
         unsafe module.xBestIndex = { _, _ in SQLITE_CONSTRAINT }
         unsafe module.xUpdate = { _, _, _, _ in SQLITE_OK }
         unsafe module.xBegin = { _ in SQLITE_OK }

@@ -1,11 +1,11 @@
-/// Where the tables of a file are rooted: a table that is dropped, or made anew under the same name, is told by it.
+/// The root pages of the tables in a file. They tell when a table was dropped, or recreated under the same name.
 ///
-/// What a migration does to a table as a whole is no change of rows, or looks like the removal of them all.
+/// A migration that replaces a table does not change rows, or seems to remove all of them.
 struct TableRoots {
     private var version: Int64 = -1
     private var pages: [String: Int64] = [:]
 
-    /// To be called when a transaction begins: others may have changed the tables since.
+    /// Must be called when a transaction begins, because others may have changed the tables.
     mutating func begin(on connection: Connection) throws {
         let now = try connection.integer("PRAGMA schema_version")
         guard now != version else { return }
@@ -13,7 +13,8 @@ struct TableRoots {
         version = now
     }
 
-    /// What can be said of `changes` if the transaction has also changed tables. A table that is new is like any other.
+    /// Returns `changes` with tables that the transaction dropped or recreated marked as unknown. New tables are not
+    /// special.
     mutating func committed(
         _ changes: [String: ChangeSet], on connection: Connection
     ) throws -> [String: ChangeSet] {
@@ -21,7 +22,7 @@ struct TableRoots {
         let versionBefore = version
         try begin(on: connection)
         guard version != versionBefore else { return changes }
-        // Tables that came and went in between are nobody's.
+        // Tables that were created and dropped in the transaction have no observers.
         var changes = changes.filter { before[$0.key] != nil || pages[$0.key] != nil }
         for (name, page) in before where pages[name] != page { changes[name] = .unknown }
         return changes
@@ -37,7 +38,7 @@ struct TableRoots {
 }
 
 extension Connection {
-    /// The one number that a statement gives.
+    /// Returns the number that a statement returns.
     fileprivate func integer(_ sql: String) throws -> Int64 {
         try withStatement(sql) { statement in
             guard try statement.step() else { return 0 }

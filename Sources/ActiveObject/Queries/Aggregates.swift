@@ -1,4 +1,4 @@
-// The statements behind the aggregates. `%` in an expression stands for the column.
+// The statements of the aggregates. `%` in an expression stands for the column.
 
 extension Query {
     func integer(_ expression: String, of column: ColumnPath<Record>?, in snapshot: Snapshot) throws -> Int {
@@ -10,7 +10,8 @@ extension Query {
         do {
             return try integer("coalesce(sum(%), 0)", of: column, in: snapshot)
         } catch let error as ActiveObjectError where error.message.contains("integer overflow") {
-            // On the way to a sum that may fit. The halves of two thousand million rows do not overflow.
+            // An intermediate sum overflowed, but the total may fit. The sums of the halves do not overflow for up to
+            // two billion rows.
             return try aggregate("sum(% >> 32), sum(% & 4294967295)", of: column, in: snapshot) { statement, _, _ in
                 let sum = Int128(try statement.integer(0)) << 32 + Int128(try statement.integer(1))
                 guard let fitting = Int(exactly: sum) else {
@@ -68,12 +69,12 @@ extension Query {
         let field = try column.field(in: table)
         guard field.codec.valueClass == .integer || field.codec.valueClass == .real else {
             throw ActiveObjectError(
-                .typeMismatch, "\(table.name).\(field.column) holds \(field.codec.valueClass), no numbers to add up",
+                .typeMismatch, "\(table.name).\(field.column) holds \(field.codec.valueClass), which cannot be summed",
                 table: table.name, column: field.column, valueClass: field.codec.valueClass)
         }
     }
 
-    /// One row of one expression.
+    /// Calls `body` with the only row of an expression.
     private func aggregate<Result>(
         _ expression: String, of column: ColumnPath<Record>?, in snapshot: Snapshot,
         _ body: (Statement, Table<Record>, Table<Record>.Field) throws -> Result
@@ -93,7 +94,7 @@ extension Query {
         }
     }
 
-    /// `select` FROM the rows of the query: those of the table, or those within the limit.
+    /// Returns `select` FROM the rows of the query: those of the table, or those within the limit.
     private func source(_ select: String, _ column: String, in table: Table<Record>) throws -> SQLText {
         guard isLimited else {
             var text = SQLText("\(select) FROM \(table.name.quotedName)")
@@ -107,7 +108,7 @@ extension Query {
     }
 }
 
-/// A value by its column's codec, for who knows its type.
+/// Reads a value with its column's codec, for a caller that knows the type.
 private func read<Codec: ColumnCodec, Value>(
     _ statement: Statement, _ index: Int32, with codec: Codec.Type
 ) throws(ColumnFault) -> Value {

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What `update` does to one column.
+/// A change of one column by an `update` of a ``Query``.
 public struct Assignment<Record: ActiveRecord>: Sendable {
     fileprivate enum Step: Sendable {
         case set(any Sendable)
@@ -11,11 +11,21 @@ public struct Assignment<Record: ActiveRecord>: Sendable {
     let column: ColumnPath<Record>
     fileprivate let step: Step
 
+    /// Returns an assignment of a value to a column.
+    ///
+    /// - Parameters:
+    ///   - column: The column.
+    ///   - value: The new value.
     public static func set<Value: Sendable>(_ column: WritableKeyPath<Record, Value>, to value: Value) -> Assignment {
         Assignment(column: .property(column), step: .set(value))
     }
 
-    /// Adds to what is there. If the sum of one row does not fit the property, `update` throws `outOfRange`.
+    /// Returns an assignment that adds to the current value. If the sum does not fit the property in some row, `update`
+    /// throws ``ActiveObjectError/Code-swift.struct/outOfRange``.
+    ///
+    /// - Parameters:
+    ///   - column: The column.
+    ///   - amount: The number to add; it can be negative.
     public static func increment<Value: FixedWidthInteger>(
         _ column: WritableKeyPath<Record, Value>, by amount: Int64 = 1
     ) -> Assignment {
@@ -23,7 +33,12 @@ public struct Assignment<Record: ActiveRecord>: Sendable {
         return Assignment(column: .property(column), step: .increment(amount, within: range))
     }
 
-    /// The same where the column is not nil; nil stays nil.
+    /// Returns an assignment that adds to the current value if it is not nil. If the sum does not fit the property in
+    /// some row, `update` throws ``ActiveObjectError/Code-swift.struct/outOfRange``.
+    ///
+    /// - Parameters:
+    ///   - column: The column.
+    ///   - amount: The number to add; it can be negative.
     public static func increment<Value: FixedWidthInteger>(
         _ column: WritableKeyPath<Record, Value?>, by amount: Int64 = 1
     ) -> Assignment {
@@ -31,10 +46,12 @@ public struct Assignment<Record: ActiveRecord>: Sendable {
         return Assignment(column: .property(column), step: .increment(amount, within: range))
     }
 
+    /// Returns an assignment that adds to the current value.
     public static func increment(_ column: WritableKeyPath<Record, Double>, by amount: Double) -> Assignment {
         Assignment(column: .property(column), step: .add(amount))
     }
 
+    /// Returns an assignment that adds to the current value if it is not nil.
     public static func increment(_ column: WritableKeyPath<Record, Double?>, by amount: Double) -> Assignment {
         Assignment(column: .property(column), step: .add(amount))
     }
@@ -43,17 +60,18 @@ public struct Assignment<Record: ActiveRecord>: Sendable {
         if case .increment = step { true } else { false }
     }
 
-    /// What every change of a row brings with it, unless the caller says it.
+    /// Returns the assignments that are part of every update, unless the caller makes them itself.
     static func implied(
         beside changes: [Assignment], in table: Table<Record>, now: Date
     ) throws(ActiveObjectError) -> [Assignment] {
         var named: Set<String> = []
         for change in changes {
             let column = try change.column.field(in: table).column
-            // SQLite would do the last of them and forget the others.
+            // SQLite would apply only the last of them.
             guard named.insert(column).inserted else {
                 throw ActiveObjectError(
-                    .badSQL, "\(table.name).\(column) is changed twice in one update: say it once", table: table.name,
+                    .badSQL, "\(table.name).\(column) is changed twice in one update; change it once",
+                    table: table.name,
                     column: column)
             }
         }
@@ -87,7 +105,7 @@ extension SQLText {
             append("\(name) + ")
             bind(.real(amount), for: field)
         case .increment(let amount, let range):
-            // The value of before is what is looked at: the sum may be more than 64 bits, and is rounded then.
+            // Compare the value before the addition, because the sum may exceed 64 bits and would be rounded.
             let (lower, upper) = range.before(adding: amount)
             append("CASE WHEN \(name) IS NULL THEN NULL WHEN \(name) BETWEEN ")
             bind(.integer(lower), for: field)
@@ -95,15 +113,15 @@ extension SQLText {
             bind(.integer(upper), for: field)
             append(" THEN \(name) + ")
             bind(.integer(amount), for: field)
-            // An error, in every table: SQLite undoes the whole statement.
+            // abs() of this number is an error, which makes SQLite undo the whole statement.
             append(" ELSE abs(-9223372036854775807 - 1) END")
         }
     }
 }
 
 extension ClosedRange<Int64> {
-    /// From where to where a number must be to be in this range with `amount` added. None is if the second is less than
-    /// the first.
+    /// Returns the range of numbers that are in this range after adding `amount`. The range is empty if the second
+    /// bound is less than the first.
     fileprivate func before(adding amount: Int64) -> (Int64, Int64) {
         let lower = lowerBound.subtractingReportingOverflow(amount)
         let upper = upperBound.subtractingReportingOverflow(amount)

@@ -1,18 +1,20 @@
-/// One column that records are put in the order of.
+/// A column by which records are sorted, with a direction.
 public struct Order<Record: ActiveRecord>: Sendable {
     let column: ColumnPath<Record>
     let isDescending: Bool
 
+    /// Returns an ascending order. Nil comes first.
     public static func ascending<Value>(_ column: KeyPath<Record, Value>) -> Order {
         Order(column: .property(column), isDescending: false)
     }
 
+    /// Returns a descending order. Nil comes last.
     public static func descending<Value>(_ column: KeyPath<Record, Value>) -> Order {
         Order(column: .property(column), isDescending: true)
     }
 }
 
-/// An order whose column is known, by its place in the table.
+/// An order with the column resolved to its index in the table.
 struct ResolvedOrder {
     let index: Int
     let column: String
@@ -21,13 +23,13 @@ struct ResolvedOrder {
 }
 
 extension Query {
-    /// The columns of the order up to the key, which makes it one order only.
+    /// Returns the columns of the order, followed by the key, which makes the order unique.
     func orders(in table: Table<Record>) throws(ActiveObjectError) -> [ResolvedOrder] {
         var resolved: [ResolvedOrder] = []
         for order in orders {
             let field = try order.column.field(in: table)
             guard let index = table.fields.firstIndex(where: { $0.column == field.column }) else { continue }
-            // Named again, it has nothing left to decide.
+            // A column that is named again has no effect.
             guard !resolved.contains(where: { $0.index == index }) else { continue }
             resolved.append(
                 ResolvedOrder(
@@ -35,7 +37,8 @@ extension Query {
                     isDescending: order.isDescending))
             if index == 0 { return resolved }
         }
-        // In the direction of the last one: so that an index, which ends with the key, can be read either way.
+        // The key has the direction of the last column, so that an index, which ends with the key, can be read in
+        // either direction.
         resolved.append(
             ResolvedOrder(
                 index: 0, column: table.fields[0].column, isOptional: false,
@@ -45,7 +48,7 @@ extension Query {
 }
 
 extension SQLText {
-    /// - Parameter choosesIndex: false: SQLite has to sort, by whichever index it finds the rows.
+    /// - Parameter choosesIndex: Whether SQLite may choose an index for the order. If not, it sorts the rows.
     mutating func append(orderedBy orders: ArraySlice<ResolvedOrder>, choosesIndex: Bool) {
         let terms = orders.map { (choosesIndex ? "" : "+") + $0.column.quotedName + ($0.isDescending ? " DESC" : "") }
         append(" ORDER BY \(terms.joined(separator: ", "))")

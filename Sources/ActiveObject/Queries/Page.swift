@@ -1,25 +1,32 @@
-/// A part of what a query finds, and where the next part begins.
+/// A part of the result of a query, with the position of the next part.
 public struct Page<Record: ActiveRecord>: Sendable {
+    /// The records of the page.
     public let records: [Record]
-    /// Nil: there was nothing behind them.
+    /// The position after the last record; nil if there are no more records.
     public let next: Position<Record>?
 }
 
 extension Query {
-    /// The first `size` records behind a position, or from the beginning.
+    /// Returns the first `size` records after a position, or from the beginning.
     ///
     /// ```swift
     /// let first = try await Person.query.order(by: \.name).page(size: 100)
     /// let second = try await Person.query.order(by: \.name).page(size: 100, after: first.next)
     /// ```
     ///
-    /// The position is that of a record, not a number: whatever is added or removed elsewhere meanwhile, no record comes
-    /// twice and none is left out. Only a record that is itself moved from behind the position to before it, by a change
-    /// of a column in the order, is not met, and one that is moved the other way comes again. With an index in the query's order the thousandth page costs what the first does; a
-    /// query without an order goes by the key, which needs none.
+    /// The position is that of a record, not a number. If other records are added or removed between two pages, no
+    /// record is returned twice or skipped. Only a record whose own position changes, because a column of the order
+    /// changes, can be skipped or returned again. With an index on the query's order, every page costs the same; a
+    /// query without an order uses the key and needs no index.
     ///
-    /// The query must have the order that the position was made with; it may have other criteria, but no limit and no
-    /// offset. Throws `badPosition` if the position does not fit.
+    /// The query must have the same order as the query that returned the position. It may have other criteria, but
+    /// neither a limit nor an offset.
+    ///
+    /// - Parameters:
+    ///   - size: The maximum number of records; at least 1.
+    ///   - position: The position after which the page begins; nil for the first page.
+    ///   - snapshot: The state of the database to read.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badPosition`` if the position does not fit the query.
     public func page(size: Int, after position: Position<Record>? = nil, in snapshot: Snapshot) throws -> Page<Record> {
         let table = try snapshot.table(of: Record.self)
         guard size > 0, size < Int32.max, !isLimited else {
@@ -47,6 +54,8 @@ extension Query {
         return Page(records: records, next: nil)
     }
 
+    /// Returns the first `size` records after a position in the current state of a database, by default the one that
+    /// the type names; see ``page(size:after:in:)-(_,_,Snapshot)``.
     public func page(
         size: Int, after position: Position<Record>? = nil, in database: Database? = nil
     ) async throws -> Page<Record> {
@@ -80,14 +89,14 @@ extension Query {
 
 /// One statement of a page.
 ///
-/// What lies behind a row is, in this order: rows that equal it in all columns but the last and lie behind it there; rows
-/// that equal it in all but the last two; and so on to those that lie behind it in the first. Each of these is one range
-/// of an index, whatever the directions and however many rows are equal or NULL; a single condition for all of them is
-/// not. As most pages are full after the first of them or the second, it costs little more.
+/// The rows after a row are, in this order: rows that equal it in all columns except the last and come after it there;
+/// rows that equal it in all columns except the last two; and so on up to rows that come after it in the first column.
+/// Each of these parts is one range of an index, for any directions and any number of equal or NULL values. A single
+/// condition for all of them is not. Most pages are full after one or two statements.
 struct PageStep {
     /// The values of the first columns.
     var equal: [SQLValue] = []
-    /// How the column after these lies behind its value: "> " and the value, or "IS NULL" and none.
+    /// The condition for the next column: "> " and the value, or "IS NULL" without a value.
     var behind: (comparison: String, value: SQLValue?)?
 }
 
@@ -100,7 +109,7 @@ extension Position {
         }
         var steps: [PageStep] = []
         for (index, (order, value)) in zip(orders, values).enumerated() {
-            // A table that another program made may hold a whole number where a real is meant.
+            // A table of another program may hold a whole number in a column of reals.
             let fits =
                 switch (table.fields[order.index].codec.valueClass, value.valueClass) {
                 case (.real, .integer): true
@@ -111,7 +120,8 @@ extension Position {
                 throw Self.error("holds a value that \(table.name).\(order.column) cannot have", in: table.name)
             }
             let equal = Array(values[..<index])
-            // Nil is before all else, so behind it is all else; the other way round, it is behind all else.
+            // Nil sorts before all other values. So all others come after it in ascending order, and none in descending
+            // order.
             switch (value == .null, order.isDescending) {
             case (true, false): steps.append(PageStep(equal: equal, behind: ("IS NOT NULL", nil)))
             case (true, true): break
@@ -126,7 +136,8 @@ extension Position {
 }
 
 extension Table {
-    /// What a row has in the columns of an order: as it is in the file, which need not be how the record would save it.
+    /// Returns the values of the order's columns as they are in the file, which may differ from how the record would be
+    /// saved.
     fileprivate func values(of orders: [ResolvedOrder], _ statement: Statement) throws(ActiveObjectError) -> [SQLValue]
     {
         var values: [SQLValue] = []

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// Where a page ended: a value that another request, or another process, can go on from.
+/// The position after a record, from which another request or another process can continue to read.
 ///
-/// As text it is opaque, but no secret: it holds what the last record has in the columns of the order. Text from outside
-/// is checked in full; the worst that a forged one can do is to begin elsewhere.
+/// Its text is opaque but not secret: it contains the values of the last record in the columns of the order. A text
+/// from outside is checked completely; a forged one can only start at another position.
 public struct Position<Record: ActiveRecord>: Hashable, Sendable {
-    /// Of the table and the order, so that a position is not taken for one of another query.
+    /// A hash of the table and the order, so that the position of another query is rejected.
     let signature: UInt64
-    /// Of the order's columns, in their order.
+    /// The values of the order's columns.
     let values: [SQLValue]
 
     init(signature: UInt64, values: [SQLValue]) {
@@ -15,24 +15,26 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
         self.values = values
     }
 
-    /// Reads what `text` gave. Throws `badPosition`.
+    /// Creates a position from its ``text``.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badPosition`` if the text is not a position.
     public init(text: String) throws(ActiveObjectError) {
         guard text.utf8.count <= Self.textLimit else { throw Self.error("is too long", in: nil) }
         let standard = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 == "+" || $0 == "/" ? "!" : $0 }))
         let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
-        guard let data = Data(base64Encoded: standard + padding) else { throw Self.error("is no text of one", in: nil) }
+        guard let data = Data(base64Encoded: standard + padding) else { throw Self.error("is not valid", in: nil) }
         var bytes = PositionReader(bytes: Array(data)[...])
         guard bytes.next() == Self.version, let signature = bytes.number(), let values = bytes.values() else {
             throw Self.error("is damaged", in: nil)
         }
         self.init(signature: signature, values: values)
-        // One spelling for each position: no stray bits at the end.
+        // Each position has exactly one text. This rejects stray bits at the end.
         guard self.text == text else { throw Self.error("is damaged", in: nil) }
     }
 
-    /// In letters that need no escaping in a URL.
+    /// The position as text, in characters that need no escaping in a URL.
     public var text: String {
         var bytes = [Self.version]
         bytes.append(number: signature)
@@ -49,16 +51,17 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
     }
 
     private static var version: UInt8 { 1 }
-    /// Orders are by names and dates, not by novels.
+    /// The maximum length of a text.
     private static var textLimit: Int { 1 << 20 }
 
     static func error(_ what: String, in table: String?) -> ActiveObjectError {
         ActiveObjectError(
-            .badPosition, "the position of a page\(table.map { " of \($0)" } ?? "") \(what): begin again without one",
+            .badPosition,
+            "the position of a page\(table.map { " of \($0)" } ?? "") \(what); start again without a position",
             table: table)
     }
 
-    /// FNV-1a over the names and directions.
+    /// Returns the FNV-1a hash of the names and directions.
     static func signature(of table: String, _ orders: [ResolvedOrder]) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         let parts = [table] + orders.flatMap { [$0.column, $0.isDescending ? "-" : "+"] }
@@ -69,24 +72,27 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
     }
 }
 
-/// Its values may be nobody's business: who logs a position sees none.
+/// The description does not show the values, which may be private.
 extension Position: CustomStringConvertible {
+    /// A text without the values of the position.
     public var description: String { "a position in the order of \(values.count) columns" }
 }
 
-/// As its text.
+/// A position is coded as its text.
 extension Position: Codable {
+    /// Decodes a position from its text.
     public init(from decoder: any Decoder) throws {
         try self.init(text: decoder.singleValueContainer().decode(String.self))
     }
 
+    /// Encodes the position as its text.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(text)
     }
 }
 
-// MARK: - Bytes
+// MARK: - Encoding
 
 private enum Tag {
     static let null: UInt8 = 0
@@ -139,7 +145,7 @@ private struct PositionReader {
         return bytes.prefix(Int(count))
     }
 
-    /// All values up to the end. Nil if anything is not as it was written.
+    /// Reads all values up to the end. Returns nil if the bytes are damaged.
     mutating func values() -> [SQLValue]? {
         var values: [SQLValue] = []
         while let tag = next() {

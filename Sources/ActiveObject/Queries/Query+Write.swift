@@ -1,7 +1,10 @@
 extension Query {
-    /// Removes the rows by one statement and returns their number.
+    /// Removes the rows with a single statement.
     ///
-    /// It works on the set: no `willRemove` or `didRemove` is called. What references say about removing holds.
+    /// The hooks ``ActiveRecord/willRemove(in:)`` and ``ActiveRecord/didRemove(in:)`` are not called. The rules of
+    /// references are applied.
+    ///
+    /// - Returns: The number of removed rows.
     @discardableResult
     public func remove(in transaction: Transaction) throws -> Int {
         let table = try transaction.table(of: Record.self)
@@ -17,35 +20,54 @@ extension Query {
         }
     }
 
+    /// Removes the rows with a single statement, in a transaction of its own in a database, by default the one that the
+    /// type names.
+    ///
+    /// - Returns: The number of removed rows.
     @discardableResult
     public func remove(in database: Database? = nil) async throws -> Int {
         try await (database ?? Record.database()).write { try remove(in: $0) }
     }
 
-    /// Changes columns of the rows by one statement and returns the number of rows.
+    /// Changes columns of the rows with a single statement.
     ///
     /// ```swift
     /// try await Person.where(\.rank < 3).update(.set(\.active, to: false), .increment(\.votes))
     /// ```
     ///
-    /// It works on the set: no rule is looked at and no `willSave` or `didSave` called; constraints of the table hold,
-    /// and if one row breaks them, none is changed. A version column counts, and the date of the last save is set,
-    /// as for any other change. Throws `badSQL` if a column is changed twice.
+    /// Rules are not checked, and the hooks ``ActiveRecord/willSave(in:)`` and ``ActiveRecord/didSave(in:)`` are not
+    /// called. Constraints of the table are checked; if one row violates them, no row is changed. A version column is
+    /// increased and the timestamp of the last save is set, as by any other change.
+    ///
+    /// - Parameters:
+    ///   - changes: The assignments; at most one for each column.
+    ///   - transaction: The transaction.
+    /// - Returns: The number of changed rows.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badSQL`` if a column is assigned twice.
     @discardableResult
     public func update(_ changes: Assignment<Record>..., in transaction: Transaction) throws -> Int {
         try update(changes, in: transaction)
     }
 
+    /// Changes columns of the rows in a transaction of its own in a database, by default the one that the type names.
+    ///
+    /// - Returns: The number of changed rows.
     @discardableResult
     public func update(_ changes: Assignment<Record>..., in database: Database? = nil) async throws -> Int {
         try await (database ?? Record.database()).write { try update(changes, in: $0) }
     }
 
+    /// Changes columns of the rows in a transaction of its own in a database, by default the one that the type names.
+    ///
+    /// - Returns: The number of changed rows.
     @discardableResult
     public func update(_ changes: [Assignment<Record>], in database: Database? = nil) async throws -> Int {
         try await (database ?? Record.database()).write { try update(changes, in: $0) }
     }
 
+    /// Changes columns of the rows with a single statement.
+    ///
+    /// - Returns: The number of changed rows.
     @discardableResult
     public func update(_ changes: [Assignment<Record>], in transaction: Transaction) throws -> Int {
         guard !changes.isEmpty else { return 0 }
@@ -69,8 +91,8 @@ extension Query {
             throw ActiveObjectError(
                 .outOfRange,
                 """
-                an increment would take \(table.name)\(column.map { ".\($0)" } ?? "") to a number that does not fit; \
-                nothing was changed
+                an increment would exceed the range of \(table.name)\(column.map { ".\($0)" } ?? ""); nothing was \
+                changed
                 """, table: table.name, column: column, resultCode: error.resultCode)
         }
     }

@@ -1,50 +1,59 @@
-/// Which records are meant, in which order: a value that can be kept, passed on and asked again.
+/// A description of records and their order. It is a value that can be stored, passed on and executed repeatedly.
 ///
 /// ```swift
 /// let winners = try await Person.where(\.age > 30).order(by: \.rank).limit(10).all()
 /// let gone = try await Person.where(\.rank < 3).remove()
 /// ```
 ///
-/// Nothing happens until one of the verbs is called (`all`, `first`, `count`, `update`, …). Each verb has two forms:
-/// with `in: snapshot` inside a `read` or `write`, and with `await`, in a transaction of its own.
+/// Nothing is executed until a function such as `all`, `first`, `count` or `update` is called. Each of these functions
+/// has two forms: with `in: snapshot` or `in: transaction` inside a ``Database/read(_:)`` or ``Database/write(_:)``,
+/// and with `await` as a transaction of its own.
 public struct Query<Record: ActiveRecord>: Sendable {
+    /// The condition for the records.
     public private(set) var criteria: Criteria<Record> = .all
     private(set) var orders: [Order<Record>] = []
     private(set) var limitCount: Int?
     private(set) var offsetCount = 0
 
+    /// Creates a query for all records of the type.
     public init() {}
 
-    /// Only those that are like this too.
+    /// Returns this query limited to records that also satisfy `criteria`.
     public func `where`(_ criteria: Criteria<Record>) -> Query {
         var query = self
         query.criteria = query.criteria && criteria
         return query
     }
 
-    /// In the order of a column; among those that are equal there, in the order that is named next.
+    /// Returns this query sorted by a column. Records that are equal there are sorted by the columns that are added
+    /// later.
     ///
-    /// Nil comes before all else, or after it if `descending`. Records that are equal in all columns come in the order
-    /// of their keys, so that an order is always one and the same.
+    /// Nil comes first, or last if `descending`. Records that are equal in all columns are sorted by their keys, so the
+    /// order is always unique.
+    ///
+    /// - Parameters:
+    ///   - column: The column.
+    ///   - descending: Whether the greatest value comes first.
     public func order<Value>(by column: KeyPath<Record, Value>, descending: Bool = false) -> Query {
         order([Order(column: .property(column), isDescending: descending)])
     }
 
-    /// The same for several columns at once, after those that were named before.
+    /// Returns this query sorted by several columns, after those that were added before.
     public func order(_ orders: [Order<Record>]) -> Query {
         var query = self
         query.orders += orders
         return query
     }
 
-    /// At most so many; of two limits the smaller one counts.
+    /// Returns this query with a maximum number of records. If there already is a limit, the smaller one applies.
     public func limit(_ count: Int) -> Query {
         var query = self
         query.limitCount = Swift.min(count, limitCount ?? count)
         return query
     }
 
-    /// Without the first so many. The deeper, the slower: `page` goes on from where it was.
+    /// Returns this query without its first `count` records. A large offset is slow; use
+    /// ``page(size:after:in:)-(_,_,Snapshot)`` to read a large result in parts.
     public func offset(_ count: Int) -> Query {
         var query = self
         query.offsetCount = count
@@ -53,18 +62,18 @@ public struct Query<Record: ActiveRecord>: Sendable {
 
     // MARK: Statements
 
-    /// Whether SQLite may choose an index for the sake of the order. Without statistics it takes any that spares it to
-    /// sort for better than one that finds the few rows of a list, and reads half a table.
+    /// Whether SQLite may choose an index for the order. Without statistics it prefers an index that avoids sorting to
+    /// one that finds the few rows of a list, and then reads half a table.
     var orderChoosesIndex: Bool { !orders.isEmpty || !criteria.node.isNarrowedByList }
 
-    /// LIMIT and OFFSET, where there is one.
+    /// Whether the query has a LIMIT or an OFFSET.
     var isLimited: Bool { limitCount != nil || offsetCount != 0 }
 
-    /// SELECT … FROM the table WHERE … and whatever else the query says.
+    /// Returns SELECT … FROM the table with WHERE, ORDER BY and LIMIT of the query.
     func select(_ columns: String, in table: Table<Record>, ordered: Bool, limit: Int? = nil) throws -> SQLText {
         var text = SQLText("SELECT \(columns) FROM \(table.name.quotedName)")
         try text.append(where: criteria, in: table)
-        // Which rows are within a limit depends on their order.
+        // The order decides which rows are within a limit.
         if ordered || isLimited { text.append(orderedBy: try orders(in: table)[...], choosesIndex: orderChoosesIndex) }
         try append(limit: limit, to: &text, of: table.name)
         return text
@@ -72,7 +81,7 @@ public struct Query<Record: ActiveRecord>: Sendable {
 
     private func append(limit: Int?, to text: inout SQLText, of table: String) throws {
         guard limitCount.map({ $0 >= 0 }) ?? true, offsetCount >= 0 else {
-            throw ActiveObjectError(.outOfRange, "a query of \(table) has a limit or an offset below 0", table: table)
+            throw ActiveObjectError(.outOfRange, "a query of \(table) has a negative limit or offset", table: table)
         }
         guard isLimited || limit != nil else { return }
         let limits = [limit, limitCount].compactMap(\.self)
@@ -82,11 +91,11 @@ public struct Query<Record: ActiveRecord>: Sendable {
         text.bind(.integer(Int64(offsetCount)))
     }
 
-    /// What a statement that changes rows is about.
+    /// Appends the condition for the rows of a statement that changes rows.
     func append(rowsIn table: Table<Record>, to text: inout SQLText) throws {
         guard isLimited else {
-            // "WHERE 1" where all are meant: without WHERE, SQLite would empty the table as a whole and tell nobody
-            // which rows that were.
+            // "WHERE 1" for all rows: without WHERE, SQLite empties the table as a whole and does not report which rows
+            // it removes.
             text.append(" WHERE ")
             return try text.append(criteria, in: table)
         }
@@ -98,9 +107,9 @@ public struct Query<Record: ActiveRecord>: Sendable {
 }
 
 extension ActiveRecord {
-    /// All records, to be narrowed.
+    /// A query for all records of the type.
     public static var query: Query<Self> { Query() }
 
-    /// The records that are like this.
+    /// Returns a query for the records that satisfy `criteria`.
     public static func `where`(_ criteria: Criteria<Self>) -> Query<Self> { Query().where(criteria) }
 }

@@ -1,13 +1,19 @@
-// SQL of one's own, for what records and queries do not say. Tables of types are there once the types were used.
+// Custom SQL for what records and queries cannot express. The table of a type exists after its first use.
 
 extension Snapshot {
-    /// The rows that a statement gives. In a `read` it may not write, in memory or on disk; a `Transaction` also takes
-    /// `INSERT … RETURNING` and its like.
+    /// Returns the rows of a custom SQL statement.
     ///
-    /// Throws `badSQL` if SQLite does not understand it, or if the number of values is not that of the parameters.
-    public func rows(_ sql: String, _ arguments: SQLArguments = []) throws -> [Row] {
+    /// In a ``Database/read(_:)`` the statement must not write. A ``Transaction`` also accepts `INSERT … RETURNING` and
+    /// similar statements.
+    ///
+    /// - Parameters:
+    ///   - sql: One statement that returns rows.
+    ///   - arguments: The values of its parameters.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badSQL`` if SQLite does not accept the statement, or if the
+    ///   number of values differs from the number of parameters.
+    public func rows(_ sql: String, arguments: SQLArguments = []) throws -> [Row] {
         try withRows(sql, arguments) { statement in
-            // The first step may prepare it anew, for a table that has other columns now.
+            // The first step may prepare the statement again if the table's columns have changed.
             var hasRow = try statement.step()
             let columns = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
             var rows: [Row] = []
@@ -33,10 +39,10 @@ extension Snapshot {
     ) throws -> Result {
         try connection.withStatement(sql) { statement in
             guard statement.columnCount > 0 else {
-                throw ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" gives no rows: run it in a write")
+                throw ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" returns no rows; use `run` in a write")
             }
             guard self is Transaction || statement.isReadOnly else {
-                throw ActiveObjectError(.readOnly, "\"\(sql.shownSQL)\" writes, and this is a read: use write")
+                throw ActiveObjectError(.readOnly, "\"\(sql.shownSQL)\" writes, but this is a read; use `write`")
             }
             try statement.bind(arguments)
             return try body(statement)
@@ -62,20 +68,26 @@ extension Snapshot {
 }
 
 extension Transaction {
-    /// Runs a statement and returns how many rows it changed, without those that triggers and references did.
+    /// Runs a custom SQL statement.
     ///
-    /// Transactions and savepoints are not to be handled here: `write` and `savepoint` do that.
+    /// The statement must not begin or end transactions or savepoints; ``Database/write(_:)`` and ``savepoint(_:)`` do
+    /// that.
+    ///
+    /// - Parameters:
+    ///   - sql: One statement.
+    ///   - arguments: The values of its parameters.
+    /// - Returns: The number of changed rows, without those that triggers and references changed.
     @discardableResult
-    public func run(_ sql: String, _ arguments: SQLArguments = []) throws -> Int {
+    public func run(_ sql: String, arguments: SQLArguments = []) throws -> Int {
         try connection.withStatement(sql) { statement in
             let verb = sql.firstWord
             guard !["begin", "commit", "end", "rollback", "savepoint", "release"].contains(verb) else {
                 throw ActiveObjectError(
                     .badSQL,
-                    "\"\(sql.shownSQL)\" would end or nest the transaction that it runs in: use write and savepoint")
+                    "\"\(sql.shownSQL)\" would end or nest the current transaction; use `write` and `savepoint`")
             }
             try statement.bind(arguments)
-            // SQLite's number stays that of the statement before if this one is none that changes rows.
+            // If this statement is not one that changes rows, SQLite's number is still that of the previous one.
             let before = connection.totalChanges
             try statement.run()
             if ["create", "drop", "alter"].contains(verb) { forgetTables() }
@@ -85,37 +97,54 @@ extension Transaction {
 }
 
 extension Database {
-    /// The rows that a statement gives, which may not write: see `Snapshot.rows`.
-    public func rows(_ sql: String, _ arguments: SQLArguments = []) async throws -> [Row] {
-        try await readOnce { try $0.rows(sql, arguments) }
+    /// Returns the rows of a custom SQL statement that only reads; see ``Snapshot/rows(_:arguments:)``.
+    ///
+    /// - Parameters:
+    ///   - sql: One statement that returns rows.
+    ///   - arguments: The values of its parameters.
+    public func rows(_ sql: String, arguments: SQLArguments = []) async throws -> [Row] {
+        try await readOnce { try $0.rows(sql, arguments: arguments) }
     }
 
-    /// Runs a statement in a transaction of its own: see `Transaction.run`.
+    /// Runs a custom SQL statement in a transaction of its own; see ``Transaction/run(_:arguments:)``.
+    ///
+    /// - Parameters:
+    ///   - sql: One statement.
+    ///   - arguments: The values of its parameters.
+    /// - Returns: The number of changed rows.
     @discardableResult
-    public func run(_ sql: String, _ arguments: SQLArguments = []) async throws -> Int {
-        try await write { try $0.run(sql, arguments) }
+    public func run(_ sql: String, arguments: SQLArguments = []) async throws -> Int {
+        try await write { try $0.run(sql, arguments: arguments) }
     }
 }
 
 extension ActiveRecord {
-    /// The records that a statement gives, whose columns are found by name and in any order; there may be more of them.
+    /// Returns the records that a custom SQL statement selects. Columns are matched by name, in any order; additional
+    /// columns are ignored.
     ///
     /// ```swift
-    /// try Person.find(sql: "SELECT persons.* FROM persons JOIN teams ON … WHERE teams.name = ?", ["Red"], in: snapshot)
+    /// let sql = "SELECT persons.* FROM persons JOIN teams ON … WHERE teams.name = ?"
+    /// let reds = try Person.find(sql: sql, arguments: ["Red"], in: snapshot)
+    ///
+    /// - Parameters:
+    ///   - sql: One statement that returns all columns of the type.
+    ///   - arguments: The values of its parameters.
+    ///   - snapshot: The state of the database to read.
     /// ```
-    public static func find(sql: String, _ arguments: SQLArguments = [], in snapshot: Snapshot) throws -> [Self] {
+    public static func find(sql: String, arguments: SQLArguments = [], in snapshot: Snapshot) throws -> [Self] {
         try snapshot.records(Self.self, sql, arguments)
     }
 
+    /// Returns the records that a custom SQL statement selects from a database, by default the one that the type names.
     public static func find(
-        sql: String, _ arguments: SQLArguments = [], in database: Database? = nil
+        sql: String, arguments: SQLArguments = [], in database: Database? = nil
     ) async throws -> [Self] {
-        try await (database ?? self.database()).readOnce { try find(sql: sql, arguments, in: $0) }
+        try await (database ?? self.database()).readOnce { try find(sql: sql, arguments: arguments, in: $0) }
     }
 }
 
 extension Table {
-    /// Where each column of the table stands in what a statement gives.
+    /// Returns the index of each column of the table in the result of a statement.
     fileprivate func places(in statement: Statement) throws(ActiveObjectError) -> [Int32] {
         var places: [[UInt8]: Int32] = [:]
         let names = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
@@ -126,7 +155,7 @@ extension Table {
                 throw ActiveObjectError(
                     .badSQL,
                     """
-                    the statement gives no column \(field.column), which \(Record.self) needs; it gives \
+                    the statement returns no column \(field.column), which \(Record.self) needs; it returns \
                     \(names.joined(separator: ", "))
                     """, table: name, column: field.column)
             }
@@ -148,10 +177,10 @@ extension Table {
 }
 
 extension String {
-    /// What kind of statement it is, in lower case.
+    /// The first word of the statement in lower case.
     fileprivate var firstWord: String { afterComments.prefix { $0.isASCII && $0.isLetter }.lowercased() }
 
-    /// From the first character that is no space and not in a comment.
+    /// The text from the first character that is neither whitespace nor in a comment.
     private var afterComments: Substring {
         var rest = self[...]
         while true {

@@ -1,37 +1,43 @@
 extension Query {
-    /// The records one after the other, read page by page: one page is in memory at a time, however many there are.
+    /// Returns a sequence of the records that reads them page by page. Only one page is in memory at a time.
     ///
     /// ```swift
     /// for try await person in Person.where(\.active == true).stream() { … }
     /// ```
     ///
-    /// Each page is as the file is when it is read, and no transaction stays open between them: a slow reader holds
-    /// nobody up. For one state of the file throughout, see `forEach(in:)`. Nil as a database: the one that the type
-    /// names. A limit of the query holds; an offset is an error.
+    /// Each page sees the file as it is when the page is read, and no transaction is open between pages, so a slow loop
+    /// blocks no other caller. To read one state of the file throughout, use ``forEach(in:body:)``. A limit of the
+    /// query applies; an offset is an error.
+    ///
+    /// - Parameters:
+    ///   - pageSize: The number of records that are read at a time.
+    ///   - database: The database; by default the one that the type names.
     public func stream(pageSize: Int = 500, in database: Database? = nil) -> RecordStream<Record> {
         RecordStream(query: self, pageSize: pageSize, database: database)
     }
 
-    /// Without its limit, which the stream counts itself.
+    /// The query without its limit, which the stream applies itself.
     fileprivate var unlimited: Query { Query().where(criteria).order(orders) }
 }
 
-/// The records of a query, one after the other: see `Query.stream`. It can be iterated again, from the beginning.
+/// The records of a query one after the other; see ``Query/stream(pageSize:in:)``. It can be iterated several times.
 public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
     let query: Query<Record>
     let pageSize: Int
     let database: Database?
 
+    /// Returns an iterator that starts at the first record.
     public func makeAsyncIterator() -> Iterator {
         Iterator(stream: self)
     }
 
+    /// The iterator of a ``RecordStream``.
     public struct Iterator: AsyncIteratorProtocol {
         private let query: Query<Record>
         private let pageSize: Int
         private let database: Database?
         private let hasOffset: Bool
-        /// How many more the query's limit lets through.
+        /// The number of records that the query's limit still allows.
         private var left: Int
         private var page: [Record] = []
         private var index = 0
@@ -46,16 +52,19 @@ public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
             left = stream.query.limitCount ?? .max
         }
 
+        /// Returns the next record, or nil after the last one.
+        ///
+        /// - Throws: The error of reading a page. The sequence then ends.
         public mutating func next() async throws -> Record? {
             while index == page.count {
-                // A limit below 0 is an error here too, which the page tells.
+                // A negative limit is an error; reading the page reports it.
                 guard !isLast, left != 0 else { return nil }
                 guard !hasOffset else {
                     throw ActiveObjectError(
                         .outOfRange, "a stream of \(Record.tableName) cannot begin at an offset",
                         table: Record.tableName)
                 }
-                // Given back before the next one comes, or there would be two.
+                // Release the page before the next one is read, so that only one is in memory.
                 page = []
                 index = 0
                 let next: Page<Record>

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// One row that raw SQL gave: values by the names of their columns, or by their places.
+/// A row of a custom SQL statement, with values by column name or by index.
 ///
 /// ```swift
 /// for row in try snapshot.rows("SELECT name, max(age) AS oldest FROM persons GROUP BY name") {
@@ -9,20 +9,24 @@ import FoundationEssentials
 /// }
 /// ```
 public struct Row: Sendable, Equatable {
-    /// The names as SQLite gives them; an expression without AS is named by its text.
+    /// The names of the columns as SQLite reports them. An expression without AS is named by its text.
     public let columns: [String]
+    /// The values, in the order of ``columns``.
     public let values: [SQLValue]
 
-    /// The value of the first column of that name; nil if there is none.
+    /// The value of the first column with that name; nil if there is none.
     public subscript(column: String) -> SQLValue? {
         columns.firstIndex(of: column).map { values[$0] }
     }
 
-    /// The value as a Swift type: whole numbers, reals, texts, `Bool`, `Data`, `UUID`, dates (by the class of the value:
-    /// a real as `DateForm.exact`, a whole number as milliseconds, a text as ISO 8601), enums and others with a raw
-    /// value, a `ColumnValue` of your own, and each of these as an optional.
+    /// The value of the first column with that name, converted to a Swift type.
     ///
-    /// Throws `typeMismatch`, `missingValue` or `outOfRange` with the column's name.
+    /// The type can be a whole number, a real, a `String`, `Bool`, `Data`, `UUID` or `Date`, a type with a raw value
+    /// such as an enum, a ``ColumnValue``, or an optional of these. A date is read by the class of the value: a real as
+    /// ``DateForm/exact``, a whole number as milliseconds since 1970, a text as ISO 8601.
+    ///
+    /// - Throws: ``ActiveObjectError`` with the column's name: `typeMismatch`, `missingValue` or `outOfRange` if the
+    ///   value does not fit the type, `badSQL` if there is no such column.
     public subscript<Value>(column: String, as type: Value.Type) -> Value {
         get throws {
             guard let index = columns.firstIndex(of: column) else {
@@ -34,13 +38,14 @@ public struct Row: Sendable, Equatable {
         }
     }
 
+    /// The value at an index, converted to a Swift type; see ``subscript(_:as:)-(String,_)``.
     public subscript<Value>(index: Int, as type: Value.Type) -> Value {
         get throws {
             guard values.indices.contains(index) else {
-                throw ActiveObjectError(.badSQL, "the row has \(columns.count) columns, and none at \(index)")
+                throw ActiveObjectError(.badSQL, "the row has \(columns.count) columns, but none at index \(index)")
             }
             do throws(ColumnFault) {
-                // Found by the type itself, so of that type.
+                // The conversion depends on the type, so the cast succeeds.
                 guard let value = try swiftValue(of: values[index], as: type) as? Value else {
                     throw .notOfType("\(type)")
                 }
@@ -51,12 +56,13 @@ public struct Row: Sendable, Equatable {
         }
     }
 
+    /// The value at an index; nil if the index is out of range.
     public subscript(index: Int) -> SQLValue? {
         values.indices.contains(index) ? values[index] : nil
     }
 }
 
-/// The value as `type`, in a box, as the type is known at run time only.
+/// Returns the value as `type`, boxed because the type is only known at run time.
 private func swiftValue(of value: SQLValue, as type: Any.Type) throws(ColumnFault) -> Any {
     switch (type, value) {
     case (is SQLValue.Type, _): return value

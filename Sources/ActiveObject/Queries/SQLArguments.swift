@@ -1,35 +1,44 @@
 public import FoundationEssentials
 
-/// What is bound to the parameters of raw SQL: a list for `?`, a dictionary for `:name`, `@name` and `$name`.
+/// The values for the parameters of custom SQL: a list for `?`, a dictionary for `:name`, `@name` and `$name`.
 ///
 /// ```swift
-/// try snapshot.rows("SELECT name FROM persons WHERE age > ?", [18])
-/// try snapshot.rows("SELECT name FROM persons WHERE age > :age", [":age": 18])
+/// try snapshot.rows("SELECT name FROM persons WHERE age > ?", arguments: [18])
+/// try snapshot.rows("SELECT name FROM persons WHERE age > :age", arguments: [":age": 18])
 /// ```
 public enum SQLArguments: Sendable, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
+    /// Values in the order of the parameters.
     case list([SQLValue])
+    /// Values by the names of the parameters, with or without the prefix `:`.
     case named([String: SQLValue])
 
+    /// Creates a list of values.
     public init(arrayLiteral elements: SQLValue...) {
         self = .list(elements)
     }
 
-    /// Of a name that is there twice, the last value counts.
+    /// Creates named values. If a name occurs twice, the last value is used.
     public init(dictionaryLiteral elements: (String, SQLValue)...) {
         self = .named(Dictionary(elements) { _, last in last })
     }
 }
 
 extension SQLValue {
+    /// Creates an INTEGER.
     public init(_ value: Int) { self = .integer(Int64(value)) }
+    /// Creates an INTEGER.
     public init(_ value: Int64) { self = .integer(value) }
+    /// Creates an INTEGER, 1 or 0.
     public init(_ value: Bool) { self = .integer(value ? 1 : 0) }
+    /// Creates a REAL.
     public init(_ value: Double) { self = .real(value) }
+    /// Creates a TEXT.
     public init(_ value: String) { self = .text(value) }
+    /// Creates a BLOB.
     public init(_ value: Data) { self = .blob(value) }
-    /// As a column of UUIDs holds it.
+    /// Creates a TEXT in the form of columns of UUIDs.
     public init(_ value: UUID) { self = .text(value.uuidString) }
-    /// As a column of dates holds it that says nothing of its form: `DateForm.exact`.
+    /// Creates a REAL in the default form of columns of dates, ``DateForm/exact``.
     public init(_ value: Date) { self = .real(value.timeIntervalSinceReferenceDate) }
 }
 
@@ -43,7 +52,7 @@ extension Statement {
             var bound: Set<Int32> = []
             for (name, value) in values {
                 guard let index = parameterIndex(name) ?? parameterIndex(":" + name) else {
-                    throw ActiveObjectError(.badSQL, "there is no parameter \(name) in \"\(sql.shownSQL)\"")
+                    throw ActiveObjectError(.badSQL, "no parameter \(name) in \"\(sql.shownSQL)\"")
                 }
                 try bind(value, at: index, named: name)
                 bound.insert(index)
@@ -61,6 +70,6 @@ extension Statement {
     }
 
     private func wrongCount(_ count: Int) -> ActiveObjectError {
-        ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" takes \(parameterCount) values and was given \(count)")
+        ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" takes \(parameterCount) values, but was given \(count)")
     }
 }

@@ -1,9 +1,14 @@
-// The verbs of a type, each a query in one call.
+// Functions of record types, each of which executes a query.
 
 extension ActiveRecord {
-    /// All that are like this.
+    /// Returns the records that satisfy `criteria`.
     ///
-    /// - Parameter order: of those that are equal in all of it, and without it, in the order of their keys.
+    /// - Parameters:
+    ///   - criteria: The condition.
+    ///   - order: The columns to sort by. Records that are equal there are sorted by their keys.
+    ///   - limit: The maximum number of records; nil for no limit.
+    ///   - offset: The number of records to skip.
+    ///   - snapshot: The state of the database to read.
     public static func find(
         where criteria: Criteria<Self>, order: [Order<Self>] = [], limit: Int? = nil, offset: Int = 0,
         in snapshot: Snapshot
@@ -11,6 +16,7 @@ extension ActiveRecord {
         try Query(criteria, order, limit, offset).all(in: snapshot)
     }
 
+    /// Returns the records that satisfy `criteria`, from a database, by default the one that the type names.
     public static func find(
         where criteria: Criteria<Self>, order: [Order<Self>] = [], limit: Int? = nil, offset: Int = 0,
         in database: Database? = nil
@@ -18,82 +24,100 @@ extension ActiveRecord {
         try await Query(criteria, order, limit, offset).all(in: database)
     }
 
-    /// All there are, in an order of their own, or a part of them.
+    /// Returns all records, sorted by columns, or a part of them.
     public static func findAll(
         order: [Order<Self>], limit: Int? = nil, offset: Int = 0, in snapshot: Snapshot
     ) throws -> [Self] {
         try Query(.all, order, limit, offset).all(in: snapshot)
     }
 
+    /// Returns all records, sorted by columns, from a database, by default the one that the type names.
     public static func findAll(
         order: [Order<Self>], limit: Int? = nil, offset: Int = 0, in database: Database? = nil
     ) async throws -> [Self] {
         try await Query(.all, order, limit, offset).all(in: database)
     }
 
-    /// The first that is like this, in the order of the keys; nil if none is.
+    /// Returns the record with the lowest key that satisfies `criteria`; nil if there is none.
     public static func first(where criteria: Criteria<Self>, in snapshot: Snapshot) throws -> Self? {
         try self.where(criteria).first(in: snapshot)
     }
 
+    /// Returns the record with the lowest key that satisfies `criteria`, from a database, by default the one that the
+    /// type names.
     public static func first(where criteria: Criteria<Self>, in database: Database? = nil) async throws -> Self? {
         try await self.where(criteria).first(in: database)
     }
 
-    /// How many are like this.
+    /// Returns the number of records that satisfy `criteria`.
     public static func count(where criteria: Criteria<Self>, in snapshot: Snapshot) throws -> Int {
         try self.where(criteria).count(in: snapshot)
     }
 
+    /// Returns the number of records that satisfy `criteria` in a database, by default the one that the type names.
     public static func count(where criteria: Criteria<Self>, in database: Database? = nil) async throws -> Int {
         try await self.where(criteria).count(in: database)
     }
 
-    /// How many there are.
+    /// Returns the number of records.
     public static func countAll(in snapshot: Snapshot) throws -> Int {
         try query.count(in: snapshot)
     }
 
+    /// Returns the number of records in a database, by default the one that the type names.
     public static func countAll(in database: Database? = nil) async throws -> Int {
         try await query.count(in: database)
     }
 
-    /// Whether there is a record with this key.
+    /// Returns whether there is a record with this key.
     public static func exists(_ objectId: Int64, in snapshot: Snapshot) throws -> Bool {
         try self.where(Criteria(.key, .equals(objectId))).exists(in: snapshot)
     }
 
+    /// Returns whether there is a record with this key in a database, by default the one that the type names.
     public static func exists(_ objectId: Int64, in database: Database? = nil) async throws -> Bool {
         try await self.where(Criteria(.key, .equals(objectId))).exists(in: database)
     }
 
-    /// Whether one is like this.
+    /// Returns whether a record satisfies `criteria`.
     public static func exists(where criteria: Criteria<Self>, in snapshot: Snapshot) throws -> Bool {
         try self.where(criteria).exists(in: snapshot)
     }
 
+    /// Returns whether a record satisfies `criteria` in a database, by default the one that the type names.
     public static func exists(where criteria: Criteria<Self>, in database: Database? = nil) async throws -> Bool {
         try await self.where(criteria).exists(in: database)
     }
 
-    /// Removes all that are like this, by one statement, and returns their number. No hooks are called: see
-    /// `Query.remove`.
+    /// Removes the records that satisfy `criteria` with a single statement. Hooks are not called; see
+    /// ``Query/remove(in:)-(Transaction)``.
+    ///
+    /// - Returns: The number of removed records.
     @discardableResult
     public static func remove(where criteria: Criteria<Self>, in transaction: Transaction) throws -> Int {
         try self.where(criteria).remove(in: transaction)
     }
 
+    /// Removes the records that satisfy `criteria` from a database, by default the one that the type names. Hooks are
+    /// not called.
+    ///
+    /// - Returns: The number of removed records.
     @discardableResult
     public static func remove(where criteria: Criteria<Self>, in database: Database? = nil) async throws -> Int {
         try await self.where(criteria).remove(in: database)
     }
 
-    /// Empties the table and returns how many records there were. No hooks are called: see `Query.remove`.
+    /// Removes all records. Hooks are not called; see ``Query/remove(in:)-(Transaction)``.
+    ///
+    /// - Returns: The number of removed records.
     @discardableResult
     public static func removeAll(in transaction: Transaction) throws -> Int {
         try query.remove(in: transaction)
     }
 
+    /// Removes all records from a database, by default the one that the type names. Hooks are not called.
+    ///
+    /// - Returns: The number of removed records.
     @discardableResult
     public static func removeAll(in database: Database? = nil) async throws -> Int {
         try await query.remove(in: database)

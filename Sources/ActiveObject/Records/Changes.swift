@@ -1,5 +1,5 @@
-// A record is a value. It does not know what it was when it was read, and nothing keeps that for it: who wants only
-// what changed to be written keeps the value as it was, which is a `let`, and compares.
+// A record is a value and does not remember what was read. A caller that wants to save only the changes keeps the old
+// value and compares:
 //
 //     let before = joe
 //     joe.age += 1
@@ -7,12 +7,16 @@
 
 /// A column that differs between two values of a record.
 public struct ColumnChange: Hashable, Sendable, CustomStringConvertible {
+    /// The name of the column.
     public let column: String
+    /// The value before the change.
     public let old: SQLValue
+    /// The value after the change.
     public let new: SQLValue
-    /// `description` does not show the values.
+    /// Whether the column is declared private, so that ``description`` does not show the values.
     public let isPrivate: Bool
 
+    /// Creates a change.
     public init(column: String, old: SQLValue, new: SQLValue, isPrivate: Bool = false) {
         self.column = column
         self.old = old
@@ -20,25 +24,29 @@ public struct ColumnChange: Hashable, Sendable, CustomStringConvertible {
         self.isPrivate = isPrivate
     }
 
+    /// The name of the column with both values, or without them if they are private.
     public var description: String { isPrivate ? "\(column): changed" : "\(column): \(old) to \(new)" }
 }
 
 extension ColumnChange: CustomReflectable {
-    /// `dump`, and a failed expectation in a test, show what a mirror does.
+    /// A mirror without private values. `dump` and failed expectations in tests use it.
     public var customMirror: Mirror {
         Mirror(self, children: ["change": description])
     }
 }
 
 extension ActiveRecord {
-    /// What differs between an earlier value and this one, but for `objectId`; in the order of the properties.
+    /// Returns the columns that differ between an earlier value and this one, without `objectId`, in the order of the
+    /// properties.
     public func changes(from original: Self) throws -> [ColumnChange] {
         let table = try Tables.table(of: Self.self)
         return try table.changes(from: original, to: self)
     }
 
-    /// What differs between the row as it is and this record. Of a record that was never saved all columns do. Throws
-    /// `notFound` if the row is gone.
+    /// Returns the columns that differ between the row and this record. For a record that was never saved, these are
+    /// all columns.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/notFound`` if the row does not exist.
     public func changes(in snapshot: Snapshot) throws -> [ColumnChange] {
         let table = try snapshot.table(of: Self.self)
         guard let objectId else { return try table.changes(from: nil, to: self) }
@@ -49,30 +57,38 @@ extension ActiveRecord {
         return try table.changes(from: row, to: self)
     }
 
-    /// The same, of the state of now.
+    /// Returns the columns that differ between this record and its row in a database, by default the one that the type
+    /// names.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/notFound`` if the row does not exist.
     public func changes(in database: Database? = nil) async throws -> [ColumnChange] {
         let record = self
         return try await (database ?? Self.database()).read { try record.changes(in: $0) }
     }
 
-    /// Whether `save` would change the row.
+    /// Returns whether `save` would change the row.
     public func isDirty(in snapshot: Snapshot) throws -> Bool {
         try !changes(in: snapshot).isEmpty
     }
 
-    /// The same, of the state of now.
+    /// Returns whether `save` would change the row in a database, by default the one that the type names.
     public func isDirty(in database: Database? = nil) async throws -> Bool {
         try await !changes(in: database).isEmpty
     }
 
-    /// Saves only what differs from an earlier value of the record: an update of those columns, and nothing at all if
-    /// there are none, neither timestamps nor version nor `didSave`. What somebody else wrote into other columns stays.
+    /// Saves only the columns that differ from an earlier value of the record. If there are none, nothing is done:
+    /// timestamps and version stay, and ``didSave(in:)`` is not called. Changes of other columns by other callers are
+    /// kept.
     ///
-    /// What `willSave` changes counts as changed. A record without `objectId` is inserted, as by `save`. A type that
-    /// overrides the statement for updates has all its columns written.
+    /// Changes by ``willSave(in:)`` are saved too. A record without `objectId` is inserted, as by `save`. If the type
+    /// overrides the SQL for updates, all columns are written.
     ///
-    /// - Parameter original: a value of the same row; else `badRecord` is thrown.
-    /// - Returns: whether there was something to save.
+    /// - Parameters:
+    ///   - original: An earlier value of the same record.
+    ///   - transaction: The transaction.
+    /// - Returns: Whether there was a change to save.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badRecord`` if `original` is another record, and the errors of
+    ///   `save`.
     @discardableResult
     public mutating func save(changedSince original: Self, in transaction: Transaction) throws -> Bool {
         let table = try transaction.table(of: Self.self)
@@ -80,13 +96,16 @@ extension ActiveRecord {
             func text(_ id: Int64?) -> String { id.map { "row \($0)" } ?? "a record that was not saved" }
             throw ActiveObjectError(
                 .badRecord,
-                "\(text(objectId)) of \(table.name) cannot be compared with \(text(original.objectId)): give the same "
-                    + "record's earlier value", table: table.name)
+                "\(text(objectId)) of \(table.name) cannot be compared with \(text(original.objectId)): pass an "
+                    + "earlier value of the same record", table: table.name)
         }
         return try put(by: .changes(since: original), in: transaction, table)
     }
 
-    /// The same in a transaction of its own.
+    /// Saves only the columns that differ from an earlier value, in a transaction of its own in a database, by default
+    /// the one that the type names.
+    ///
+    /// - Returns: Whether there was a change to save.
     @discardableResult
     public mutating func save(changedSince original: Self, in database: Database? = nil) async throws -> Bool {
         try await write(to: database) { try $0.save(changedSince: original, in: $1) }
@@ -94,7 +113,7 @@ extension ActiveRecord {
 }
 
 extension Table {
-    /// Which columns an update has to write: not those that the library writes itself.
+    /// Returns the columns that an update must write, without those that the library writes itself.
     func changedColumns(from old: Record, to new: Record) throws -> [Int] {
         try compare(old, new).map(\.column).filter {
             $0 != saving.managed.created?.column && $0 != saving.managed.updated?.column

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-/// The codecs that most columns have. What they do is written out in the loop over a row, and only the others are asked.
+/// The most common codecs. The loop over a row handles them inline and calls only the others.
 enum ColumnKind: UInt8 {
     case key, integer, real, text, bool, date
-    /// An enum of texts, whose values are one byte each.
+    /// An enum with raw texts whose values are one byte each.
     case oneByteText
     case other
 

@@ -1,5 +1,5 @@
 extension ActiveRecord {
-    /// The record with this key; nil if there is none.
+    /// Returns the record with this key; nil if there is none.
     public static func find(_ objectId: Int64, in snapshot: Snapshot) throws -> Self? {
         let table = try snapshot.table(of: Self.self)
         return try snapshot.connection.withStatement(table.findSQL) { statement in
@@ -8,12 +8,12 @@ extension ActiveRecord {
         }
     }
 
-    /// The same, of the state of now.
+    /// Returns the record with this key from a database, by default the one that the type names; nil if there is none.
     public static func find(_ objectId: Int64, in database: Database? = nil) async throws -> Self? {
         try await (database ?? self.database()).readOnce { try find(objectId, in: $0) }
     }
 
-    /// Every record, in the order of their keys.
+    /// Returns all records, sorted by their keys.
     public static func findAll(in snapshot: Snapshot) throws -> [Self] {
         let table = try snapshot.table(of: Self.self)
         let sql =
@@ -21,7 +21,7 @@ extension ActiveRecord {
         return try snapshot.connection.withStatement(sql) { try table.records($0) }
     }
 
-    /// The same, of the state of now.
+    /// Returns all records, sorted by their keys, from a database, by default the one that the type names.
     public static func findAll(in database: Database? = nil) async throws -> [Self] {
         try await (database ?? self.database()).readOnce { try findAll(in: $0) }
     }

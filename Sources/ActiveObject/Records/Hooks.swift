@@ -1,16 +1,20 @@
 import Synchronization
 
-// Types that have no hooks must not pay for them, and whether a type has one Swift does not tell of it. So the hooks that
-// every type has from here say it when they are called, which they are until that is known: once for each type.
+// Types without hooks must not pay for them, but Swift cannot tell whether a type implements one. Therefore the default
+// hooks record at their first call that the type does not implement them; after that they are no longer called.
 
 extension ActiveRecord {
+    /// Does nothing.
     public mutating func willSave(in transaction: Transaction) throws { Self.has(no: .willSave) }
+    /// Does nothing.
     public mutating func didSave(in transaction: Transaction) throws { Self.has(no: .didSave) }
+    /// Does nothing.
     public func willRemove(in transaction: Transaction) throws { Self.has(no: .willRemove) }
+    /// Does nothing.
     public func didRemove(in transaction: Transaction) throws { Self.has(no: .didRemove) }
 
     private static func has(no hook: Hooks) {
-        // A type without a table has nothing saved.
+        // Without a table, no record of the type was saved.
         try? Tables.table(of: Self.self).saving.absentHooks.insert(hook)
     }
 }
@@ -26,7 +30,7 @@ struct Hooks: OptionSet {
     static let ofRemoving: Hooks = [.willRemove, .didRemove]
 }
 
-/// The hooks that a type is known not to have. One that is not in here may be there or not.
+/// The hooks that a type is known not to implement. It may or may not implement the others.
 final class AbsentHooks: Sendable {
     private let bits = Atomic<UInt8>(0)
 

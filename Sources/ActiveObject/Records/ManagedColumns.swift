@@ -1,15 +1,16 @@
 import FoundationEssentials
 
-/// The columns of a type that the library writes, and where they lie in a record.
+/// The columns of a type that the library writes, with their offsets in a record.
 ///
-/// Without the record's type, as `RowLayout`: by key paths, counting one version cost as much as binding five columns.
+/// It does not depend on the record's type, like `RowLayout`. With key paths, counting a version cost as much as
+/// binding five columns.
 struct ManagedColumns {
     struct Place {
         let column: Int
         let offset: Int
     }
 
-    /// These two hold a `Date?`.
+    // `created` and `updated` hold a `Date?`.
     let created: Place?
     let updated: Place?
     /// Holds an `Int`.
@@ -17,7 +18,7 @@ struct ManagedColumns {
 
     var isEmpty: Bool { created == nil && updated == nil && version == nil }
 
-    /// - Parameter keepsCreated: a time of creation that the record brings is taken as it is.
+    /// - Parameter keepsCreated: Whether a time of creation that is already set is kept.
     func stamp(_ record: UnsafeMutableRawPointer, isInsert: Bool, keepsCreated: Bool, transaction: Transaction) {
         if isInsert, let created {
             let date = unsafe (record + created.offset).assumingMemoryBound(to: Date?.self)
@@ -28,7 +29,7 @@ struct ManagedColumns {
         }
     }
 
-    /// Counts the save in the record, and gives what it held before: the version that an update must find in the row.
+    /// Increments the version of the record and returns the old one, which the row must have for an update.
     func count(_ record: UnsafeMutableRawPointer, isInsert: Bool) -> Int64? {
         guard let version else { return nil }
         let place = unsafe (record + version.offset).assumingMemoryBound(to: Int.self)

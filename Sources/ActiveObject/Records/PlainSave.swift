@@ -1,6 +1,7 @@
-/// Records that are nothing but their columns, written straight from their memory: no copy of a record, no lookup of a
-/// statement for each. What the caller may have written and runs here, the form of a value (`rawValue`, `sqlValue`,
-/// `encode`), is given a copy of that value and neither record nor transaction: pointers into records are safe to hold.
+// Records without hooks, rules and other additions are written directly from their memory, without a copy of each
+// record and without a lookup of the statement. Code of the caller can only run to convert a value (`rawValue`,
+// `sqlValue`, `encode`). It receives a copy of that value and neither the record nor the transaction, so pointers into
+// the records stay valid.
 extension Transaction {
     func savePlain<Record>(_ record: UnsafeMutableRawPointer, in table: Table<Record>) throws {
         guard let id = unsafe objectID(of: record, in: table).pointee else {
@@ -16,13 +17,13 @@ extension Transaction {
         if connection.changes == 0 { throw table.notFound(id) }
     }
 
-    /// If it throws, the records are as they were; undoing the rows is left to the caller.
+    /// If it throws, the records are unchanged. The caller must undo the rows.
     func saveAllPlain<Record>(
         _ records: UnsafeMutableRawBufferPointer, from first: Int, in table: Table<Record>
     ) throws {
         guard let start = records.baseAddress else { return }
         let stride = MemoryLayout<Record>.stride
-        // Those that were not inserted: a save of many is mostly one of new records.
+        // The records that were updated. Most calls only insert.
         var updated: Set<Int> = []
         let begin = first * stride
         var offset = begin

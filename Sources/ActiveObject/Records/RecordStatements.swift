@@ -1,19 +1,19 @@
-/// The texts of the statements that every record needs.
+/// The SQL of the statements that every record needs.
 struct RecordStatements {
     let insert: String
     let insertWithID: String
     let update: String
     let find: String
     let remove: String
-    /// Quoted, `objectId` first.
+    /// The quoted names of the columns, `objectId` first.
     let names: [String]
-    /// Those that the type wrote itself.
+    /// The operations whose SQL the type overrides.
     let overridden: Set<RecordOperation>
 
     /// - Parameters:
-    ///   - columns: `objectId` first.
-    ///   - created: the number of a column that only an insert writes.
-    ///   - version: the number of the column that counts the saves.
+    ///   - columns: The names of the columns, `objectId` first.
+    ///   - created: The index of a column that only an insert writes.
+    ///   - version: The index of the column that counts the saves.
     init<Record: ActiveRecord>(
         for type: Record.Type, table: String, columns: [String], created: Int?, version: Int?
     ) {
@@ -51,12 +51,13 @@ struct RecordStatements {
         names = columns
     }
 
-    /// `?1, ?2, ?3`
+    /// Returns `?1, ?2, ?3`.
     static func marks(_ count: Int) -> String {
         (0..<count).map { "?\($0 + 1)" }.joined(separator: ", ")
     }
 
-    /// `"name" = ?1, "age" = ?2`; what changes nothing if there are none, since SET needs something.
+    /// Returns `"name" = ?1, "age" = ?2`. Without columns, returns an assignment without effect, because SET cannot be
+    /// empty.
     static func sets(_ columns: [String], _ indexes: [Int], value: (Int) -> String) -> String {
         guard !indexes.isEmpty else { return "\(columns[0]) = \(columns[0])" }
         return indexes.map { "\(columns[$0]) = \(value($0))" }.joined(separator: ", ")

@@ -1,13 +1,12 @@
 extension ActiveRecord {
-    /// Removes the record's row. The record stays, without its `objectId`: saved again, it is a new row.
+    /// Removes the record's row. The record remains, without its `objectId`; saving it again creates a new row.
     ///
-    /// Rows that go with it by the rule of a `Reference` are removed by SQLite: hooks of theirs are not called.
+    /// SQLite removes rows that depend on it by the rule of a ``Reference``; their hooks are not called. If it throws,
+    /// the table and the record are unchanged.
     ///
-    /// Throws `stale` if the row is of another version, `brokenReference` if others refer to it; then the table and the
-    /// record are as they were.
-    ///
-    /// - Returns: false if the row was gone already, or the record never saved: what was wanted holds, and whoever
-    ///   cares can ask.
+    /// - Returns: False if the row was already gone or the record was never saved.
+    /// - Throws: ``ActiveObjectError``: `stale` if the row has another version, `brokenReference` if other rows refer
+    ///   to it.
     @discardableResult
     public mutating func remove(in transaction: Transaction) throws -> Bool {
         let table = try transaction.table(of: Self.self)
@@ -20,7 +19,9 @@ extension ActiveRecord {
         }
     }
 
-    /// The same in a transaction of its own.
+    /// Removes the record's row in a transaction of its own in a database, by default the one that the type names.
+    ///
+    /// - Returns: False if the row was already gone or the record was never saved.
     @discardableResult
     public mutating func remove(in database: Database? = nil) async throws -> Bool {
         try await write(to: database) { try $0.remove(in: $1) }
@@ -28,10 +29,11 @@ extension ActiveRecord {
 }
 
 extension Array where Element: ActiveRecord {
-    /// Removes the rows of all of them, as `remove` does each; all or none. The records stay in the array, without
+    /// Removes the rows of all records in the array, or none if one fails. The records remain in the array, without
     /// their `objectId`.
     ///
-    /// - Returns: how many rows there were to remove.
+    /// - Returns: The number of removed rows.
+    /// - Throws: The errors of `remove` for one record, with its ``ActiveObjectError/index``.
     @discardableResult
     public mutating func removeAll(in transaction: Transaction) throws -> Int {
         let table = try transaction.table(of: Element.self)
@@ -51,7 +53,10 @@ extension Array where Element: ActiveRecord {
         return count
     }
 
-    /// The same in a transaction of its own. The database has to be named: `removeAll()` empties an array.
+    /// Removes the rows of all records in the array in a transaction of its own. The database has no default, because
+    /// `removeAll()` empties an array.
+    ///
+    /// - Returns: The number of removed rows.
     @discardableResult
     public mutating func removeAll(in database: Database) async throws -> Int {
         try await write(to: database) { try $0.removeAll(in: $1) }
@@ -59,7 +64,7 @@ extension Array where Element: ActiveRecord {
 }
 
 extension Transaction {
-    /// With the hooks of the type, which are undone with the rest.
+    /// Removes a row and calls the hooks of the type, whose changes are undone if one fails.
     fileprivate func take<Record>(_ record: Record, from table: Table<Record>) throws -> Bool {
         let absent = table.saving.absentHooks
         if record.objectId == nil || absent.contain(.ofRemoving) { return try remove(record, in: table) }

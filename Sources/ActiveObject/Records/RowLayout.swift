@@ -1,7 +1,8 @@
-/// Where the columns of a row lie in a record, without the record's type: the path that each value of each row takes.
+/// The offsets of the columns in a record, without the record's type. Every value of every row passes through this
+/// code.
 ///
-/// Generic code that is compiled once for all types asks the runtime for metadata and keeps counting references; over
-/// ten columns that cost more than SQLite. What is here knows offsets and codecs only.
+/// Generic code that is compiled once for all types looks up metadata in the runtime and counts references, which cost
+/// more than SQLite for ten columns. This type only uses offsets and codecs.
 struct RowLayout {
     struct Slot {
         let offset: Int
@@ -16,7 +17,7 @@ struct RowLayout {
     }
 
     private let slots: ContiguousArray<Slot>
-    /// Properties without a column: nil in what is read.
+    /// The properties without a column. They are nil in records that are read.
     private let empty: ContiguousArray<EmptySlot>
 
     init(
@@ -30,13 +31,13 @@ struct RowLayout {
         self.empty = ContiguousArray(empty.map { EmptySlot(offset: $0.offset, type: $0.type) })
     }
 
-    /// A fault, and the number of the column that it is in.
+    /// A fault with the index of its column.
     struct Fault: Error {
         let column: Int
         let fault: ColumnFault
     }
 
-    /// Binds the columns from `first` on, as parameters from 1 on, straight from the record's memory.
+    /// Binds the columns from index `first` on to the parameters from 1 on, directly from the record's memory.
     func bind(_ record: UnsafeRawPointer, from first: Int, to statement: Statement) throws(Fault) {
         let slots = self.slots.span
         var column = first
@@ -51,7 +52,7 @@ struct RowLayout {
         }
     }
 
-    /// Binds one column, wherever a statement wants it.
+    /// Binds one column to any parameter.
     func bind(
         _ record: UnsafeRawPointer, column: Int, to statement: Statement, at index: Int32
     ) throws(Fault) {
@@ -62,7 +63,7 @@ struct RowLayout {
         }
     }
 
-    /// What a column would hold of a record.
+    /// Returns the value of a column as it would be stored.
     func stored(_ record: UnsafeRawPointer, column: Int) throws(Fault) -> SQLValue {
         do throws(ColumnFault) {
             return try unsafe slots[column].codec.stored(from: record + slots[column].offset)
@@ -73,14 +74,13 @@ struct RowLayout {
 
     var hasUnstored: Bool { !empty.isEmpty }
 
-    /// Properties without a column, from one record into another.
+    /// Copies the properties without a column from one record into another.
     func copyUnstored(from old: UnsafeRawPointer, to new: UnsafeMutableRawPointer) {
         for slot in empty { unsafe copy(slot.type, from: old + slot.offset, to: new + slot.offset) }
     }
 
-    /// Builds a record in memory that holds none, from the columns of a row.
-    ///
-    /// If a column cannot be read, what was built so far is taken down again, and the memory holds nothing.
+    /// Initializes a record in uninitialized memory from the columns of a row. If a column cannot be read, the memory
+    /// is left uninitialized.
     func read(
         _ statement: Statement, firstColumn: Int32, into record: UnsafeMutableRawPointer
     ) throws(Fault) {
@@ -101,13 +101,13 @@ struct RowLayout {
 
     enum Filled {
         case isFull, isDone
-        /// The row behind the last record cannot be read.
+        /// The row after the last record cannot be read.
         case stopped(Fault)
     }
 
-    /// Builds records one behind the other from the rows that come next, until `limit` of them are there.
+    /// Initializes consecutive records from the next rows until there are `limit` records.
     ///
-    /// - Parameter count: how many are there, also if it throws.
+    /// - Parameter count: The number of initialized records, also if it throws.
     func fill(
         _ memory: UnsafeMutableRawPointer, stride: Int, count: inout Int, limit: Int, from statement: Statement
     ) throws(ActiveObjectError) -> Filled {
@@ -123,7 +123,7 @@ struct RowLayout {
         return .isFull
     }
 
-    /// The same from columns that stand in another order: `columns` says where each is.
+    /// Initializes a record from columns in another order. `columns` contains the index of each.
     func read(
         _ statement: Statement, columns: [Int32], into record: UnsafeMutableRawPointer
     ) throws(Fault) {

@@ -1,7 +1,7 @@
-// One row, one statement.
+// Functions that write one row with one statement.
 
 extension Transaction {
-    /// - Parameter lent: the statement, if the caller has it, for records without `objectId`.
+    /// - Parameter lent: The statement for records without `objectId`, if the caller has taken it.
     func insert<Record>(_ record: inout Record, in table: Table<Record>, with lent: Statement?) throws {
         let statements = table.saving.statements
         if let id = record.objectId {
@@ -32,14 +32,14 @@ extension Transaction {
         return given
     }
 
-    /// - Parameter only: which columns; nil for all. Those that the library writes come with them.
+    /// - Parameter only: The columns to update, or nil for all. Those that the library writes are added.
     func update<Record>(
         _ record: inout Record, from readVersion: Int64?, only: [Int]?, in table: Table<Record>
     ) throws {
         guard let id = record.objectId else { return }
         let plan = table.saving
         let isOverridden = plan.statements.overridden.contains(.update)
-        // An override takes all columns.
+        // An override writes all columns.
         let columns = isOverridden ? nil : only.map { table.withManaged($0) }
         let isDone = try connection.withStatement(columns.map { table.updateSQL($0) } ?? table.updateSQL) { statement in
             var count = table.fields.count - 1
@@ -59,7 +59,7 @@ extension Transaction {
         }
     }
 
-    /// False: there was no such row.
+    /// Returns false if the row did not exist.
     func remove<Record>(_ record: Record, in table: Table<Record>) throws -> Bool {
         guard let id = record.objectId else { return false }
         let plan = table.saving
@@ -72,9 +72,10 @@ extension Transaction {
         return isDone
     }
 
-    /// False: the row is there, and nothing of it was to be overwritten. The record is the row either way.
+    /// Returns false if the row exists and no column was to be overwritten. The record becomes equal to the row in
+    /// either case.
     ///
-    /// - Parameter lent: the plan's statement, if the caller has it.
+    /// - Parameter lent: The statement of the plan, if the caller has taken it.
     func upsert<Record>(
         _ record: inout Record, _ plan: UpsertPlan, in table: Table<Record>, with lent: Statement?
     ) throws -> Bool {
@@ -91,7 +92,8 @@ extension Transaction {
             try table.bind(record, columns: plan.key, to: statement)
             guard try statement.step() else {
                 throw ActiveObjectError(
-                    .notFound, "\(table.name) took no row and has none with this key: a trigger may have refused it",
+                    .notFound,
+                    "\(table.name) inserted no row and has no row with this key; a trigger may have rejected it",
                     table: table.name)
             }
             try table.refresh(&record, from: statement)
@@ -99,14 +101,14 @@ extension Transaction {
         return false
     }
 
-    /// Runs a statement that writes. What triggers write is not counted: an override says it by a row.
+    /// Runs a statement that writes. Changes by triggers are not counted; an override reports them by returning a row.
     private func didChange(_ statement: Statement, isOverridden: Bool) throws -> Bool {
         let gaveRow = try isOverridden && statement.step()
         if !isOverridden || gaveRow { try statement.run() }
         return gaveRow || connection.changes > 0
     }
 
-    /// After nothing was changed: whether the row is there, so that it must be the version that was in the way.
+    /// Returns, after an update without effect, whether the row exists. If so, it has another version.
     private func isStale<Record>(_ id: Int64, in table: Table<Record>) throws -> Bool {
         guard table.saving.managed.version != nil else { return false }
         return try connection.withStatement(table.findSQL) { statement in
@@ -121,14 +123,14 @@ extension Table {
         ActiveObjectError(
             .notFound,
             """
-            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as new and \
-            keeps its objectId
+            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as a new row \
+            with its objectId
             """, table: name)
     }
 
     fileprivate func stale(_ id: Int64) -> ActiveObjectError {
         ActiveObjectError(
-            .stale, "row \(id) of \(name) was saved by somebody else since it was read: find it again, and try again",
+            .stale, "row \(id) of \(name) was changed by another caller since it was read; read it again and retry",
             table: name)
     }
 
@@ -142,7 +144,7 @@ extension Table {
         columns + [saving.managed.updated?.column, saving.managed.version?.column].compactMap { $0 }
     }
 
-    /// There are more sets of columns than a process should remember; it uses few of them.
+    /// The maximum number of update statements that are kept. A process uses few different sets of columns.
     private static var updateLimit: Int { 64 }
 
     fileprivate func updateSQL(_ columns: [Int]) -> String {

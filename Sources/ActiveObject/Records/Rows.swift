@@ -1,5 +1,5 @@
 extension Table {
-    /// Binds all columns, without `objectId` unless it is the `first`, as parameters from 1 on.
+    /// Binds the columns from index `first` on to the parameters from 1 on.
     func bind(_ record: UnsafeRawPointer, from first: Int = 1, to statement: Statement) throws(ActiveObjectError) {
         do throws(RowLayout.Fault) {
             try unsafe layout.bind(record, from: first, to: statement)
@@ -8,7 +8,7 @@ extension Table {
         }
     }
 
-    /// The same of a record whose memory is not at hand. It is not changed; only that it could be spares a copy.
+    /// Binds all columns except `objectId`. The record is not changed; `inout` only avoids a copy.
     func bind(_ record: inout Record, to statement: Statement) throws {
         try unsafe withUnsafeMutableBytes(of: &record) { record in
             guard let record = record.baseAddress else { return }
@@ -16,7 +16,7 @@ extension Table {
         }
     }
 
-    /// Binds some columns, from 1 on.
+    /// Binds some columns to the parameters from 1 on.
     func bind(_ record: Record, columns: [Int], to statement: Statement) throws {
         try unsafe withUnsafeBytes(of: record) { record in
             guard let record = record.baseAddress else { return }
@@ -30,18 +30,18 @@ extension Table {
         }
     }
 
-    /// Binds an `objectId`, or a version, behind the columns.
+    /// Binds an `objectId` or a version to a parameter after the columns.
     func bindKey(_ key: Int64, to statement: Statement, at index: Int) throws(ActiveObjectError) {
         do throws(ColumnFault) {
             try statement.bind(key, at: Int32(index))
         } catch {
             throw ActiveObjectError(
-                .badSQL, "a statement of \(name) has no parameter ?\(index): an override must take all of them",
+                .badSQL, "a statement of \(name) has no parameter ?\(index); an override must use all parameters",
                 table: name)
         }
     }
 
-    /// The record becomes what is in its row. Properties without a column stay.
+    /// Replaces the record by the contents of its row. Properties without a column are kept.
     func refresh(_ record: inout Record, from statement: Statement) throws {
         var fresh = try self.record(statement)
         if layout.hasUnstored {
@@ -55,7 +55,7 @@ extension Table {
         record = fresh
     }
 
-    /// Builds a record in memory that holds none, from a row whose columns are those of `columnList`.
+    /// Initializes a record in uninitialized memory from a row with the columns of `columnList`.
     func read(
         _ statement: Statement, into record: UnsafeMutableRawPointer, firstColumn: Int32 = 0
     ) throws(ActiveObjectError) {
@@ -72,7 +72,7 @@ extension Table {
             found: try? statement.value(firstColumn + Int32(truncatingIfNeeded: fault.column)))
     }
 
-    /// The record of a row.
+    /// Returns the record of the current row.
     func record(_ statement: Statement, firstColumn: Int32 = 0) throws(ActiveObjectError) -> Record {
         let memory = UnsafeMutablePointer<Record>.allocate(capacity: 1)
         defer { unsafe memory.deallocate() }
@@ -80,16 +80,16 @@ extension Table {
         return unsafe memory.move()
     }
 
-    /// All rows that a statement gives.
+    /// Returns the records of all rows of a statement.
     ///
-    /// - Parameter isAtRow: whether the statement stands at its first row already.
+    /// - Parameter isAtRow: Whether the statement is already at its first row.
     func records(_ statement: Statement, isAtRow: Bool = false) throws(ActiveObjectError) -> [Record] {
         var blocks = RecordBlocks<Record>()
         if isAtRow {
             try unsafe read(statement, into: blocks.lastBlock())
             blocks.countInLast = 1
         }
-        // A block at a time: what knows the type is not asked for each row.
+        // Rows are read in blocks, so that generic code does not run for each row.
         while true {
             let filled = try unsafe layout.fill(
                 blocks.lastBlock(), stride: MemoryLayout<Record>.stride, count: &blocks.countInLast,
@@ -103,13 +103,13 @@ extension Table {
     }
 }
 
-/// Records on their way into an array: in blocks, from which they move into the array once their number is known. No
-/// record is copied, and none moves twice.
+/// A buffer for records that will become an array. It consists of blocks, from which the records are moved into the
+/// array when their number is known. No record is copied or moved twice.
 @safe
 private struct RecordBlocks<Record>: ~Copyable {
     private var full: [UnsafeMutablePointer<Record>] = unsafe []
     private var last: UnsafeMutablePointer<Record>
-    /// How many slots of the last block hold a record.
+    /// The number of records in the last block.
     var countInLast = 0
 
     static var blockSize: Int { 256 }
@@ -127,7 +127,7 @@ private struct RecordBlocks<Record>: ~Copyable {
         unsafe last.deallocate()
     }
 
-    /// A block with room for another record: a new one if the last one is full.
+    /// Returns a block with room for another record.
     mutating func lastBlock() -> UnsafeMutableRawPointer {
         if countInLast == Self.blockSize {
             unsafe full.append(last)

@@ -1,11 +1,13 @@
 extension ActiveRecord {
-    /// Inserts the record if it has no `objectId` yet and gives it one, else updates its row.
+    /// Inserts the record if it has no `objectId`, and sets it; otherwise updates its row. If it throws, the table and
+    /// the record are unchanged.
     ///
-    /// Throws `notFound` if the row is gone, `stale` if it is of another version, `invalid` if rules are broken,
-    /// `notUnique` and its like if a constraint of the table is. Then the table and the record are as they were.
+    /// The record is a value: if the transaction fails later, a copy of the record keeps an `objectId` without a row.
+    /// Return records from ``Database/write(_:)`` instead of keeping copies.
     ///
-    /// The record is a value: if the transaction fails later, whoever kept a copy keeps an `objectId` without a row.
-    /// Return records from `write` rather than keeping them.
+    /// - Throws: ``ActiveObjectError``: `notFound` if the row does not exist, `stale` if it has another version,
+    ///   `invalid` if the record breaks rules, or `notUnique`, `missingValue`, `brokenReference` or `checkFailed` if it
+    ///   violates a constraint of the table.
     public mutating func save(in transaction: Transaction) throws {
         let table = try transaction.table(of: Self.self)
         guard table.saving.isPlain else {
@@ -22,28 +24,32 @@ extension ActiveRecord {
         }
     }
 
-    /// The same in a transaction of its own.
+    /// Saves the record in a transaction of its own in a database, by default the one that the type names.
     public mutating func save(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.save(in: $1) }
     }
 
-    /// Inserts the record as a new row, with the `objectId` that it has, or a new one if it has none: for records that
-    /// come from elsewhere. Throws `notUnique` if there is such a row already.
+    /// Inserts the record as a new row with its `objectId`, or with a new one if it has none. Use it for records from
+    /// another source.
+    ///
+    /// - Throws: ``ActiveObjectError``: `notUnique` if a row with this key exists, and the errors of `save`.
     public mutating func insert(in transaction: Transaction) throws {
         try put(by: .insert, in: transaction, transaction.table(of: Self.self))
     }
 
-    /// The same in a transaction of its own.
+    /// Inserts the record in a transaction of its own in a database, by default the one that the type names.
     public mutating func insert(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.insert(in: $1) }
     }
 
-    /// The database that the type names.
+    /// Returns the open database that the type names; see ``databaseName``.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/notOpen`` if it is not open.
     public static func database() throws -> Database {
         try OpenDatabases.named(databaseName)
     }
 
-    /// Through the pipeline; the record is only changed if all went well.
+    /// Saves with all hooks and rules. The record is only changed if everything succeeds.
     @discardableResult
     mutating func put(by verb: SaveVerb, in transaction: Transaction, _ table: Table<Self>) throws -> Bool {
         var record = self
@@ -56,7 +62,8 @@ extension ActiveRecord {
         }
     }
 
-    /// A verb as a transaction of its own: on a copy, which becomes the record when the transaction is done.
+    /// Runs an operation on a copy, in a transaction of its own. The copy becomes the record when the transaction is
+    /// committed.
     mutating func write<Result: Sendable>(
         to database: Database?, _ body: @escaping @Sendable (inout Self, Transaction) throws -> Result
     ) async throws -> Result {

@@ -1,25 +1,29 @@
-// All or none. If one fails, the error says which, by its `index`, and the table and the array are as they were. An
-// error of a hook's own comes as it is.
+// All records are saved, or none. If one fails, the `index` of the error names it, and the table and the array are
+// unchanged. An error that a hook throws is passed on unchanged.
 
 extension Array where Element: ActiveRecord {
-    /// Saves all of them, as `save` does each, with one statement for all that are new.
+    /// Saves all records as `save` does, or none if one fails. One statement is used for all new records.
+    ///
+    /// - Throws: The errors of `save` for one record, with its ``ActiveObjectError/index``.
     public mutating func saveAll(in transaction: Transaction) throws {
         let table = try transaction.table(of: Element.self)
         guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table) }
         try transaction.savepoint { try savePlain(from: 0, in: transaction, table) }
     }
 
-    /// The same in a transaction of its own.
+    /// Saves all records in a transaction of its own in a database, by default the one that the type names.
     public mutating func saveAll(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.saveAll(in: $1) }
     }
 
-    /// Inserts all of them, as `insert` does each.
+    /// Inserts all records as `insert` does, or none if one fails.
+    ///
+    /// - Throws: The errors of `insert` for one record, with its ``ActiveObjectError/index``.
     public mutating func insertAll(in transaction: Transaction) throws {
         try putAll(by: .insert, in: transaction, transaction.table(of: Element.self))
     }
 
-    /// The same in a transaction of its own.
+    /// Inserts all records in a transaction of its own in a database, by default the one that the type names.
     public mutating func insertAll(in database: Database? = nil) async throws {
         try await write(to: database) { try $0.insertAll(in: $1) }
     }
@@ -33,11 +37,12 @@ extension Array where Element: ActiveRecord {
             var lent: Statement?
             defer { if let lent { transaction.connection.giveBack(lent) } }
             for index in records.indices {
-                // The first record may have told that the type has no hooks.
+                // The first record may have shown that the type has no hooks.
                 if case .save = verb, index > 0, plan.isPlain {
                     return try records.savePlain(from: index, in: transaction, table)
                 }
-                // A hook may save other records of the type, with the same statement.
+                // A hook may save other records of the type with the same statement, so it is only taken if there are
+                // no hooks.
                 if lent == nil, plan.absentHooks.contain(.ofSaving) {
                     lent = try transaction.connection.take(verb.sql(of: plan.statements))
                 }
@@ -51,7 +56,7 @@ extension Array where Element: ActiveRecord {
         self = records
     }
 
-    /// - Parameter first: the records before it have been saved.
+    /// - Parameter first: The index of the first record that is not saved yet.
     private mutating func savePlain(
         from first: Int, in transaction: Transaction, _ table: Table<Element>
     ) throws {

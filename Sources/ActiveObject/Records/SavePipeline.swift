@@ -1,8 +1,8 @@
-/// What brings a record into its table.
+/// The operations that write a record.
 enum SaveVerb {
-    /// Inserts what has no `objectId`, updates what has one.
+    /// Inserts a record without `objectId`, updates one with it.
     case save
-    /// Inserts, with the `objectId` that the record has, if it has one.
+    /// Inserts, with the record's `objectId` if it has one.
     case insert
     case upsert(UpsertPlan)
     /// Updates the columns that differ from an earlier value of the record.
@@ -10,17 +10,18 @@ enum SaveVerb {
 }
 
 extension Transaction {
-    /// All that a save is, in its order: hook, times, rules, version, row, hook. False: there was nothing to write.
+    /// Runs all steps of a save in order: hook, timestamps, rules, version, row, hook. Returns false if there was
+    /// nothing to write.
     ///
-    /// If it throws, rows are as they were, and `record` is anything: callers hand in a copy.
+    /// If it throws, rows are unchanged and `record` is undefined, so callers pass a copy.
     ///
-    /// - Parameter lent: the statement for new records, or for the upsert, of who saves many and has no hooks that might
-    ///   need it too.
+    /// - Parameter lent: The statement for new records or for the upsert, from a caller that saves many records without
+    ///   hooks.
     @discardableResult
     func put<Record>(
         _ record: inout Record, by verb: SaveVerb, in table: Table<Record>, with lent: Statement? = nil
     ) throws -> Bool {
-        // What is not hooked writes one row with one statement, which is undone by itself.
+        // Without hooks, one statement writes one row. It is undone on its own if it fails.
         let absent = table.saving.absentHooks
         if absent.contain(.ofSaving) { return try write(&record, by: verb, in: table, with: lent) }
         return try savepoint {
@@ -62,7 +63,7 @@ extension Transaction {
         return true
     }
 
-    /// The row that rules do not take for another one.
+    /// Returns the row that rules must not treat as another row.
     private func rowID<Record>(
         of record: Record, by verb: SaveVerb, in table: Table<Record>
     ) throws -> Int64? {
@@ -77,12 +78,12 @@ extension Transaction {
 }
 
 extension SaveVerb {
-    /// The statement that most of many records need.
+    /// Returns the statement that most records need.
     func sql(of statements: RecordStatements) -> String {
         if case .upsert(let plan) = self { plan.sql } else { statements.insert }
     }
 
-    /// Whether a record becomes a new row; of an upsert, whether it may.
+    /// Returns whether a record becomes a new row; for an upsert, whether it may become one.
     fileprivate func inserts(_ objectId: Int64?) -> Bool {
         switch self {
         case .save, .changes: objectId == nil
@@ -90,7 +91,7 @@ extension SaveVerb {
         }
     }
 
-    /// Of rows that come from elsewhere.
+    /// Whether a time of creation that is already set is kept. This is the case for rows from another source.
     fileprivate var keepsCreated: Bool {
         if case .insert = self { true } else { false }
     }

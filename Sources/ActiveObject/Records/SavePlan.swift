@@ -1,6 +1,6 @@
 import PushThread
 
-/// What happens when records of a type are saved or removed, beyond their columns being written. Found out once.
+/// The steps of saving and removing records of a type, apart from writing their columns. It is made once for each type.
 final class SavePlan<Record: ActiveRecord> {
     typealias Field = Table<Record>.Field
 
@@ -8,9 +8,9 @@ final class SavePlan<Record: ActiveRecord> {
     let rules: [PlacedRule<Record>]
     let managed: ManagedColumns
     let statements: RecordStatements
-    /// Neither rules nor times nor versions nor statements of its own.
+    /// Whether the type has no rules, timestamps, version or own SQL.
     private let isColumnsOnly: Bool
-    // Making a text takes longer than running it: these are kept, by what they were asked for.
+    // Generating SQL takes longer than running it, so it is kept for each request.
     let upserts = Locked<[UpsertRequest<Record>: UpsertPlan]>([:])
     let updates = Locked<[[Int]: String]>([:])
 
@@ -21,7 +21,7 @@ final class SavePlan<Record: ActiveRecord> {
             guard let keyPath else { return nil }
             guard let index = fields.firstIndex(where: { $0.property.keyPath == keyPath }), index > 0 else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(what) names \(keyPath), which is no stored property with a column",
+                    .badRecord, "\(Record.self).\(what) names \(keyPath), which is not a stored property with a column",
                     table: tableName)
             }
             return ManagedColumns.Place(column: index, offset: fields[index].property.offset)
@@ -40,9 +40,9 @@ final class SavePlan<Record: ActiveRecord> {
             rules.isEmpty && managed.isEmpty && statements.overridden.isDisjoint(with: [.insert, .update])
     }
 
-    /// A save is known to be one statement and nothing else.
+    /// Whether a save is known to be a single statement.
     var isPlain: Bool { isColumnsOnly && absentHooks.contain(.ofSaving) }
 
-    /// Whether a rule compares with other rows.
+    /// Whether a rule compares rows.
     var hasUniqueRules: Bool { rules.contains { $0.uniqueSQL != nil } }
 }

@@ -1,18 +1,20 @@
 extension ActiveRecord {
-    /// Inserts the record, or updates the row that has its key.
+    /// Inserts the record, or updates the row with the same key.
     ///
     /// ```swift
     /// try device.upsert(on: \.token, updating: .allBut(\.registeredAt), in: transaction)
     /// ```
     ///
-    /// The record is then what its row is: with that row's `objectId`, whichever it had before, and with what was there
-    /// already in columns that were not overwritten. Hooks, timestamps and rules apply as to `save`. A version counts
-    /// up, but is not compared: who upserts has not read.
+    /// Afterwards the record is equal to its row: it has the row's `objectId`, and the row's values in columns that
+    /// were not overwritten. Hooks, timestamps and rules apply as for `save`. A version is increased but not compared,
+    /// because the row was not read before.
     ///
     /// - Parameters:
-    ///   - key: properties with an `Index.unique` over just these, in any order, or `objectId`. A key with a nil in it
-    ///     is new each time, as in SQL.
-    ///   - columns: what is overwritten in a row that is there.
+    ///   - key: The properties of an ``Index/unique(_:)``, in any order, or `objectId`. A key with a nil in it never
+    ///     matches a row, as in SQL.
+    ///   - columns: The columns that are overwritten in an existing row.
+    ///   - transaction: The transaction.
+    /// - Throws: ``ActiveObjectError``: `badRecord` if the key is not unique, and the errors of `save`.
     public mutating func upsert(
         on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all, in transaction: Transaction
     ) throws {
@@ -20,11 +22,11 @@ extension ActiveRecord {
         try put(by: .upsert(table.upsertPlan(key, columns)), in: transaction, table)
     }
 
-    /// The same in a transaction of its own.
+    /// Upserts the record in a transaction of its own in a database, by default the one that the type names.
     public mutating func upsert(
         on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all, in database: Database? = nil
     ) async throws {
-        // Made here: key paths do not cross threads.
+        // The plan is made here, because key paths are not sendable.
         let plan = try Tables.table(of: Self.self).upsertPlan(key, columns)
         try await write(to: database) { record, transaction in
             _ = try record.put(by: .upsert(plan), in: transaction, transaction.table(of: Self.self))
@@ -33,7 +35,9 @@ extension ActiveRecord {
 }
 
 extension Array where Element: ActiveRecord {
-    /// Upserts all of them, as `upsert` does each; all or none. If one fails, the error says which.
+    /// Upserts all records as `upsert` does, or none if one fails.
+    ///
+    /// - Throws: The errors of `upsert` for one record, with its ``ActiveObjectError/index``.
     public mutating func upsertAll(
         on key: PartialKeyPath<Element>..., updating columns: UpsertColumns<Element> = .all,
         in transaction: Transaction
@@ -42,7 +46,7 @@ extension Array where Element: ActiveRecord {
         try putAll(by: .upsert(table.upsertPlan(key, columns)), in: transaction, table)
     }
 
-    /// The same in a transaction of its own.
+    /// Upserts all records in a transaction of its own in a database, by default the one that the type names.
     public mutating func upsertAll(
         on key: PartialKeyPath<Element>..., updating columns: UpsertColumns<Element> = .all,
         in database: Database? = nil
@@ -54,8 +58,8 @@ extension Array where Element: ActiveRecord {
     }
 }
 
-/// Which columns an upsert overwrites in a row that is there. Never the time of its creation; its version and the time
-/// of its update always, if anything is overwritten.
+/// The columns that an upsert overwrites in an existing row. The time of creation is never overwritten. Version and
+/// time of the last save are updated if any column is overwritten.
 public struct UpsertColumns<Record>: Hashable {
     enum Choice: Hashable {
         case only, allBut, nothing
@@ -64,16 +68,18 @@ public struct UpsertColumns<Record>: Hashable {
     let choice: Choice
     let keyPaths: [PartialKeyPath<Record>]
 
-    /// All but the key.
+    /// All columns except the key.
     public static var all: UpsertColumns { UpsertColumns(choice: .allBut, keyPaths: []) }
-    /// A row that is there stays as it is, and the record becomes what is there; `didSave` is not called.
+    /// No columns. An existing row is unchanged, the record becomes equal to it, and ``ActiveRecord/didSave(in:)`` is
+    /// not called.
     public static var nothing: UpsertColumns { UpsertColumns(choice: .nothing, keyPaths: []) }
 
+    /// Returns the given columns.
     public static func only(_ keyPaths: PartialKeyPath<Record>...) -> UpsertColumns {
         UpsertColumns(choice: .only, keyPaths: keyPaths)
     }
 
-    /// All but the key and these.
+    /// Returns all columns except the key and the given ones.
     public static func allBut(_ keyPaths: PartialKeyPath<Record>...) -> UpsertColumns {
         UpsertColumns(choice: .allBut, keyPaths: keyPaths)
     }

@@ -1,13 +1,13 @@
 /// The statements of one kind of upsert of a table.
 final class UpsertPlan: Sendable {
     let sql: String
-    /// The same, which gives no row.
+    /// The same statement without RETURNING.
     let silentSQL: String
-    /// The columns that are its parameters.
+    /// The columns that are the parameters of `sql`.
     let columns: [Int]
-    /// Gives the row with the key.
+    /// Selects the row with the key.
     let findSQL: String
-    /// The columns that are its parameters.
+    /// The columns that are the parameters of `findSQL`.
     let key: [Int]
 
     init(sql: String, silentSQL: String, columns: [Int], findSQL: String, key: [Int]) {
@@ -19,14 +19,14 @@ final class UpsertPlan: Sendable {
     }
 }
 
-/// What an upsert was asked for.
+/// The arguments of an upsert.
 struct UpsertRequest<Record>: Hashable {
     let key: [PartialKeyPath<Record>]
     let columns: UpsertColumns<Record>
 }
 
 extension Table {
-    /// The same request is worked out once.
+    /// Returns the plan for a request. It is made once for each request.
     func upsertPlan(
         _ key: [PartialKeyPath<Record>], _ columns: UpsertColumns<Record>
     ) throws(ActiveObjectError) -> UpsertPlan {
@@ -47,7 +47,7 @@ extension Table {
             try overwritten(request.columns, key: key).map { columns in
                 let sets = columns.map { "\(names[$0]) = excluded.\(names[$0])" }
                 let count = saving.managed.version.map { ["\(names[$0.column]) = \(names[$0.column]) + 1"] } ?? []
-                // SET needs something, and RETURNING a row that was written.
+                // SET must not be empty, and RETURNING only returns a row that was written.
                 let all = sets + count
                 return "UPDATE SET " + (all.isEmpty ? ["\(names[0]) = \(names[0])"] : all).joined(separator: ", ")
             } ?? "NOTHING"
@@ -66,7 +66,7 @@ extension Table {
             key: key)
     }
 
-    /// Without those that the library counts; nil for nothing at all.
+    /// Returns the columns to overwrite, without those that the library writes; nil for DO NOTHING.
     private func overwritten(_ columns: UpsertColumns<Record>, key: [Int]) throws(ActiveObjectError) -> [Int]? {
         let chosen: [Int]
         switch columns.choice {

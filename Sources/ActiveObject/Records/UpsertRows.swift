@@ -1,20 +1,26 @@
-// For many records of which only the rows matter: what comes in bulk, and is not looked at again.
+// Upserts of many records of which only the rows matter, such as bulk imports.
 
 extension ActiveRecord {
-    /// Upserts all of them, as `upsert` does each, and reads nothing back: `records` are not asked for, and not given,
-    /// their `objectId`. All or none. If one fails, the error says which.
+    /// Upserts all records, or none if one fails, without reading rows back. The `objectId` of the records is neither
+    /// used nor set.
     ///
     /// ```swift
     /// try Device.upsertAll(devices, on: \.app, \.token, updating: .allBut(\.registeredAt), in: transaction)
     /// ```
     ///
-    /// It spares reading the rows back, some 5 us each, if the type has neither hooks nor rules, versions and timestamps;
-    /// with them it costs what `upsertAll` of the array does.
+    /// This saves reading the rows back, about 5 µs each, if the type has no hooks, rules, version or timestamps.
+    /// Otherwise it costs the same as `upsertAll` of an array.
     ///
-    /// A column that is overwritten has its indexes written anew, also with the value that it had: name in `updating`
-    /// only what changes.
+    /// SQLite rewrites the indexes of every overwritten column, even if the value is the same. Pass only the columns
+    /// that change in `columns`.
     ///
-    /// - Returns: how many rows were inserted or overwritten.
+    /// - Parameters:
+    ///   - records: The records.
+    ///   - key: The properties of an ``Index/unique(_:)``, in any order.
+    ///   - columns: The columns that are overwritten in existing rows.
+    ///   - transaction: The transaction.
+    /// - Returns: The number of rows that were inserted or overwritten.
+    /// - Throws: The errors of `upsert` for one record, with its ``ActiveObjectError/index``.
     @discardableResult
     public static func upsertAll(
         _ records: [Self], on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all,
@@ -24,7 +30,10 @@ extension ActiveRecord {
         return try transaction.upsertRows(records, table.upsertPlan(key, columns), in: table)
     }
 
-    /// The same in a transaction of its own.
+    /// Upserts all records without reading rows back, in a transaction of its own in a database, by default the one
+    /// that the type names.
+    ///
+    /// - Returns: The number of rows that were inserted or overwritten.
     @discardableResult
     public static func upsertAll(
         _ records: [Self], on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all,
@@ -60,7 +69,7 @@ extension Transaction {
         }
     }
 
-    /// Straight from the memory of the records. No code of the caller runs here.
+    /// Upserts directly from the memory of the records. No code of the caller runs here.
     private func upsertPlain<Record>(
         _ records: [Record], _ plan: UpsertPlan, in table: Table<Record>, at index: inout Int
     ) throws -> Int {

@@ -1,30 +1,39 @@
-/// A record holds the key of another one: `Book.author`, by `authorId`.
+/// A relation for a record that holds the key of another record: `Book.author`, by `authorId`.
 ///
-/// It can be the foreign key as well: `static var references: [Reference<Book>] { [Reference(author)] }`. To change it,
-/// set the property.
+/// It can also declare the foreign key: `static var references: [Reference<Book>] { [Reference(author)] }`. To connect
+/// a record with another one, set the property.
 public struct BelongsTo<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     let key: ForeignKey<Record>
     let onRemove: RemoveRule
 
-    /// - Parameter onRemove: what becomes of the record when the other one is removed, if the relation is among
-    ///   `references`.
+    /// Creates a relation by a property that always holds a key.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property with the key of the other record.
+    ///   - onRemove: What happens to the record when the other one is removed, if the relation is among
+    ///     ``ActiveRecord/references``.
     public init(_ keyPath: KeyPath<Record, Int64>, onRemove: RemoveRule = .restrict) {
         key = ForeignKey(keyPath)
         self.onRemove = onRemove
     }
 
-    /// For a record that need not belong to another.
+    /// Creates a relation by a property that holds a key or nil.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property with the key of the other record.
+    ///   - onRemove: What happens to the record when the other one is removed, if the relation is among
+    ///     ``ActiveRecord/references``.
     public init(_ keyPath: KeyPath<Record, Int64?>, onRemove: RemoveRule = .restrict) {
         key = ForeignKey(keyPath)
         self.onRemove = onRemove
     }
 
-    /// Nil if the record belongs to none, or to one that is not there.
+    /// Returns the other record; nil if the key is nil or the other record does not exist.
     public func load(for record: Record, in snapshot: Snapshot) throws -> Target? {
         try key.value(in: record).flatMap { try Target.find($0, in: snapshot) }
     }
 
-    /// By the keys that the records hold: `authors[book.authorId]`. Each target is read once.
+    /// Returns the other records by the keys that the records hold: `authors[book.authorId]`. Each is read once.
     public func load(for records: [Record], in snapshot: Snapshot) throws -> [Int64: Target] {
         let keys = Set(records.lazy.compactMap { key.value(in: $0) })
         let id = try snapshot.table(of: Target.self).fields[0].column.quotedName

@@ -1,10 +1,11 @@
 extension Connection {
-    /// A broken reference with the names of both tables, which SQLite does not tell; any other error as it is.
+    /// Returns a broken reference with the names of both tables, which SQLite does not report; returns any other error
+    /// unchanged.
     ///
-    /// To be asked where a statement on `table` has failed and was undone. It looks for the rows that stand in the way,
-    /// so it costs queries, but on the way of an error only.
+    /// Call it after a statement on `table` has failed and was undone. It searches for the rows that refer, which costs
+    /// queries, but only after an error.
     ///
-    /// - Parameter id: the row that was to be removed; nil if it is not known which, or if it was to be saved.
+    /// - Parameter id: The row that was to be removed; nil if it is unknown.
     func explained(_ error: any Error, removing id: Int64?, from table: String) -> any Error {
         guard let known = error as? ActiveObjectError, known.code == .brokenReference,
             let reference = try? referenceInTheWay(of: id, in: table)
@@ -16,17 +17,17 @@ extension Connection {
             } else if reference.parent.lowercased() == table.lowercased() {
                 "still refers to it"
             } else {
-                "still refers to a row of \(reference.parent) that would go with it"
+                "still refers to a row of \(reference.parent) that would be removed with it"
             }
         return ActiveObjectError(
             .brokenReference,
             """
-            cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change what \
-            refers, or declare another `onRemove`
+            cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change the \
+            referring rows, or declare another `onRemove`
             """, table: reference.table, column: reference.column, resultCode: known.resultCode)
     }
 
-    /// The same for a record that could not be saved: which of its references names no row.
+    /// Returns the error for a record that could not be saved, with the reference that names a missing row.
     func explained<Record: ActiveRecord>(_ error: any Error, saving record: Record) -> any Error {
         guard let known = error as? ActiveObjectError, known.code == .brokenReference,
             let table = try? Tables.table(of: Record.self)
@@ -46,14 +47,14 @@ extension Connection {
             return ActiveObjectError(
                 .brokenReference,
                 """
-                cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which is not there; \
-                save that first
+                cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which does not \
+                exist; save that row first
                 """, table: table.name, column: field.column, resultCode: known.resultCode)
         }
         return error
     }
 
-    /// The same for one record of an array.
+    /// Returns the error for one record of an array.
     func explained<Record: ActiveRecord>(
         _ error: ActiveObjectError, saving record: Record, at index: Int
     ) -> ActiveObjectError {
@@ -71,11 +72,11 @@ extension Connection {
         let rule: String
     }
 
-    /// The first reference with rows that must not go, to the row or to what a cascade would take with it.
+    /// Returns the first reference whose rows prevent the removal of the row, or of rows that a cascade would remove.
     private func referenceInTheWay(of id: Int64?, in table: String) throws -> ForeignKeyColumn? {
         let references = try foreignKeys()
         var seen: Set<String> = []
-        /// `rows` is a query for the row ids of `parent` that would go.
+        /// Searches for references to `parent`. `rows` is a query for the rowids of `parent` that would be removed.
         func search(_ parent: String, rows: String) throws -> ForeignKeyColumn? {
             guard seen.insert(parent.lowercased()).inserted else { return nil }
             let ofParent = references.filter { $0.parent.lowercased() == parent.lowercased() }
@@ -124,7 +125,7 @@ extension Connection {
                     ForeignKeyColumn(
                         table: try statement.text(0), column: try statement.text(1),
                         parent: try statement.text(2),
-                        // Without a column it refers to the key of the row.
+                        // A reference without a column refers to the key of the row.
                         parentColumn: statement.isNull(3) ? "rowid" : try statement.text(3),
                         rule: try statement.text(4)))
             }

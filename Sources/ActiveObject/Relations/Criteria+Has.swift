@@ -1,22 +1,26 @@
-/// A test of rows that a relation connects with the row at hand.
+/// A test of the rows that a relation connects with the current row.
 struct RelatedTest<Record: ActiveRecord>: Sendable {
-    /// Appends it, or its contrary.
+    /// Appends the test or its negation.
     let append:
         @Sendable (_ text: inout SQLText, _ isNegated: Bool, _ table: Table<Record>, SQLText.Depth) throws -> Void
 }
 
-// Of rows that are nil in the key, and of records that refer to none, these are false, and their contrary is true.
+// These tests are false, and their negations true, for rows whose key is nil or has no related rows.
 
 extension Criteria {
-    /// By the relation, the record has at least one that is like this.
+    /// Returns a criterion that at least one related record satisfies `criteria`.
     ///
     /// ```swift
     /// let tagged = Device.where(.has(Device.tags, where: \.tag == "news") && !.has(Device.tags, where: \.tag == "beta"))
     /// ```
     ///
-    /// SQLite looks for one for each row that it comes to: the column that holds the key needs an index, which does best
-    /// if it goes on with the columns of the criterion. Where few rows of the other table are meant and many of this
-    /// one, ask that table first.
+    /// SQLite searches for a related row for each row that it visits. The column with the key should have an index,
+    /// ideally followed by the columns of the criterion. If the criterion selects few rows of the other table and many
+    /// of this one, query the other table first.
+    ///
+    /// - Parameters:
+    ///   - relation: A relation of the record's type.
+    ///   - criteria: The condition for the related record.
     public static func has<Target>(
         _ relation: HasMany<Record, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
@@ -25,7 +29,7 @@ extension Criteria {
         }
     }
 
-    /// The record belongs to one that is like this.
+    /// Returns a criterion that the record belongs to a record that satisfies `criteria`.
     public static func has<Target>(
         _ relation: BelongsTo<Record, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
@@ -34,7 +38,7 @@ extension Criteria {
         }
     }
 
-    /// The record is joined with at least one that is like this.
+    /// Returns a criterion that at least one joined record satisfies `criteria`.
     public static func has<Join, Target>(
         _ relation: ManyToMany<Record, Join, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
@@ -46,7 +50,7 @@ extension Criteria {
         }
     }
 
-    /// - Parameter columns: the column of the other table and that of this one which must be equal.
+    /// - Parameter columns: Returns the column of the other table and the column of this one that must be equal.
     private static func exists<Target: ActiveRecord>(
         _ type: Target.Type, _ criteria: Criteria<Target>,
         by columns: @escaping @Sendable (Table<Target>, Table<Record>) throws -> (target: String, record: String)
@@ -55,7 +59,7 @@ extension Criteria {
             let target = try Tables.table(of: Target.self)
             let columns = try columns(target, table)
             let (outer, nesting) = (text.row, text.nesting)
-            // A table may have a relation to itself, so each SELECT has a name of its own.
+            // A table may be related to itself, so each SELECT has its own name.
             let inner = "related \(nesting + 1)".quotedName
             text.need(Target.self)
             text.append(

@@ -1,6 +1,6 @@
-/// The property of a record that holds the `objectId` of another: one that must have a value, or one that may be nil.
+/// A property with the `objectId` of another record, either required or optional.
 struct ForeignKey<Record: ActiveRecord>: @unchecked Sendable {
-    // Unchecked: key paths to stored properties, which capture nothing, are not marked Sendable, and are.
+    // Unchecked: key paths to stored properties capture no values, but are not marked Sendable.
     let keyPath: PartialKeyPath<Record>
     private let required: KeyPath<Record, Int64>?
     private let optional: KeyPath<Record, Int64?>?
@@ -30,11 +30,11 @@ struct ForeignKey<Record: ActiveRecord>: @unchecked Sendable {
             record[keyPath: optional] = id
         } else if let required = required as? WritableKeyPath<Record, Int64> {
             guard let id else {
-                throw badRecord("must name a row: remove the record, or make the property optional")
+                throw badRecord("must refer to a row; remove the record, or make the property optional")
             }
             record[keyPath: required] = id
         } else {
-            throw badRecord("cannot be set: make the property a `var`")
+            throw badRecord("cannot be set; make the property a `var`")
         }
     }
 
@@ -44,11 +44,11 @@ struct ForeignKey<Record: ActiveRecord>: @unchecked Sendable {
 }
 
 extension ActiveRecord {
-    /// The key of a record that others are to refer to.
+    /// Returns the key of a record to which others will refer.
     func savedID() throws -> Int64 {
         guard let objectId else {
             throw ActiveObjectError(
-                .missingValue, "a \(Self.self) without objectId cannot be referred to: save it first",
+                .missingValue, "a \(Self.self) without objectId cannot be referred to; save it first",
                 table: Self.tableName, column: "objectId")
         }
         return objectId

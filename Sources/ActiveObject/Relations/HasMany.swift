@@ -1,17 +1,20 @@
-/// Other records hold the key of this one: `Author.books`, by `Book.authorId`.
+/// A relation for a record whose key other records hold: `Author.books`, by `Book.authorId`.
 public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     let key: ForeignKey<Target>
     var rows = RelatedRows<Target>()
 
+    /// Creates a relation by a property of the other type that always holds a key.
     public init(_ keyPath: KeyPath<Target, Int64>) {
         key = ForeignKey(keyPath)
     }
 
+    /// Creates a relation by a property of the other type that holds a key or nil.
     public init(_ keyPath: KeyPath<Target, Int64?>) {
         key = ForeignKey(keyPath)
     }
 
-    /// The same records in this order, then in that of their keys. A second order counts where the first says nothing.
+    /// Returns this relation sorted by a property, and then by key. A second order applies to records that are equal in
+    /// the first.
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
@@ -20,12 +23,13 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
 
     // MARK: Loading
 
+    /// Returns the related records of one record.
     public func load(for record: Record, in snapshot: Snapshot) throws -> [Target] {
         guard let id = record.objectId else { return [] }
         return try load(.one(id), in: snapshot)
     }
 
-    /// By the `objectId` of `records`.
+    /// Returns the related records of several records, by the `objectId` of `records`.
     public func load(for records: [Record], in snapshot: Snapshot) throws -> [Int64: [Target]] {
         var groups: [Int64: [Target]] = [:]
         for target in try load(.many(records.compactMap(\.objectId)), in: snapshot) {
@@ -41,19 +45,21 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
 
     // MARK: Changing
 
-    /// Gives `target` to `record`, and saves `target`; who had it before has it no more.
+    /// Connects `target` with `record` and saves `target`. It is no longer connected with another record.
     public func add(_ target: inout Target, to record: Record, in transaction: Transaction) throws {
         try key.set(try record.savedID(), in: &target)
         try target.save(in: transaction)
     }
 
+    /// Connects all `targets` with `record` and saves them.
     public func add(_ targets: inout [Target], to record: Record, in transaction: Transaction) throws {
         let id = try record.savedID()
         for index in targets.indices { try key.set(id, in: &targets[index]) }
         try targets.saveAll(in: transaction)
     }
 
-    /// Takes `target` from `record`: its key becomes nil, and it is saved. Nothing is done if another record has it.
+    /// Disconnects `target` from `record`: its key becomes nil, and it is saved. If it is connected with another
+    /// record, nothing happens.
     public func remove(_ target: inout Target, from record: Record, in transaction: Transaction)
         throws
     {
@@ -62,22 +68,22 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         try target.save(in: transaction)
     }
 
-    /// The same for each of them; those that are not of `record` are left as they are.
+    /// Disconnects all `targets` that are connected with `record`. Others are not changed.
     public func remove(_ targets: inout [Target], from record: Record, in transaction: Transaction) throws {
         for index in targets.indices { try remove(&targets[index], from: record, in: transaction) }
     }
 
-    /// Makes `targets` all that `record` has. Only those are saved of which that was not so, and those that it had
-    /// beside them lose their key.
+    /// Makes `targets` the only related records of `record`. Only targets that were not connected are saved. Other
+    /// related records lose their key.
     public func set(_ targets: inout [Target], of record: Record, in transaction: Transaction) throws {
         let id = try record.savedID()
         let kept = Set(targets.lazy.compactMap(\.objectId))
-        // Without an order or a condition of the relation: all that it has.
+        // This relation has neither order nor criteria, so that it finds all related records.
         let had = try HasMany(key: key).load(.one(id), in: transaction)
         var left = had.filter { !kept.contains($0.objectId ?? 0) }
         for index in left.indices { try key.set(nil, in: &left[index]) }
         try left.saveAll(in: transaction)
-        // What the file has counts: a target may have been given to another since it was read.
+        // The file decides: a target may have been connected with another record since it was read.
         let hadIDs = Set(had.lazy.map(\.objectId))
         for index in targets.indices
         where !hadIDs.contains(targets[index].objectId) || key.value(in: targets[index]) != id {
@@ -92,24 +98,29 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
 }
 
 extension HasMany {
-    // The same in transactions of their own.
+    // The same functions as transactions of their own.
 
+    /// Connects `target` with `record` in a database, by default the one that the type names.
     public func add(_ target: inout Target, to record: Record, in database: Database? = nil) async throws {
         try await target.write(to: database ?? Record.database()) { try add(&$0, to: record, in: $1) }
     }
 
+    /// Connects all `targets` with `record` in a database, by default the one that the type names.
     public func add(_ targets: inout [Target], to record: Record, in database: Database? = nil) async throws {
         try await targets.write(to: database ?? Record.database()) { try add(&$0, to: record, in: $1) }
     }
 
+    /// Disconnects `target` from `record` in a database, by default the one that the type names.
     public func remove(_ target: inout Target, from record: Record, in database: Database? = nil) async throws {
         try await target.write(to: database ?? Record.database()) { try remove(&$0, from: record, in: $1) }
     }
 
+    /// Disconnects all `targets` from `record` in a database, by default the one that the type names.
     public func remove(_ targets: inout [Target], from record: Record, in database: Database? = nil) async throws {
         try await targets.write(to: database ?? Record.database()) { try remove(&$0, from: record, in: $1) }
     }
 
+    /// Makes `targets` the only related records of `record` in a database, by default the one that the type names.
     public func set(_ targets: inout [Target], of record: Record, in database: Database? = nil) async throws {
         try await targets.write(to: database ?? Record.database()) { try set(&$0, of: record, in: $1) }
     }

@@ -1,33 +1,37 @@
-/// One other record holds the key of this one: `Person.passport`, by `Passport.personId`.
+/// A relation for a record whose key one other record holds: `Person.passport`, by `Passport.personId`.
 ///
-/// That there is no second one is for an index to say: `static var indexes: [Index<Passport>] { [.unique(\.personId)] }`.
-/// Without it the first counts, in the order of the relation.
+/// A unique index guarantees that there is only one: `static var indexes: [Index<Passport>] { [.unique(\.personId)] }`.
+/// Without it, the first one in the order of the relation is used.
 public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
     let key: ForeignKey<Target>
     var rows = RelatedRows<Target>()
 
+    /// Creates a relation by a property of the other type that always holds a key.
     public init(_ keyPath: KeyPath<Target, Int64>) {
         key = ForeignKey(keyPath)
     }
 
+    /// Creates a relation by a property of the other type that holds a key or nil.
     public init(_ keyPath: KeyPath<Target, Int64?>) {
         key = ForeignKey(keyPath)
     }
 
-    /// Which of several counts: `Author.books` by date, descending, as `HasOne` is the latest book.
+    /// Returns this relation sorted by a property; the first record is used. `HasOne` over books, by date descending,
+    /// is the latest book.
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
         return relation
     }
 
+    /// Returns the related record; nil if there is none.
     public func load(for record: Record, in snapshot: Snapshot) throws -> Target? {
         guard let id = record.objectId else { return nil }
         let column = try key.column(in: snapshot.table(of: Target.self))
         return try rows.load(.one(id), of: column, in: snapshot, limit: 1).first
     }
 
-    /// By the `objectId` of `records`.
+    /// Returns the related record of each record, by the `objectId` of `records`.
     public func load(for records: [Record], in snapshot: Snapshot) throws -> [Int64: Target] {
         let column = try key.column(in: snapshot.table(of: Target.self))
         var first: [Int64: Target] = [:]
@@ -37,20 +41,22 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         return first
     }
 
-    /// Makes `target` the one of `record`, and saves it. Others that it had lose their key first.
+    /// Makes `target` the related record of `record` and saves it. Other related records lose their key first.
     public func set(_ target: inout Target, of record: Record, in transaction: Transaction) throws {
         var targets = [target]
         try hasMany.set(&targets, of: record, in: transaction)
         target = targets[0]
     }
 
-    /// Takes `target` from `record`: its key becomes nil, and it is saved. Nothing is done if another record has it.
+    /// Disconnects `target` from `record`: its key becomes nil, and it is saved. If it is connected with another
+    /// record, nothing happens.
     public func remove(_ target: inout Target, from record: Record, in transaction: Transaction)
         throws
     {
         try hasMany.remove(&target, from: record, in: transaction)
     }
 
+    /// Makes `target` the related record of `record` in a database, by default the one that the type names.
     public func set(_ target: inout Target, of record: Record, in database: Database? = nil)
         async throws
     {
@@ -59,6 +65,7 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         target = targets[0]
     }
 
+    /// Disconnects `target` from `record` in a database, by default the one that the type names.
     public func remove(_ target: inout Target, from record: Record, in database: Database? = nil)
         async throws
     {

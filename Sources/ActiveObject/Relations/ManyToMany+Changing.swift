@@ -1,8 +1,8 @@
 extension ManyToMany {
-    /// Joins `targets` with `record`, those that are not yet.
+    /// Joins `targets` with `record`, except those that are already joined.
     ///
-    /// The join records are made up and saved as by `saveAll`: beside the two keys they have the defaults of their
-    /// columns, nil where a property is optional, and else 0, "" or an empty blob.
+    /// New join records are saved as by `saveAll`. Their columns, other than the two keys, have the defaults of
+    /// ``Column``, or else nil if the property is optional, or else 0, "" or an empty blob.
     public func add(_ targets: [Target], to record: Record, in transaction: Transaction) throws {
         let source = try record.savedID()
         let ids = try targets.map { try $0.savedID() }
@@ -10,12 +10,13 @@ extension ManyToMany {
             ids, to: source, without: try joined(source, among: ids, in: transaction), in: transaction)
     }
 
+    /// Joins `target` with `record`, unless it is already joined.
     public func add(_ target: Target, to record: Record, in transaction: Transaction) throws {
         try add([target], to: record, in: transaction)
     }
 
-    /// Joins `target` with `record` by a join record that has something to say itself. It is given both keys and saved;
-    /// if it has been saved before, it joins these from now on.
+    /// Joins `target` with `record` by a join record with further properties. Both keys are set in the join record, and
+    /// it is saved. A join record that was saved before now joins these two.
     public func add(
         _ target: Target, to record: Record, as join: inout Join, in transaction: Transaction
     ) throws {
@@ -24,17 +25,18 @@ extension ManyToMany {
         try join.save(in: transaction)
     }
 
-    /// Parts `targets` from `record`; those that were not joined stay so. One statement removes the join rows, without
-    /// asking their type's `willRemove`.
+    /// Removes the joins of `targets` with `record`, if there are any, with a single statement. The hooks of the join
+    /// type are not called.
     public func remove(_ targets: [Target], from record: Record, in transaction: Transaction) throws {
         try remove(targets.map { try $0.savedID() }, from: try record.savedID(), in: transaction)
     }
 
+    /// Removes the join of `target` with `record`, if there is one. The hooks of the join type are not called.
     public func remove(_ target: Target, from record: Record, in transaction: Transaction) throws {
         try remove([target], from: record, in: transaction)
     }
 
-    /// Makes `targets` all that are joined with `record`. Joins of those that stay are not touched.
+    /// Makes `targets` the only records that are joined with `record`. Existing joins with them are not changed.
     public func set(_ targets: [Target], of record: Record, in transaction: Transaction) throws {
         let source = try record.savedID()
         let ids = try targets.map { try $0.savedID() }
@@ -88,7 +90,7 @@ extension ManyToMany {
         try joins.saveAll(in: transaction)
     }
 
-    /// Join records as they would be read if they were there: one statement makes a row for each.
+    /// Returns new join records as they would be read from the table. One statement creates a row for each.
     private func madeUp(from source: Int64, to targets: [Int64], in transaction: Transaction) throws
         -> [Join]
     {
@@ -127,8 +129,8 @@ extension ManyToMany {
                 throw ActiveObjectError(
                     .missingValue,
                     """
-                    \(table.name).\(error.column ?? "") has no value for a \(Join.self) that is made up: give the \
-                    column a default, or use add(_:to:as:)
+                    \(table.name).\(error.column ?? "") has no value for a new \(Join.self); give the column a \
+                    default, or use add(_:to:as:)
                     """, table: table.name, column: error.column)
             }
         }
@@ -138,16 +140,19 @@ extension ManyToMany {
 }
 
 extension ManyToMany {
-    // The same in transactions of their own.
+    // The same functions as transactions of their own.
 
+    /// Joins `targets` with `record` in a database, by default the one that the type names.
     public func add(_ targets: [Target], to record: Record, in database: Database? = nil) async throws {
         try await (database ?? Record.database()).write { try add(targets, to: record, in: $0) }
     }
 
+    /// Joins `target` with `record` in a database, by default the one that the type names.
     public func add(_ target: Target, to record: Record, in database: Database? = nil) async throws {
         try await add([target], to: record, in: database)
     }
 
+    /// Joins `target` with `record` by a join record in a database, by default the one that the type names.
     public func add(
         _ target: Target, to record: Record, as join: inout Join, in database: Database? = nil
     ) async throws {
@@ -159,18 +164,22 @@ extension ManyToMany {
         }
     }
 
+    /// Removes the joins of `targets` with `record` in a database, by default the one that the type names.
     public func remove(_ targets: [Target], from record: Record, in database: Database? = nil)
         async throws
     {
         try await (database ?? Record.database()).write { try remove(targets, from: record, in: $0) }
     }
 
+    /// Removes the join of `target` with `record` in a database, by default the one that the type names.
     public func remove(_ target: Target, from record: Record, in database: Database? = nil)
         async throws
     {
         try await remove([target], from: record, in: database)
     }
 
+    /// Makes `targets` the only records that are joined with `record` in a database, by default the one that the type
+    /// names.
     public func set(_ targets: [Target], of record: Record, in database: Database? = nil) async throws {
         try await (database ?? Record.database()).write { try set(targets, of: record, in: $0) }
     }

@@ -1,27 +1,33 @@
-/// Records of two types, connected by the rows of a third: `Book.tags`, by `BookTag.bookId` and `BookTag.tagId`.
+/// A relation of two types whose records are joined by the rows of a third: `Book.tags`, by `BookTag.bookId` and
+/// `BookTag.tagId`.
 ///
-/// The join record is a record like any other and may have columns of its own. A target that is joined twice is there
-/// twice; `add` and `set` do not join what is joined already.
+/// The join record is an ordinary record and may have columns of its own. A target that is joined twice is loaded
+/// twice; `add` and `set` do not join a target that is already joined.
 public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: ActiveRecord>: Relation {
     let sourceKey: ForeignKey<Join>
     let targetKey: ForeignKey<Join>
     var rows = RelatedRows<Target>()
 
-    /// A target with the record that joins it.
+    /// A target together with the record that joins it.
     public struct Link: Sendable {
+        /// The join record.
         public var join: Join
+        /// The related record.
         public var target: Target
     }
 
+    /// Creates a relation by two properties of the join record.
+    ///
     /// - Parameters:
-    ///   - source: where the join record holds the key of this type.
-    ///   - target: where it holds that of the other.
-    public init(_ source: KeyPath<Join, Int64>, _ target: KeyPath<Join, Int64>) {
+    ///   - source: The property with the key of this type.
+    ///   - target: The property with the key of the other type.
+    public init(_ source: KeyPath<Join, Int64>, to target: KeyPath<Join, Int64>) {
         sourceKey = ForeignKey(source)
         targetKey = ForeignKey(target)
     }
 
-    /// The same records in this order, then in that of their keys. A second order counts where the first says nothing.
+    /// Returns this relation sorted by a property, and then by key. A second order applies to records that are equal in
+    /// the first.
     public func order<Value>(by keyPath: KeyPath<Target, Value>, descending: Bool = false) -> Self {
         var relation = self
         relation.rows = rows.order(by: keyPath, descending: descending)
@@ -30,6 +36,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
 
     // MARK: Loading
 
+    /// Returns the joined records of one record.
     public func load(for record: Record, in snapshot: Snapshot) throws -> [Target] {
         guard let id = record.objectId else { return [] }
         return try read(.one(id), in: snapshot) { table, statement in
@@ -37,7 +44,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         }
     }
 
-    /// By the `objectId` of `records`.
+    /// Returns the joined records of several records, by the `objectId` of `records`.
     public func load(for records: [Record], in snapshot: Snapshot) throws -> [Int64: [Target]] {
         var groups: [Int64: [Target]] = [:]
         let joinTable = try snapshot.table(of: Join.self)
@@ -48,7 +55,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         return groups
     }
 
-    /// The targets of a record with what joins them, in the order of the relation.
+    /// Returns the joined records of one record together with their join records, in the order of the relation.
     public func loadLinks(for record: Record, in snapshot: Snapshot) throws -> [Link] {
         guard let id = record.objectId else { return [] }
         let joinTable = try snapshot.table(of: Join.self)
@@ -64,11 +71,13 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         }.compactMap(\.self)
     }
 
+    /// Returns the joined records of one record together with their join records, from a database, by default the one
+    /// that the type names.
     public func loadLinks(for record: Record, in database: Database? = nil) async throws -> [Link] {
         try await (database ?? Record.database()).read { try loadLinks(for: record, in: $0) }
     }
 
-    /// The source's key and the join's stand before the target's columns.
+    /// The number of columns before those of the target: the keys of the source and of the join record.
     private static var keyColumns: Int32 { 2 }
 
     private func read<Result>(
@@ -79,7 +88,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         let target = try snapshot.table(of: Target.self)
         let source = try sourceKey.column(in: join)
         let clauses = try rows.clauses(keys: nil, of: target, in: snapshot)
-        // Under names that no column has, so that those of the target can stand without its table's name.
+        // The aliases differ from all column names, so that the target's columns need no table name.
         let sql =
             """
             SELECT "join source", "join id", \(target.columnList) \
@@ -100,7 +109,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
 }
 
 extension Table {
-    /// A key that stands in a row outside of a record.
+    /// Reads a key from a column that is not part of a record.
     func id(_ statement: Statement, _ column: Int32, of key: ForeignKey<Record>?) throws -> Int64 {
         let field = try key.map { try self.field($0.keyPath) } ?? fields[0]
         do throws(ColumnFault) {

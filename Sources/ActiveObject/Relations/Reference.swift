@@ -1,4 +1,4 @@
-/// A column that holds the `objectId` of another record: a foreign key.
+/// A foreign key: a column with the `objectId` of another record.
 public struct Reference<Record> {
     let keyPath: PartialKeyPath<Record>
     let target: any ActiveRecord.Type
@@ -12,7 +12,12 @@ public struct Reference<Record> {
         self.onRemove = onRemove
     }
 
-    /// To a column that must name a row.
+    /// Creates a foreign key on a required column.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property with the key of the other record.
+    ///   - target: The type of the other record.
+    ///   - onRemove: What happens to the row when the other row is removed.
     public init<Target: ActiveRecord>(
         _ keyPath: KeyPath<Record, Int64>, to target: Target.Type, onRemove: RemoveRule = .restrict
     ) {
@@ -21,7 +26,12 @@ public struct Reference<Record> {
         self.onRemove = onRemove
     }
 
-    /// To a column that may be nil.
+    /// Creates a foreign key on an optional column.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property with the key of the other record.
+    ///   - target: The type of the other record.
+    ///   - onRemove: What happens to the row when the other row is removed.
     public init<Target: ActiveRecord>(
         _ keyPath: KeyPath<Record, Int64?>, to target: Target.Type, onRemove: RemoveRule = .restrict
     ) {
@@ -32,18 +42,18 @@ public struct Reference<Record> {
 }
 
 extension Reference where Record: ActiveRecord {
-    /// What the relation says, as a foreign key of the table.
+    /// Creates the foreign key of a relation.
     public init<Target: ActiveRecord>(_ relation: BelongsTo<Record, Target>) {
         self.init(relation.key.keyPath, target: Target.self, onRemove: relation.onRemove)
     }
 }
 
-/// What becomes of a row when the row that it refers to is removed.
+/// What happens to a row when the row to which it refers is removed.
 public enum RemoveRule: String, Hashable, Sendable {
-    /// The other one cannot be removed while this one is there.
+    /// The other row cannot be removed as long as this one refers to it.
     case restrict
-    /// This one is removed too.
+    /// This row is removed too.
     case cascade
-    /// This one forgets it; the column must be optional.
+    /// The column becomes NULL; it must be optional.
     case setNil
 }

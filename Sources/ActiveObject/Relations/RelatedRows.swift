@@ -1,13 +1,13 @@
-/// How the rows of a relation's target are read: for which keys, which of them, and in what order.
+/// A description of how the target rows of a relation are read: by which keys, with which criteria, and in what order.
 struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
-    // Unchecked: key paths to stored properties, which capture nothing, are not marked Sendable, and are.
+    // Unchecked: key paths to stored properties capture no values, but are not marked Sendable.
 
-    /// Keys that rows are asked for, as the first parameter of a statement whose text does not depend on their number.
+    /// The keys of the rows to read, as the first parameter of a statement. Its SQL does not depend on their number.
     enum Keys {
         case one(Int64)
         case many([Int64])
 
-        /// What follows the name of a column.
+        /// The condition after the name of a column.
         var condition: String {
             switch self {
             case .one: "= ?1"
@@ -24,13 +24,14 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
                 }
             } catch {
                 throw ActiveObjectError(
-                    .outOfRange, "\(Target.tableName): there are more keys than SQLite takes at once")
+                    .outOfRange,
+                    "\(Target.tableName): more keys than SQLite can process in one statement; load fewer at once")
             }
         }
     }
 
     private var order: [(keyPath: PartialKeyPath<Target>, isDescending: Bool)] = []
-    /// Which of them are meant.
+    /// The condition for the target records.
     private(set) var criteria = Criteria<Target>.all
 
     func order(by keyPath: PartialKeyPath<Target>, descending: Bool) -> RelatedRows {
@@ -39,15 +40,15 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         return rows
     }
 
-    /// Both this condition and those that were there.
+    /// Returns this description with a further condition.
     func filtered(_ criteria: Criteria<Target>) -> RelatedRows {
         var rows = self
         rows.criteria = rows.criteria && criteria
         return rows
     }
 
-    /// `WHERE` and `ORDER BY`; `keys` is the condition that takes the first parameter, if it stands here. The
-    /// criteria come behind all else that has parameters, so that their values are the last.
+    /// Returns `WHERE` and `ORDER BY`. `keys` is the condition with the first parameter, if it belongs here. The values
+    /// of the criteria are the last parameters.
     func clauses(
         keys: String?, of table: Table<Target>, in snapshot: Snapshot
     ) throws -> (sql: String, values: [SQLValue]) {
@@ -67,7 +68,7 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         return (sql, filter.parameters.map(\.value))
     }
 
-    /// Behind the keys, which are the first parameter.
+    /// Binds the values after the keys, which are the first parameter.
     func bind(_ values: [SQLValue], to statement: Statement) throws {
         for (index, value) in values.enumerated() {
             do throws(ColumnFault) {
@@ -79,7 +80,7 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         }
     }
 
-    /// Target rows by a column of their own.
+    /// Returns the target rows whose `column` is one of the keys.
     func load(_ keys: Keys, of column: String, in snapshot: Snapshot, limit: Int? = nil) throws
         -> [Target]
     {

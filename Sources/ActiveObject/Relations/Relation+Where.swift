@@ -1,5 +1,5 @@
 extension HasMany {
-    /// Only those that are like this too.
+    /// Returns this relation limited to records that satisfy `criteria`.
     public func `where`(_ criteria: Criteria<Target>) -> Self {
         var relation = self
         relation.rows = rows.filtered(criteria)
@@ -8,7 +8,7 @@ extension HasMany {
 }
 
 extension HasOne {
-    /// Only one that is like this.
+    /// Returns this relation limited to a record that satisfies `criteria`.
     public func `where`(_ criteria: Criteria<Target>) -> Self {
         var relation = self
         relation.rows = rows.filtered(criteria)
@@ -17,7 +17,7 @@ extension HasOne {
 }
 
 extension ManyToMany {
-    /// Only those that are like this too.
+    /// Returns this relation limited to records that satisfy `criteria`.
     public func `where`(_ criteria: Criteria<Target>) -> Self {
         var relation = self
         relation.rows = rows.filtered(criteria)

@@ -2,35 +2,36 @@ private import CSQLite
 import Glibc
 
 extension Connection {
-    /// Pages between two questions whether to stop.
+    /// The number of pages copied between two checks for an interruption.
     private static let pagesAtOnce: Int32 = 256
 
-    /// Copies one state of the file into a new one.
+    /// Copies one state of the file into a new file.
     func backUp(to path: String) throws {
         let partial = path + ".partial"
         let lock = try lockForBackup(partial)
-        // What is left of a backup that ended with its process goes; of one that runs, nobody else has the lock.
+        // Remove the remains of a backup whose process ended. A backup that runs would hold the lock.
         func clear() { for end in ["", "-journal"] { unsafe _ = unlink(partial + end) } }
         defer {
             clear()
             unsafe _ = unlink(partial + ".lock")
             _ = Glibc.close(lock)
         }
-        // A log or a journal of that name would be taken for the new file's.
+        // SQLite would take a log or journal of that name for that of the new file.
         for file in [path, path + "-wal", path + "-journal"] where DatabaseFile.exists(file) {
             throw ActiveObjectError(
                 .cannotOpen,
-                "cannot back up \(self.path): there is a file \(file) already; take another name, or move it")
+                "cannot back up \(self.path): \(file) already exists; use another name, or move the file")
         }
         clear()
         try copy(to: partial)
         guard unsafe rename(partial, path) == 0 else {
-            throw ActiveObjectError(.inputOutput, "cannot name the backup \(path): \(systemErrorText(errno))")
+            throw ActiveObjectError(.inputOutput, "cannot rename the backup to \(path): \(systemErrorText(errno))")
         }
         DatabaseFile.syncFolder(of: path)
     }
 
-    /// Two that copied into one file would name the half of a copy a backup. The lock ends with the process.
+    /// Locks the partial file, because two backups into one file would damage each other. The lock ends with the
+    /// process.
     private func lockForBackup(_ partial: String) throws(ActiveObjectError) -> Int32 {
         let path = partial + ".lock"
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
@@ -40,12 +41,12 @@ extension Connection {
         var ours = stat()
         var there = stat()
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &ours) == 0,
-            // Who had it may have removed it meanwhile.
+            // The previous holder of the lock may have removed the file meanwhile.
             unsafe stat(path, &there) == 0, ours.st_ino == there.st_ino
         else {
             _ = Glibc.close(descriptor)
             throw ActiveObjectError(
-                .busy, "another backup is made into \(partial) now: wait for it, or take another name")
+                .busy, "another backup into \(partial) is running; wait for it, or use another name")
         }
         return descriptor
     }

@@ -1,32 +1,32 @@
 private import CSQLite
 
-/// What a connection knows of its transaction.
+/// The state of a connection's transaction.
 struct TransactionState {
-    /// It has begun and not ended, as far as we know. SQLite may know better.
+    /// Whether this library has begun a transaction and not ended it. SQLite may have rolled it back since.
     var isOurs = false
-    /// What made SQLite undo it by itself.
+    /// The error because of which SQLite rolled back the transaction on its own.
     var undoing: ActiveObjectError?
 }
 
 extension Connection {
-    /// Begins a transaction that writes, unless the file is only read.
+    /// Begins a transaction that writes, or one that reads if the file is read-only.
     func begin() throws {
-        // Were one left open by what failed before, everybody after it would fail too.
+        // A transaction that an earlier failure left open would make all later ones fail.
         if isInTransaction { rollBack() }
         try control(isReadOnly ? "BEGIN" : "BEGIN IMMEDIATE")
         transaction.isOurs = true
     }
 
-    /// Begins to read one state of the file: the one of now.
+    /// Begins to read one state of the file: the current one.
     func beginReading() throws {
         if isInTransaction { rollBack() }
         try control("BEGIN")
-        // BEGIN by itself picks no state yet.
+        // BEGIN alone does not pick a state of the file; the first read does.
         try withStatement("SELECT 1 FROM sqlite_schema") { _ = try $0.step() }
     }
 
-    /// Throws, and nothing was committed, if the call was cancelled or SQLite has undone the transaction already. What
-    /// is cancelled later is committed all the same.
+    /// Commits. Throws, without a commit, if the call was cancelled or SQLite has already rolled back the transaction.
+    /// A later cancellation has no effect.
     func commit() throws {
         let first = transaction.undoing
         switch interruption.disarm() {
@@ -38,31 +38,31 @@ extension Connection {
         transaction.isOurs = false
     }
 
-    /// Undoes the transaction, if there still is one, whatever state it is in.
+    /// Rolls back the transaction if there is one, whatever its state.
     func rollBack() {
         transaction.isOurs = false
         transaction.undoing = nil
         _ = interruption.disarm()
         guard isInTransaction else { return }
-        // A statement in use would go on holding the state that it reads.
+        // A statement that is still in use would keep its state of the file.
         var statement = unsafe sqlite3_next_stmt(handle, nil)
         while let one = unsafe statement {
             if unsafe sqlite3_stmt_busy(one) != 0 { unsafe sqlite3_reset(one) }
             unsafe statement = sqlite3_next_stmt(handle, one)
         }
-        // All that SQLite could say against it is that it has been done.
+        // ROLLBACK can only fail if the transaction has already ended.
         _ = try? control("ROLLBACK")
     }
 
-    /// Undoes the transaction before its closure has ended. What the closure does from here on fails.
+    /// Rolls back the transaction before its closure has ended. Further statements of the closure fail.
     func undo(because error: any Error) {
         rollBack()
         transaction.undoing = error as? ActiveObjectError ?? ActiveObjectError(.other, "\(error)")
         interruption.noteUndone()
     }
 
-    /// Runs a statement that begins or ends a transaction or a savepoint, or sets what raw SQL must not. Returns the
-    /// text that it answers with.
+    /// Runs a statement that begins or ends a transaction or a savepoint, or that changes a setting which raw SQL must
+    /// not change. Returns the text in its first row.
     @discardableResult
     func control(_ sql: String) throws -> String? {
         callbacks.isControlling = true
@@ -77,27 +77,27 @@ extension Connection {
 
     var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
 
-    // MARK: Those that SQLite has undone
+    // MARK: Transactions that SQLite rolled back
 
-    /// Some errors undo the whole transaction; SQLite does not say so with the error.
+    /// Records that `error` made SQLite roll back the whole transaction. The error itself does not tell.
     func noteIfUndone(by error: ActiveObjectError) {
         guard transaction.isOurs, !isInTransaction, transaction.undoing == nil else { return }
         transaction.undoing = error
         interruption.noteUndone()
     }
 
-    /// Why nothing more may run in this call.
+    /// Returns the error for a statement that must not run in this call.
     func stopped() -> ActiveObjectError {
         if interruption.reason == .undone { return undone(by: transaction.undoing) }
-        return ActiveObjectError(.interrupted, "the task was cancelled: nothing more of it is done in \(path)")
+        return ActiveObjectError(.interrupted, "the task was cancelled; no further statement runs in \(path)")
     }
 
     private func undone(by error: ActiveObjectError?) -> ActiveObjectError {
         ActiveObjectError(
             error?.code ?? .other,
             """
-            the transaction has been undone as a whole already, and nothing can be added to it; let the error that did \
-            it leave the closure: \(error?.message ?? "unknown")
+            the transaction has already been rolled back as a whole, and no further statement can run in it; let the \
+            error that caused this leave the closure: \(error?.message ?? "unknown")
             """, table: error?.table, column: error?.column, resultCode: error?.resultCode)
     }
 }

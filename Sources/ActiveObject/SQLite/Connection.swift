@@ -1,14 +1,14 @@
 private import CSQLite
 import Glibc
 
-/// One connection to a database file and its prepared statements.
+/// A connection to a database file, with its prepared statements.
 ///
-/// It is not `Sendable`: it lives inside the actor that made it, on that actor's thread, and nothing that is handed out
-/// of there holds it. That is why SQLite's own locks are off.
+/// It is not `Sendable`: it belongs to the actor that created it and is used on that actor's thread only. That is why
+/// SQLite's mutexes are turned off.
 @safe
 final class Connection {
     let handle: OpaquePointer
-    /// Takes note of what is changed, while somebody observes. Only a writer has one.
+    /// Records changes while there are observers. Only a writer has one.
     var recorder: ChangeRecorder?
     let path: String
     let interruption: Interruption
@@ -16,21 +16,21 @@ final class Connection {
     private var statements = StatementCache()
 
     let callbacks: ConnectionCallbacks
-    /// The size of the log when `tendLog` last waited for readers.
+    /// The number of pages in the log when `tendLog` last waited for readers.
     var logPagesAtLastWait = 0
     var transaction = TransactionState()
 
     enum Mode {
         case readWrite(creates: Bool)
-        /// For a file that this process may not write.
+        /// For a file that this process cannot write.
         case readOnly
-        /// For a file that nobody can write: neither locks nor a log are looked for.
+        /// For a file that nobody can write. SQLite does not look for locks and a log.
         case immutable
     }
 
     init(path: String, mode: Mode, interruption: Interruption = Interruption()) throws(ActiveObjectError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw ActiveObjectError(.cannotOpen, "a path that is empty or has a NUL in it names no database")
+            throw ActiveObjectError(.cannotOpen, "cannot open a database: its path is empty or contains a NUL")
         }
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
         switch mode {
@@ -52,7 +52,7 @@ final class Connection {
             isOpen = false
             throw error
         }
-        // What a hostile file or a typo in raw SQL could reach: none of it is needed here.
+        // These features could be reached by a hostile file or a typo in raw SQL. This library does not need them.
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
         unsafe _ = CSQLite_db_config(handle, SQLITE_DBCONFIG_DQS_DML, 0)
@@ -60,8 +60,8 @@ final class Connection {
         unsafe callbacks.set(on: handle)
     }
 
-    /// What SQLite is told to open. It may be built to take names that begin with "file:" for URIs, with options in
-    /// them; here a path is a path.
+    /// Returns the file name for SQLite. SQLite may be built to parse names that begin with "file:" as URIs with
+    /// options. Here a path is always a path.
     private static func fileName(_ path: String, _ mode: Mode) -> String {
         guard case .immutable = mode else { return path.hasPrefix("file:") ? "./" + path : path }
         var name = "file:"
@@ -90,15 +90,16 @@ final class Connection {
         statements.removeAll()
         guard unsafe sqlite3_close(handle) != SQLITE_OK else { return }
         assertionFailure("a statement of \(path) outlived its connection")
-        // The file is let go when that statement is.
+        // SQLite closes the file when that statement is finalized.
         unsafe sqlite3_close_v2(handle)
     }
 
     // MARK: Statements
 
-    /// Lends the statement for `sql`, which is prepared once, and takes it back reset.
+    /// Calls `body` with the cached statement for `sql`, and resets the statement afterwards.
     ///
-    /// A fault of a value that `body` did not say the place of is one of the statement: no caller is to see less.
+    /// A `ColumnFault` that `body` throws becomes an error about the statement, so that callers only see
+    /// `ActiveObjectError`.
     func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
         let statement = try take(sql)
         defer { giveBack(statement) }
@@ -109,8 +110,8 @@ final class Connection {
         }
     }
 
-    /// For who cannot work inside a closure. Each `take` needs its `giveBack`. Who needs a text whose statement is lent
-    /// gets one of his own.
+    /// Returns the statement for `sql`, for callers that cannot use a closure. Each `take` needs a `giveBack`. If the
+    /// cached statement is in use, a new one is prepared.
     func take(_ sql: String) throws(ActiveObjectError) -> Statement {
         if let statement = statements.take(sql) { return statement }
         let statement = try prepare(sql)
@@ -123,7 +124,7 @@ final class Connection {
         statement.isLent = false
     }
 
-    /// For who changes how statements have to be prepared.
+    /// Removes all cached statements, for callers that change how statements must be prepared.
     func dropStatements() {
         statements.removeAll()
     }
@@ -131,9 +132,9 @@ final class Connection {
     private func prepare(_ sql: String) throws(ActiveObjectError) -> Statement {
         var sql = sql
         var prepared: OpaquePointer?
-        // SQLite would take a NUL for the end and leave the rest out.
+        // SQLite would stop at a NUL and ignore the rest.
         guard !sql.utf8.contains(0) else {
-            throw ActiveObjectError(.badSQL, "cannot prepare: there is a NUL in the SQL")
+            throw ActiveObjectError(.badSQL, "cannot prepare: the SQL contains a NUL")
         }
         var hasMore = false
         let code = sql.withUTF8 { text in
@@ -150,17 +151,17 @@ final class Connection {
         }
         guard code == SQLITE_OK else { throw failure(code, doing: "prepare", sql: sql) }
         guard let statement = unsafe prepared else {
-            throw ActiveObjectError(.badSQL, "there is no statement in \"\(sql.shownSQL)\"")
+            throw ActiveObjectError(.badSQL, "no statement in \"\(sql.shownSQL)\"")
         }
         guard !hasMore else {
             unsafe sqlite3_finalize(statement)
             throw ActiveObjectError(
-                .badSQL, "there is more than one statement in \"\(sql.shownSQL)\"; run one at a time")
+                .badSQL, "more than one statement in \"\(sql.shownSQL)\"; run one at a time")
         }
         return unsafe Statement(statement, sql: sql, connection: self)
     }
 
-    /// Whether there is more than blanks and comments.
+    /// Returns whether the text contains more than whitespace and comments.
     private func hasStatement(_ text: UnsafePointer<CChar>, _ count: Int32) -> Bool {
         guard count > 0 else { return false }
         var prepared: OpaquePointer?
@@ -169,7 +170,7 @@ final class Connection {
         return unsafe code != SQLITE_OK || prepared != nil
     }
 
-    /// Runs statements without parameters and without rows of interest, one after the other.
+    /// Runs statements without parameters one after the other, and ignores their rows.
     func run(_ sql: String) throws(ActiveObjectError) {
         if interruption.isRequested { throw stopped() }
         let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
@@ -178,22 +179,23 @@ final class Connection {
 
     // MARK: State
 
-    /// The number of the row that the INSERT which ran last has inserted. Nil if it inserted none: the table may say ON
-    /// CONFLICT IGNORE, or a trigger RAISE(IGNORE), and the number that SQLite has is that of another row.
+    /// The rowid that the last INSERT inserted. Nil if it inserted none, because of ON CONFLICT IGNORE or
+    /// RAISE(IGNORE); then SQLite's last rowid is that of another row.
     var insertedID: Int64? {
         unsafe sqlite3_changes64(handle) == 0 ? nil : sqlite3_last_insert_rowid(handle)
     }
 
-    /// Rows that the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { Int(unsafe sqlite3_changes64(handle)) }
-    /// Rows that were changed since the connection was opened, by triggers and references too.
+    /// The number of rows changed since the connection was opened, including those changed by triggers and foreign
+    /// keys.
     var totalChanges: Int { Int(unsafe sqlite3_total_changes64(handle)) }
     var isReadOnly: Bool { unsafe sqlite3_db_readonly(handle, "main") == 1 }
     var cachedStatementCount: Int { statements.count }
-    /// How often a statement was lent.
+    /// The number of times that a statement was lent.
     var uses: UInt64 { statements.uses }
 
-    /// By which rule a column's texts are compared, as "BINARY"; nil if there is no such column.
+    /// Returns the collation of a column, such as "BINARY"; nil if the column does not exist.
     func collation(of column: String, in table: String) -> String? {
         var name: UnsafePointer<CChar>?
         let code = unsafe sqlite3_table_column_metadata(handle, "main", table, column, nil, &name, nil, nil, nil)
@@ -201,13 +203,13 @@ final class Connection {
         return unsafe String(cString: name)
     }
 
-    /// Stops what runs, from any thread; SQLite says so of this one call. The caller sees to it that the connection is
-    /// not closed meanwhile.
+    /// A handle that interrupts the running statement from any thread, which SQLite allows for this one call. The
+    /// caller must make sure that the connection is not closed meanwhile.
     var interrupter: Interrupter { unsafe Interrupter(handle: handle) }
 
     @safe
     struct Interrupter: @unchecked Sendable {
-        // Unchecked: `sqlite3_interrupt` is made for other threads.
+        // Unchecked: SQLite allows `sqlite3_interrupt` on any thread.
         fileprivate let handle: OpaquePointer
 
         func interrupt() {
@@ -217,9 +219,9 @@ final class Connection {
 
     // MARK: Errors
 
-    /// The error for a result code, with what SQLite says of it.
+    /// Returns the error for a result code, with SQLite's message.
     func failure(_ code: Int32, doing action: String, sql: String? = nil) -> ActiveObjectError {
-        // Not every way on which SQLite reports an error keeps what the system said.
+        // SQLite does not record the system's error number on every path.
         let last = errno
         let kept = unsafe sqlite3_system_errno(handle)
         let said = unsafe sqlite3_errmsg(handle).map { unsafe String(cString: $0) } ?? "no message"

@@ -1,31 +1,32 @@
 private import CSQLite
 import Glibc
 
-/// What SQLite calls while a call into a connection runs, and what these calls see and leave behind. They come on the
-/// connection's thread.
+/// The callbacks that SQLite makes during a call into a connection, and the state that they read and write. They run on
+/// the connection's thread.
 @safe
 final class ConnectionCallbacks {
     private let interruption: Interruption
-    /// How long a statement waits for another program that holds the file.
+    /// How long a statement waits while another program holds the file.
     var patience = Duration.zero
     private var waitingSince: ContinuousClock.Instant?
-    /// Pages that the log had after the last commit.
+    /// The number of pages in the log after the last commit.
     private(set) var logPages = 0
-    /// Only `Connection` begins and ends transactions: raw SQL that did would break the promise of `write`.
+    /// Whether `Connection` itself runs a statement. Raw SQL must not begin or end transactions, because that would
+    /// break the promise of `write`.
     var isControlling = false
 
     init(interruption: Interruption) {
         self.interruption = interruption
     }
 
-    /// Steps of SQLite's machine between two questions whether to stop: well under a millisecond.
+    /// The number of virtual machine steps between two checks for an interruption; well under a millisecond.
     private static let stepsBetweenQuestions: Int32 = 10_000
 
-    /// The caller keeps this as long as the connection is open.
+    /// Registers the callbacks. The caller must keep this object as long as the connection is open.
     @unsafe
     func set(on handle: OpaquePointer) {
         let context = unsafe Unmanaged.passUnretained(self).toOpaque()
-        // An interrupt between two statements is forgotten by SQLite; this one is not.
+        // SQLite forgets an interrupt that arrives between two statements. This flag is not forgotten.
         unsafe sqlite3_progress_handler(
             handle, Self.stepsBetweenQuestions,
             { context in unsafe ConnectionCallbacks.from(context).interruption.isRequested ? 1 : 0 }, context)
@@ -43,7 +44,7 @@ final class ConnectionCallbacks {
             { context, action, first, second, _, _ in
                 switch action {
                 case SQLITE_TRANSACTION, SQLITE_SAVEPOINT: break
-                // A pragma with a value sets something.
+                // A pragma with an argument changes a setting.
                 case SQLITE_PRAGMA where unsafe second != nil && ConnectionCallbacks.isReserved(pragma: first): break
                 default: return SQLITE_OK
                 }
@@ -55,7 +56,7 @@ final class ConnectionCallbacks {
         unsafe Unmanaged<ConnectionCallbacks>.fromOpaque(context!).takeUnretainedValue()
     }
 
-    /// Another program holds the file. Waits a little; false when that has been done long enough.
+    /// Waits a little while another program holds the file. Returns false when `patience` is used up.
     private func waits(afterTries count: Int32) -> Bool {
         let now = ContinuousClock.now
         if count == 0 { waitingSince = now }
@@ -64,7 +65,7 @@ final class ConnectionCallbacks {
         return true
     }
 
-    /// What `Connection` sets and readers and writers count on.
+    /// Returns whether `Connection` sets this pragma and relies on its value.
     private static func isReserved(pragma name: UnsafePointer<CChar>?) -> Bool {
         guard let name = unsafe name else { return false }
         return [

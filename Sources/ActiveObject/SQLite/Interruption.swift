@@ -1,16 +1,16 @@
 import PushThread
 import Synchronization
 
-/// Whether the call that runs on a connection has to stop, and why.
+/// Whether the call that runs on a connection must stop, and why.
 ///
-/// Asked before each step of a statement, at the price of one load. It is set for one call and cleared with it: whoever
-/// cancels a call that is over stops nothing.
+/// Statements check it before each step, which costs one load. It is valid for one call and cleared with it, so
+/// cancelling a call that has ended stops nothing.
 final class Interruption: Sendable {
     enum Reason: UInt8 {
         case none
         /// The task of the call was cancelled.
         case cancelled
-        /// SQLite has undone the transaction by itself: what came now would be done outside of it.
+        /// SQLite has rolled back the transaction on its own. Further statements would run outside of it.
         case undone
     }
 
@@ -28,7 +28,7 @@ final class Interruption: Sendable {
 
     var reason: Reason { Reason(rawValue: reasonNumber.load(ordering: .relaxed)) ?? .none }
 
-    // MARK: The connection's thread
+    // MARK: On the connection's thread
 
     func begin(_ call: ObjectIdentifier, _ interrupter: Connection.Interrupter) {
         current.withLock { current in
@@ -37,7 +37,7 @@ final class Interruption: Sendable {
         }
     }
 
-    /// From here on the call cannot be stopped: it commits or rolls back. Returns why it had to stop before.
+    /// Makes the call uninterruptible, because it commits or rolls back now. Returns why it had to stop before.
     func disarm() -> Reason {
         current.withLock { current in
             current.call = nil
@@ -58,15 +58,15 @@ final class Interruption: Sendable {
         reasonNumber.store(Reason.undone.rawValue, ordering: .relaxed)
     }
 
-    // MARK: Any thread
+    // MARK: On any thread
 
-    /// Stops this call if it is the one that runs.
+    /// Stops the call if it is the one that runs.
     func cancel(_ call: ObjectIdentifier) {
         current.withLock { current in
             guard current.call == call else { return }
             current.wasCancelled = true
             reasonNumber.store(Reason.cancelled.rawValue, ordering: .relaxed)
-            // Under the lock: the connection cannot be closed, nor serve somebody else, before this returns.
+            // This runs under the lock, so that the connection is not closed and does not run another call meanwhile.
             current.interrupter?.interrupt()
         }
     }

@@ -1,22 +1,22 @@
 private import CSQLite
 
-/// One prepared statement: parameters in, rows out.
+/// A prepared statement, with its parameters and result rows.
 ///
-/// Parameters count from 1 and columns from 0, as in SQLite. Bytes are copied on the way in; what a row holds is valid
+/// Parameters count from 1 and columns from 0, as in SQLite. Bound bytes are copied. The contents of a row are valid
 /// until the next `step`.
 @safe
 final class Statement {
     private let handle: OpaquePointer
     let sql: String
-    /// Unowned: a connection drops its statements before it goes, and nothing else keeps one.
+    /// Unowned: a connection releases its statements before it is deallocated, and nothing else holds one.
     private unowned let connection: Connection
     private let interruption: Interruption
-    /// Texts and blobs that fit are copied here, which is there as long as the statement is: SQLite's own copies would
-    /// be one allocation each. Whoever runs the statement again binds again.
+    /// Memory for bound texts and blobs, as long as they fit. SQLite's own copies would cost one allocation each.
+    /// Parameters must be bound again for each run.
     private let arena = UnsafeMutableRawPointer.allocate(byteCount: Statement.arenaSize, alignment: 1)
     private var arenaUsed = 0
     private static let arenaSize = 2048
-    /// What short texts stood for in its rows and parameters.
+    /// A cache of short texts and the values that they stand for, in rows and parameters.
     let knownTexts = KnownTexts()
     var isLent = false
     var lastUse: UInt64 = 0
@@ -41,7 +41,7 @@ final class Statement {
         try check(unsafe sqlite3_bind_int64(handle, index, value))
     }
 
-    /// Not a number is NULL to SQLite, which would be another value than the one that was given.
+    /// Binds a real. SQLite would store NaN as NULL, which is a different value, so NaN throws.
     @inline(__always)
     func bind(_ value: Double, at index: Int32) throws(ColumnFault) {
         guard !value.isNaN else { throw .notANumber }
@@ -49,7 +49,7 @@ final class Statement {
     }
 
     func bind(_ value: String, at index: Int32) throws(ColumnFault) {
-        // Nil, and a copy, only if its bytes are somewhere else than in Swift's own memory.
+        // Nil, with a copy, only if the string does not have contiguous UTF-8.
         var code = unsafe value.utf8.withContiguousStorageIfAvailable { unsafe bind(text: $0, at: index) }
         if code == nil {
             var value = value
@@ -88,7 +88,7 @@ final class Statement {
 
     var parameterCount: Int { Int(unsafe sqlite3_bind_parameter_count(handle)) }
 
-    /// The place of a named parameter, with its prefix (":name"); nil if there is none.
+    /// Returns the index of a named parameter (with its prefix: ":name"), or nil if there is none.
     func parameterIndex(_ name: String) -> Int32? {
         let index = unsafe sqlite3_bind_parameter_index(handle, name)
         return index == 0 ? nil : index
@@ -99,12 +99,12 @@ final class Statement {
         if code != SQLITE_OK { throw code == SQLITE_TOOBIG ? .tooBig : .sqlite(code) }
     }
 
-    /// Whether it leaves the file as it is.
+    /// Whether the statement only reads.
     var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
 
     // MARK: Running
 
-    /// True: there is a row. False: the statement is done.
+    /// Returns true if there is a row, and false if the statement is done.
     func step() throws(ActiveObjectError) -> Bool {
         if interruption.isRequested { throw connection.stopped() }
         switch unsafe sqlite3_step(handle) {
@@ -114,19 +114,19 @@ final class Statement {
         }
     }
 
-    /// For statements whose rows are of no interest.
+    /// Runs the statement to its end and ignores its rows.
     func run() throws(ActiveObjectError) {
         while try step() {}
         rewind()
     }
 
-    /// Ready for the next run. Its parameters have to be bound again, all of them.
+    /// Prepares for the next run, for which all parameters must be bound again.
     func rewind() {
         unsafe sqlite3_reset(handle)
         arenaUsed = 0
     }
 
-    /// Ready for the next run, without parameters: what they held is given back.
+    /// Prepares for the next run, and frees the bound values.
     func reset() {
         unsafe sqlite3_reset(handle)
         unsafe sqlite3_clear_bindings(handle)
@@ -135,7 +135,8 @@ final class Statement {
 
     // MARK: Rows
 
-    /// Known for sure after the first `step` only: another connection may have changed the table.
+    /// The number of columns. It is reliable only after the first `step`, because another connection may have changed
+    /// the table.
     var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
 
     func columnName(_ index: Int32) -> String {
@@ -158,9 +159,9 @@ final class Statement {
         unsafe sqlite3_column_type(handle, index) == SQLITE_NULL
     }
 
-    // The value first, and then what it is: one guarded call for a column where each question to the statement is one.
-    // SQLite calls such a value unprotected, as no lock is held for it. A connection that was opened without one
-    // (SQLITE_OPEN_NOMUTEX) and is used by one thread at a time has none to hold.
+    // These functions fetch the value first and then its type: one call into the statement per column instead of two.
+    // SQLite calls such a value "unprotected", because no mutex is held for it. A connection that was opened without a
+    // mutex (SQLITE_OPEN_NOMUTEX) and is used by one thread at a time does not need one.
 
     @inline(__always)
     func integer(_ index: Int32) throws(ColumnFault) -> Int64 {
@@ -189,10 +190,10 @@ final class Statement {
     func text(_ index: Int32) throws(ColumnFault) -> String {
         let value = unsafe sqlite3_column_value(handle, index)
         guard unsafe sqlite3_value_type(value) == SQLITE_TEXT else { throw mismatch(index, wanted: .text) }
-        // The text first, then its length: the other way round the length could be that of another encoding.
+        // The text must be fetched before its length, because fetching it may convert the encoding.
         guard let bytes = unsafe sqlite3_value_text(value) else { throw outOfMemory(index) }
         let count = unsafe Int(sqlite3_value_bytes(value))
-        // What `String(validating:as:)` says too, but that one asks the runtime for its types in each call.
+        // `String(validating:as:)` does the same, but looks up its types in the runtime in each call.
         do {
             let text = unsafe UnsafeBufferPointer(start: bytes, count: count)
             return String(copying: try unsafe UTF8Span(validating: text.span))
@@ -201,7 +202,7 @@ final class Statement {
         }
     }
 
-    /// A text of a few bytes, without a `String` for it. Nil: it is longer, or no text.
+    /// Returns a text of a few bytes without creating a `String`; nil if it is longer or is not text.
     @inline(__always)
     func shortText(_ index: Int32) -> ShortText? {
         let value = unsafe sqlite3_column_value(handle, index)
@@ -216,14 +217,15 @@ final class Statement {
         .found(valueClass(index), wanted: wanted)
     }
 
-    /// Asked through the statement, SQLite gets over it: of a bare value it would remember that memory was short.
+    /// Returns the error for a text that could not be allocated. SQLite resets its out-of-memory state only if the text
+    /// is fetched through the statement, not through the value.
     @inline(never)
     private func outOfMemory(_ index: Int32) -> ColumnFault {
         _ = unsafe sqlite3_column_text(handle, index)
         return .sqlite(SQLITE_NOMEM)
     }
 
-    /// The bytes of a blob, while the row lasts.
+    /// Calls `body` with the bytes of a blob, which are valid until the next `step`.
     @inline(__always)
     func withBlob<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> Result) throws(ColumnFault) -> Result {
         guard unsafe sqlite3_column_type(handle, index) == SQLITE_BLOB else { throw mismatch(index, wanted: .blob) }

@@ -1,22 +1,22 @@
 import Glibc
 
-/// Prepared statements by their text, the ones used last. One that is lent stays in here, marked.
+/// A cache of the most recently used prepared statements by their SQL. A lent statement stays in the cache, marked.
 struct StatementCache {
-    /// More would be texts that are made up as they go, which a cache does not help.
+    /// The number of statements. A larger number would mean SQL generated ad hoc, for which a cache is useless.
     static let limit = 128
-    /// Bytes of the longest text that is kept. Longer ones are made up for one question, and hardly asked again.
+    /// The size of the longest SQL that is cached, in bytes. Longer SQL is generated for one query and rarely repeated.
     static let textLimit = 64 * 1024
-    /// Bytes of all texts. What SQLite made of them is a few times larger.
+    /// The size of all SQL texts together, in bytes. The compiled statements are a few times larger.
     static let byteLimit = 1024 * 1024
 
     private var statements: [String: Statement] = [:]
     private(set) var byteCount = 0
-    /// How often one was lent.
+    /// The number of times that a statement was lent.
     private(set) var uses: UInt64 = 0
 
     var count: Int { statements.count }
 
-    /// Marks the statement as lent and hands it out. Nil: there is none, or somebody has it.
+    /// Marks the statement as lent and returns it; nil if there is none or it is already lent.
     mutating func take(_ sql: String) -> Statement? {
         guard let statement = statements[sql], !statement.isLent, statement.sql.hasSameBytes(as: sql) else {
             return nil
@@ -25,7 +25,7 @@ struct StatementCache {
         return statement
     }
 
-    /// Keeps a statement that is about to be lent, unless its text is in here already or too long.
+    /// Adds a statement that is about to be lent, unless its SQL is already in the cache or too long.
     mutating func add(_ statement: Statement) {
         let size = statement.sql.utf8.count
         guard size <= Self.textLimit, statements[statement.sql] == nil else { return }
@@ -46,7 +46,7 @@ struct StatementCache {
         statement.lastUse = uses
     }
 
-    /// False: all are lent.
+    /// Returns false if all statements are lent.
     private mutating func dropOldest() -> Bool {
         let oldest = statements.lazy.filter { !$0.value.isLent }.min { $0.value.lastUse < $1.value.lastUse }
         guard let oldest else { return false }
@@ -57,7 +57,8 @@ struct StatementCache {
 }
 
 extension String {
-    /// To `==`, the two ways to write "é" are one text. To SQLite they are two.
+    /// Returns whether both have the same UTF-8. Swift's `==` treats the two encodings of "é" as equal; SQLite does
+    /// not.
     fileprivate func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         var (one, other) = (self, other)

@@ -1,12 +1,12 @@
-/// What a column does with values of another class than its own, by the type that was declared for it.
+/// The behavior of a column for values of another class than its own, derived from its declared type.
 ///
-/// In a STRICT table it refuses them. Elsewhere it may turn them into its own class, and what was saved would come back
-/// as something else: <https://sqlite.org/datatype3.html>, section 3.1.
+/// A STRICT table rejects such values. Any other table may convert them to the column's class, so a saved value could
+/// be read back as a different one: <https://sqlite.org/datatype3.html>, section 3.1.
 enum Affinity: Equatable {
     case integer, real, text, numeric
-    /// Keeps each value as it is.
+    /// Stores each value as it is.
     case none
-    /// Takes only its own class.
+    /// Accepts only its own class.
     case strict(ValueClass)
 
     init(declaredType: String, isStrict: Bool) {
@@ -32,13 +32,13 @@ enum Affinity: Equatable {
         }
     }
 
-    /// Whether what a codec saves can be read by it again.
+    /// Returns whether the codec can read back the values that it saves.
     func keeps(_ codec: any ColumnCodec.Type) -> Bool {
         switch (self, codec.valueClass) {
         case (.strict(let own), let valueClass): own == valueClass
         case (.none, _), (_, .blob), (_, .null): true
         case (.text, .text), (.real, .real), (.integer, .integer), (.numeric, .integer): true
-        // A whole number becomes an integer, which the reader of a real takes too. Only -0.0 loses its sign.
+        // A real without a fraction becomes an integer, which the codec for reals accepts. Only -0.0 loses its sign.
         case (.integer, .real), (.numeric, .real): true
         // "007" would become 7.
         case (.integer, .text), (.numeric, .text), (.real, .text): codec.neverLooksNumeric

@@ -1,10 +1,10 @@
-/// What the `CodingKeys` of a record type call its properties: who has named them for JSON means the same in the table.
+/// The names that the `CodingKeys` of a record type give its properties. They apply to the table as well as to JSON.
 struct CodingNames {
     enum Name: Equatable {
         case column(String)
-        /// There is no key for the property: it is not coded, and has no column.
+        /// The property has no key, so it is not coded and has no column.
         case leftOut
-        /// The keys are of a kind, or have names, from which it cannot be told.
+        /// The name cannot be derived from the keys.
         case unclear
     }
 
@@ -12,7 +12,7 @@ struct CodingNames {
 
     subscript(property: String) -> Name { names[property] ?? .column(property) }
 
-    /// Properties are called what they are called in Swift if the type is not `Decodable`, or reads nothing by keys.
+    /// Properties keep their Swift names if the type is not `Decodable` or does not decode by keys.
     init(of record: Any.Type, properties: [String]) {
         guard let decodable = record as? any Decodable.Type, let keys = KeyProbe.keys(of: decodable) else { return }
         names = Self.names(of: properties, by: keys)
@@ -20,7 +20,7 @@ struct CodingNames {
 
     private static func names<Key: CodingKey>(of properties: [String], by keys: Key.Type) -> [String: Name] {
         guard let cases = cases(of: keys) else {
-            // A struct of keys takes any name, or knows which ones it takes.
+            // A struct of keys decides at run time which names it accepts.
             return Dictionary(
                 properties.map { name in
                     (name, keys.init(stringValue: name).map { .column($0.stringValue) } ?? .unclear)
@@ -31,23 +31,23 @@ struct CodingNames {
         var names: [String: Name] = [:]
         var used: Set<String> = []
         for property in properties {
-            // A wrapped property `name` is stored as `_name`, and its key is called `name`.
+            // A wrapped property `name` is stored as `_name`, but its key is `name`.
             let wrapped = property.hasPrefix("_") ? String(property.dropFirst()) : property
             let name = byProperty[property] == nil && !properties.contains(wrapped) ? wrapped : property
             guard let key = byProperty[name] else { continue }
             used.insert(name)
             names[property] = .column(key.stringValue)
         }
-        // The compiler lets no key be without a property, but who reads by hand may name keys as he likes.
+        // The compiler requires a property for each key, but a hand-written decoder may use any keys.
         let isByHand = used.count < byProperty.count
         for property in properties where names[property] == nil { names[property] = isByHand ? .unclear : .leftOut }
         return names
     }
 
-    /// The cases of an enum that carry nothing, with their names in the source. Nil for any other type.
+    /// Returns the cases of an enum without payloads, with their names in the source. Returns nil for any other type.
     private static func cases<Key: CodingKey>(of keys: Key.Type) -> [(name: String, key: Key)]? {
         guard let names = caseNames(of: keys) else { return nil }
-        // Their values are the numbers of the cases, in as few bytes as these need.
+        // The value of a case is its number, in as few bytes as necessary.
         let size = names.count < 2 ? 0 : names.count <= 1 << 8 ? 1 : 2
         guard MemoryLayout<Key>.size == size, names.count <= 1 << 16 else { return nil }
         return names.enumerated().map { number, name in
@@ -62,13 +62,13 @@ struct CodingNames {
     }
 }
 
-/// A decoder that has nothing to read, and learns by which keys a type would have.
+/// A decoder without content that records the keys of a type.
 ///
-/// It runs the type's `init(from:)`. One that is written by hand must let errors through, as it must for damaged JSON:
-/// `try!` in there ends the process.
+/// It calls the type's `init(from:)`. A hand-written one must pass on errors, as it must for invalid JSON: a `try!` in
+/// it traps.
 private struct KeyProbe: Decoder {
     private struct NothingToRead: Error {}
-    /// A box, since a type may go on after an error, and try other keys.
+    /// A reference, because a type may continue after an error and try other keys.
     private final class Seen {
         var keys: (any CodingKey.Type)?
     }
@@ -92,11 +92,11 @@ private struct KeyProbe: Decoder {
     func singleValueContainer() throws -> any SingleValueDecodingContainer { throw NothingToRead() }
 }
 
-/// Names of an enum's cases, in their order. Nil if the type is no enum, has a case that carries something, or was
-/// compiled without its names.
+/// Returns the names of an enum's cases in order. Returns nil if the type is not an enum, has a case with a payload, or
+/// was compiled without names.
 ///
-/// The standard library tells these only of a value. They are read where the runtime reads them: swift/ABI/Metadata.h,
-/// `TargetEnumDescriptor`, and swift/RemoteInspection/Records.h, `FieldDescriptor`.
+/// The standard library reports these names only for values. They are read from the same place as in the runtime:
+/// swift/ABI/Metadata.h, `TargetEnumDescriptor`, and swift/RemoteInspection/Records.h, `FieldDescriptor`.
 private func caseNames(of type: Any.Type) -> [String]? {
     let metadata = unsafe metadata(of: type)
     guard unsafe metadata.load(as: UInt.self) == 0x201 else { return nil }
@@ -108,7 +108,7 @@ private func caseNames(of type: Any.Type) -> [String]? {
         unsafe fields.load(fromByteOffset: 12, as: UInt32.self) == emptyCases
     else { return nil }
     let size = unsafe Int(fields.load(fromByteOffset: 10, as: UInt16.self))
-    // Three words of 32 bits, of which the last is the name.
+    // Each record consists of three words of 32 bits, of which the last one is the name.
     guard size >= 12 else { return nil }
     var names: [String] = []
     for number in 0..<Int(emptyCases) {
@@ -118,7 +118,7 @@ private func caseNames(of type: Any.Type) -> [String]? {
     return names
 }
 
-/// What a 32-bit distance points at; nil for none.
+/// Returns the target of a relative pointer of 32 bits; nil for null.
 private func relative(_ place: UnsafeRawPointer) -> UnsafeRawPointer? {
     let distance = unsafe place.load(as: Int32.self)
     return unsafe distance == 0 ? nil : place + Int(distance)

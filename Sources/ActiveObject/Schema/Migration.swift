@@ -1,7 +1,7 @@
-/// A change of the file that the types cannot tell by themselves: a new name, another type, rows that must be changed.
+/// A change of the file that cannot be derived from the types, such as a new name, a new type, or changed rows.
 ///
-/// New properties and indexes need none; see `ActiveRecord`. Each runs once for a file, when the database is opened, in
-/// the order of the list, in a transaction of its own. That it ran is kept in the file.
+/// New properties and indexes need no migration; see ``ActiveRecord``. Each migration runs once per file when the
+/// database is opened, in the order of the list, in a transaction of its own. The file records that it ran.
 ///
 /// ```swift
 /// var options = Database.Options()
@@ -11,19 +11,23 @@
 /// ]
 /// ```
 ///
-/// The list only grows, at its end. Foreign keys are not enforced while a migration runs, so that tables can be taken
-/// apart; they are checked before it is kept.
+/// New migrations are appended to the list, and none is removed. Foreign keys are not enforced while a migration runs,
+/// so that tables can be rebuilt; they are checked before it is committed.
 public struct Migration: Sendable {
+    /// The unique name of the migration.
     public let name: String
     let runsInNewFile: Bool
     let body: @Sendable (Transaction) throws -> Void
 
+    /// Creates a migration.
+    ///
     /// - Parameters:
-    ///   - name: never changed again, and of this migration only.
-    ///   - inNewFile: whether it also runs in a file that has no tables yet. Those are made from the types as they are
-    ///     now, so there is nothing to rename; rows that must be there from the start are a reason.
-    ///   - body: must not assume that a table is there: one whose type was never used has none.
-    public init(_ name: String, inNewFile: Bool = false, _ body: @escaping @Sendable (Transaction) throws -> Void) {
+    ///   - name: A unique name, which must never change.
+    ///   - inNewFile: Whether the migration also runs in a file without tables. Its tables are created from the current
+    ///     types, so there is nothing to rename; use it for rows that must exist from the start.
+    ///   - body: The changes. It must not assume that a table exists, because the table of a type is created at its
+    ///     first use.
+    public init(_ name: String, inNewFile: Bool = false, body: @escaping @Sendable (Transaction) throws -> Void) {
         self.name = name
         runsInNewFile = inNewFile
         self.body = body
@@ -33,30 +37,30 @@ public struct Migration: Sendable {
 extension Connection {
     private static var migrationTable: String { "active_object_migrations" }
 
-    /// Runs what has not run in this file yet. Another process may be at it too: who has the lock looks again.
+    /// Runs the migrations that have not run in this file. Another process may do the same, so the list is checked
+    /// again under the lock.
     func migrate(_ migrations: [Migration]) throws {
         var names: Set<String> = []
         for migration in migrations where migration.name.isEmpty || !names.insert(migration.name).inserted {
             throw ActiveObjectError(
-                .badMigration,
-                "there are two migrations named \"\(migration.name)\", or it is no name: rename the new one")
+                .badMigration, "migration names must be unique and not empty; rename \"\(migration.name)\"")
         }
         if isReadOnly {
-            // Who opens it so and names none has only said that he will look.
+            // A read-only database that is opened without migrations is read as it is.
             guard try !migrations.isEmpty && pending(of: migrations) > 0 else { return }
             throw ActiveObjectError(
                 .badMigration,
-                "\(migrations.count) migrations are to run, and the database is open for reading only: open it for writing once"
+                "pending migrations cannot run, because the database is open read-only; open it for writing once"
             )
         }
         guard try pending(of: migrations) > 0 else { return }
         try control("PRAGMA foreign_keys = 0")
         while try runNext(of: migrations) {}
-        // If anything failed nobody gets the connection.
+        // If a migration fails, the connection is closed, so this setting is not restored.
         try control("PRAGMA foreign_keys = 1")
     }
 
-    /// How many are still to run. Those that ran must be the first of the list.
+    /// Returns the number of migrations that have not run. Those that have run must be the first of the list.
     private func pending(of migrations: [Migration]) throws -> Int {
         let isThere = try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?1", [.text(Self.migrationTable)]) { _ in }
             .isEmpty
@@ -76,26 +80,26 @@ extension Connection {
         let what =
             if place >= names.count {
                 """
-                the file has had the migration \"\(name)\", which is not in the list: it was made by a newer program, \
-                or the migration was taken out. Use the newer program, or put it back
+                the migration \"\(name)\" has run in this file but is not in the list: a newer program ran it, or it \
+                was removed from the list. Use the newer program, or put it back
                 """
             } else if names.contains(name) {
                 """
-                the migrations are in another order than they ran in this file: \"\(name)\" was number \(place + 1), \
-                where the list has \"\(names[place])\". Restore the order, and put new ones at the end
+                migrations are in a different order than they ran in this file: \"\(name)\" ran as number \
+                \(place + 1), where the list has \"\(names[place])\". Restore the order, and append new migrations
                 """
             } else {
                 """
-                the file has had the migration \"\(name)\" as number \(place + 1), where the list has \
-                \"\(names[place])\": put it back under that name, and new ones at the end
+                the migration \"\(name)\" ran in this file as number \(place + 1), where the list has \
+                \"\(names[place])\": put it back under that name, and append new migrations
                 """
             }
         return ActiveObjectError(.badMigration, what)
     }
 
-    /// False: there was none left.
+    /// Runs the next migration. Returns false if there is none.
     private func runNext(of migrations: [Migration]) throws -> Bool {
-        // What is known of tables in here does not outlive it: the next one may change them again.
+        // The schema state is only valid for one migration, because the next one may change the tables.
         try Transaction.run(on: self, schema: SchemaState()) { transaction in
             let left = try pending(of: migrations)
             guard left > 0 else { return false }
@@ -106,7 +110,8 @@ extension Connection {
                 CREATE TABLE IF NOT EXISTS \(Self.migrationTable) \
                 (position INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, time TEXT NOT NULL) STRICT
                 """)
-            // A new file has them all in one transaction: nobody else finds it half made and takes it for an old one.
+            // In a new file, all migrations run in one transaction, so that no other process takes the file for an old
+            // one.
             for migration in migrations.suffix(left).prefix(isNew ? left : 1) {
                 if !isNew || migration.runsInNewFile { try run(migration, in: transaction) }
                 _ = try rows(
@@ -123,7 +128,7 @@ extension Connection {
     private func run(_ migration: Migration, in transaction: Transaction) throws {
         func failure(_ said: String, _ error: ActiveObjectError? = nil) -> ActiveObjectError {
             ActiveObjectError(
-                .badMigration, "the migration \"\(migration.name)\" failed, and nothing of it was kept: \(said)",
+                .badMigration, "migration \"\(migration.name)\" failed and was rolled back: \(said)",
                 table: error?.table, column: error?.column, resultCode: error?.resultCode)
         }
         do {
@@ -133,10 +138,10 @@ extension Connection {
         } catch {
             throw failure("\(error)")
         }
-        guard isInTransaction else { throw failure("it ended the transaction that it runs in") }
+        guard isInTransaction else { throw failure("it ended its own transaction") }
         let broken = try rows("SELECT \"table\", parent FROM pragma_foreign_key_check LIMIT 1") { $0 }
         if case .text(let table) = broken.first?[0], case .text(let target) = broken.first?[1] {
-            throw failure("a row of \(table) refers to a row of \(target) that is not there")
+            throw failure("a row of \(table) refers to a missing row of \(target)")
         }
     }
 }

@@ -1,22 +1,22 @@
 extension Table {
-    /// Makes the table, or brings it up to what the type is now: new columns, new and dropped indexes. What that cannot
-    /// do without losing or inventing data is a `badSchema` error, and for a `Migration`.
+    /// Creates the table, or updates it to the current type: new columns, new and dropped indexes. Changes that would
+    /// lose or invent data are a `badSchema` error and need a ``Migration``.
     ///
-    /// The caller's transaction holds all of it. Where nothing may be written nothing is, and the table must fit.
+    /// Everything runs in the caller's transaction. A read-only database is not changed, so the table must fit.
     func prepare(on connection: Connection) throws {
         let definition = try self.definition()
         guard let file = try TableInFile.read(name, on: connection) else {
             guard !connection.isReadOnly else {
-                throw definition.misfit("is not in the file, and the database is open for reading only")
+                throw definition.misfit("does not exist in the file, and the database is open read-only")
             }
             return try connection.create(definition)
         }
         let changes = try definition.changes(of: file)
         if connection.isReadOnly {
-            // Without an index it works all the same.
+            // A missing index only makes queries slower.
             guard let missing = changes.addedColumns.first.map({ definition.columns[$0].name }) else { return }
             throw definition.misfit(
-                "is not in the file, and the database is open for reading only: open it for writing once",
+                "does not exist in the file, and the database is open read-only; open it for writing once",
                 column: missing)
         }
         if !changes.isEmpty { try connection.apply(changes, to: definition) }
@@ -41,20 +41,20 @@ extension Connection {
     private func add(_ column: TableDefinition.Column, to definition: TableDefinition) throws {
         var literal = try definition.defaultLiteral(of: column)
         if literal != nil { try checkDefault(of: column, in: definition, unless: &literal) }
-        // No row refers to what a default that nobody gave would name.
+        // An implied default would refer to a row that does not exist.
         if column.reference != nil, column.defaultValue == nil { literal = nil }
-        // With rows there, SQLite takes neither a NOT NULL without a default nor a reference with one.
+        // In a table with rows, SQLite accepts neither a NOT NULL column without a default nor a reference with one.
         if literal == nil ? !column.isOptional : column.reference != nil {
             let hasRows = try !rows("SELECT 1 FROM \(definition.name.quotedName) LIMIT 1") { _ in }.isEmpty
             guard !hasRows else {
                 throw definition.misfit(
                     column.reference == nil
                         ? """
-                        is new in \(definition.record), and the rows that are there need a value: give one with \
+                        is new in \(definition.record), and the existing rows need a value: add one with \
                         Column(default:), or make the property optional
                         """
                         : """
-                        is new in \(definition.record), and the rows that are there refer to nothing: make the property \
+                        is new in \(definition.record), and the existing rows refer to no row: make the property \
                         optional, without a default, or write a Migration
                         """, column: column.name)
             }
@@ -63,7 +63,7 @@ extension Connection {
             "ALTER TABLE \(definition.name.quotedName) ADD COLUMN \(definition.text(of: column, default: literal))")
     }
 
-    /// Under the name that the convention gives it; if something else has that, with a number.
+    /// Creates an index with its conventional name. If the name is in use, a number is appended.
     func create(_ index: TableDefinition.Index, in definition: TableDefinition) throws {
         let conventional = index.name(in: definition.name)
         var name = conventional
@@ -80,7 +80,7 @@ extension Connection {
             throw ActiveObjectError(
                 .notUnique,
                 """
-                \(definition.name) has rows with the same \(columns), which \(definition.record) now declares unique: \
+                \(definition.name) has rows with the same \(columns), which \(definition.record) now declares unique; \
                 change them in a Migration
                 """, table: definition.name, column: columns, resultCode: error.resultCode)
         }
@@ -88,13 +88,13 @@ extension Connection {
 
     // MARK: Defaults
 
-    /// The default that `Column` gives must be one that the property can be read from.
+    /// Throws if the property cannot be read from the default of its ``Column``.
     private func checkDefault(of column: TableDefinition.Column, in definition: TableDefinition) throws {
         var literal = try definition.defaultLiteral(of: column)
         try checkDefault(of: column, in: definition, unless: &literal)
     }
 
-    /// One that nobody gave and that cannot be read is no default.
+    /// Checks a default value. An implied one that cannot be read is set to nil.
     private func checkDefault(
         of column: TableDefinition.Column, in definition: TableDefinition, unless literal: inout String?
     ) throws {
@@ -116,7 +116,7 @@ extension Connection {
                 table: definition.name, column: column.name, wanted: column.valueClass, isPrivate: column.isPrivate)
             throw ActiveObjectError(
                 .badRecord,
-                "\(definition.name).\(column.name) has a default in \(definition.record) that it cannot be: \(error)",
+                "\(definition.name).\(column.name) has an invalid default in \(definition.record): \(error)",
                 table: definition.name, column: column.name, valueClass: column.valueClass)
         }
     }

@@ -1,6 +1,6 @@
-/// What has to be done to a table so that it fits its type.
+/// The changes that make a table fit its type.
 struct SchemaChanges {
-    /// By their place in the definition.
+    /// The indexes of the columns in the definition.
     var addedColumns: [Int] = []
     var newIndexes: [TableDefinition.Index] = []
     var obsoleteIndexes: [String] = []
@@ -13,7 +13,8 @@ extension TableDefinition {
         "write a Migration that rebuilds the table (`transaction.rebuildTable(of:)`)"
     }
 
-    /// Compares with the table in the file. What cannot be made to fit is an error that says what to do.
+    /// Compares the definition with the table in the file. Throws an error with instructions if the table cannot be
+    /// made to fit.
     func changes(of file: TableInFile) throws(ActiveObjectError) -> SchemaChanges {
         var changes = SchemaChanges()
         try checkKey(in: file)
@@ -22,7 +23,7 @@ extension TableDefinition {
                 try check(column, against: there, of: file)
             } else {
                 guard file.kind == .table else {
-                    throw misfit("is missing in the file, where \(name) is a \(file.kind)", column: column.name)
+                    throw misfit("does not exist in the file, where \(name) is a \(file.kind)", column: column.name)
                 }
                 changes.addedColumns.append(place)
             }
@@ -30,7 +31,7 @@ extension TableDefinition {
         try checkOthers(in: file)
         guard file.kind == .table else {
             guard indexes.isEmpty else {
-                throw misfit("is a \(file.kind) in the file, which can have no indexes: declare none in \(record)")
+                throw misfit("is a \(file.kind) in the file, which cannot have indexes; declare none in \(record)")
             }
             return changes
         }
@@ -48,22 +49,23 @@ extension TableDefinition {
         guard let there = file.column(key) else {
             throw misfit(
                 """
-                is missing in the file: it is the key of \(record). If another column is, say so with \
+                does not exist in the file, but is the key of \(record). If the key has another name, declare it with \
                 Column(\\.objectId, named: …)
                 """, column: key)
         }
         guard file.kind == .table else { return }
         guard !file.isWithoutRowID else {
-            throw misfit("is WITHOUT ROWID in the file, where SQLite numbers no rows: new records could not be saved")
+            throw misfit("is WITHOUT ROWID in the file, so SQLite does not number its rows; rebuild it with row ids")
         }
-        // "INT PRIMARY KEY", or one over two columns, is an ordinary column to SQLite: nothing numbers its rows.
+        // "INT PRIMARY KEY" and a key over two columns are ordinary columns in SQLite, which does not number their
+        // rows.
         guard there.keyPosition == 1, there.declaredType.nameKey == "INTEGER".nameKey,
             !file.columns.contains(where: { $0.keyPosition > 1 }), !file.indexes.contains(where: { $0.origin == "pk" })
         else {
             throw misfit(
                 """
-                is \(there.declaredType)\(there.keyPosition > 0 ? " and part of the primary key" : "") in the file, but \
-                the key of a record must be INTEGER PRIMARY KEY: \(Self.howToMigrate)
+                is \(there.declaredType)\(there.keyPosition > 0 ? " and part of the primary key" : "") in the file, \
+                but the key of a record must be INTEGER PRIMARY KEY: \(Self.howToMigrate)
                 """, column: key)
         }
     }
@@ -75,7 +77,7 @@ extension TableDefinition {
         let wanted = column.valueClass.sql
         guard !there.isGenerated else {
             throw misfit(
-                "is computed by SQLite in the file and cannot be saved: leave it out of \(record)", column: column.name)
+                "is a generated column in the file and cannot be saved; leave it out of \(record)", column: column.name)
         }
         guard Affinity(declaredType: there.declaredType, isStrict: file.isStrict).keeps(column.codec) else {
             throw misfit(
@@ -91,7 +93,7 @@ extension TableDefinition {
                 \(Self.howToMigrate)
                 """, column: column.name)
         }
-        // Other programs' tables seldom say NOT NULL; a NULL in one is told when it is read.
+        // Tables of other programs often lack NOT NULL. Reading a NULL throws.
         guard column.isOptional || there.isNotNull || !file.isStrict else {
             throw misfit(
                 """
@@ -103,7 +105,7 @@ extension TableDefinition {
         guard column.valueClass != .text || there.collation == nil || there.collation?.uppercased() == collation else {
             throw misfit(
                 """
-                is compared by \(there.collation ?? "") in the file, but by \(collation) in \(record): say \
+                is compared by \(there.collation ?? "") in the file, but by \(collation) in \(record): declare \
                 `ignoresCase` as it is there, or \(Self.howToMigrate)
                 """, column: column.name)
         }
@@ -123,7 +125,7 @@ extension TableDefinition {
                 \(Self.howToMigrate)
                 """, column: column.name)
         }
-        // Not deferred, NO ACTION is the same as RESTRICT.
+        // NO ACTION that is not deferred is the same as RESTRICT.
         let rule = key.onDelete == "NO ACTION" ? "RESTRICT" : key.onDelete
         guard rule == target.onRemove.sql else {
             throw misfit(
@@ -134,16 +136,16 @@ extension TableDefinition {
         }
     }
 
-    /// Columns that the type does not have stay as they are, if a row can do without a value there.
+    /// Checks the columns that the type does not have. They are kept if a new row needs no value for them.
     private func checkOthers(in file: TableInFile) throws(ActiveObjectError) {
         let own = Set(columns.map(\.name.nameKey))
         for there in file.columns where !own.contains(there.name.nameKey) {
             if there.isNotNull, !there.hasDefault, !there.isGenerated, file.kind == .table {
                 throw misfit(
                     """
-                    is NOT NULL without a default in the file, and \(record) has no such property: no new record \
-                    could be saved. Give it back, or write a Migration that drops the column (`dropColumn`) or renames \
-                    it (`renameColumn`)
+                    is NOT NULL without a default in the file, and \(record) has no such property, so new records \
+                    could not be saved: restore the property, or write a Migration that drops the column \
+                    (`dropColumn`) or renames it (`renameColumn`)
                     """, column: there.name)
             }
         }
@@ -153,20 +155,20 @@ extension TableDefinition {
 // MARK: Indexes and their names
 
 extension TableDefinition.Index {
-    /// `persons_name_age_key` and `persons_rank_index`.
+    /// Returns `persons_name_age_key` or `persons_rank_index`.
     func name(in table: String) -> String {
         ([table] + columns + [isUnique ? "key" : "index"]).joined(separator: "_")
     }
 }
 
 extension TableInFile.Index {
-    /// Whoever made it and whatever it is called.
+    /// Returns whether the index is equivalent to `index`, whatever its name and origin.
     func does(what index: TableDefinition.Index) -> Bool {
         isUnique == index.isUnique && !isPartial && isPlain
             && columns.map { $0?.nameKey } == index.columns.map(\.nameKey)
     }
 
-    /// Whether its name is the one that we would have given it, perhaps with a number behind it.
+    /// Returns whether the index has its conventional name, possibly followed by a number.
     func isConventional(in table: String) -> Bool {
         let names = columns.compactMap(\.self)
         guard origin == "c", names.count == columns.count else { return false }

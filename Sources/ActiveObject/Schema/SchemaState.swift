@@ -1,6 +1,6 @@
 import PushThread
 
-/// The types whose tables in one database are known to be there and to fit.
+/// The types whose tables are known to exist in one database and to fit.
 final class SchemaState: Sendable {
     private let prepared = Locked<Set<ObjectIdentifier>>([])
 

@@ -1,8 +1,9 @@
-/// What is known of a record type: its table, its columns, and the statements that every record needs.
+/// The table of a record type: its columns, and the statements that every record needs.
 ///
-/// Made once for each type, on first use, and kept for the life of the process.
+/// It is made once for each type, at the first use, and kept for the life of the process.
 final class Table<Record: ActiveRecord>: @unchecked Sendable {
-    // Unchecked: nothing changes after `init`. Key paths and metatypes of codecs are not marked Sendable, and are.
+    // Unchecked: nothing changes after `init`. Key paths and metatypes of codecs are immutable, but not marked
+    // Sendable.
 
     struct Field {
         let property: StoredProperty<Record>
@@ -14,13 +15,13 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     }
 
     let name: String
-    /// `objectId`, which is the first of `fields`, lies here in the record.
+    /// The offset of `objectId` in the record.
     let idOffset: Int
-    /// With a column, `objectId` first and the others in the order of declaration.
+    /// The properties with a column: `objectId` first, then the others in the order of declaration.
     let fields: [Field]
     let layout: RowLayout
     let indexes: [Index<Record>]
-    /// What else there is to do when a record is saved or removed.
+    /// The additional steps of saving and removing a record.
     let saving: SavePlan<Record>
     private let fieldByKeyPath: [PartialKeyPath<Record>: Int]
     private let fieldByName: [[UInt8]: Int]
@@ -29,7 +30,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     let updateSQL: String
     let findSQL: String
     let removeSQL: String
-    /// Columns in the order of `fields`, quoted, for any SELECT that reads records.
+    /// The quoted columns in the order of `fields`, for every SELECT that reads records.
     let columnList: String
 
     init() throws(ActiveObjectError) {
@@ -46,8 +47,9 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                     throw ActiveObjectError(
                         .badRecord,
                         """
-                        \(Record.self).\(property.name) has no column and must be optional: what is read has nil there. \
-                        If CodingKeys leave it out, Column(\\.\(property.name), named:) gives it one all the same
+                        \(Record.self).\(property.name) has no column and must be optional, because it is nil in \
+                        records that are read. If CodingKeys leave it out, Column(\\.\(property.name), named:) gives \
+                        it a column
                         """, table: tableName)
                 }
                 unstored.append((property.offset, type))
@@ -57,20 +59,20 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                 throw ActiveObjectError(
                     .badRecord,
                     """
-                    \(Record.self).\(property.name) is a \(property.type), which no column can hold\
-                    \(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""): make that \
-                    type Codable or a ColumnValue, or leave the property out with \
-                    Column(\\.\(property.name), isStored: false)
+                    \(Record.self).\(property.name) is a \(property.type), which no column can \
+                    hold\(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""); make \
+                    that type Codable or a ColumnValue, or leave the property out with Column(\\.\(property.name), \
+                    isStored: false)
                     """, table: tableName, column: column)
             }
             guard !(option?.ignoresCase ?? false) || codec.valueClass == .text else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(property.name) is no text, whose case could be ignored",
+                    .badRecord, "\(Record.self).\(property.name): `ignoresCase` needs a text column",
                     table: tableName, column: column)
             }
             guard option?.dates == nil || codec.isDate else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(property.name) is no date, which could be kept in a form of dates",
+                    .badRecord, "\(Record.self).\(property.name): `dates` needs a column of dates",
                     table: tableName, column: column)
             }
             fields.append(
@@ -89,11 +91,11 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
 
         var byName: [[UInt8]: Int] = [:]
         for (index, field) in fields.enumerated() {
-            // SQLite's names know no case.
+            // SQLite ignores case in names.
             guard byName.updateValue(index, forKey: field.column.nameKey) == nil else {
                 throw ActiveObjectError(
                     .badRecord,
-                    "\(Record.self) has two columns named \(field.column), which to SQLite is the same in any case",
+                    "\(Record.self) has two columns named \(field.column); SQLite ignores case in names",
                     table: tableName,
                     column: field.column)
             }
@@ -125,7 +127,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         }
     }
 
-    /// The name of a property's column; nil if it has none. `columns` has the last word, then `CodingKeys`.
+    /// Returns the name of a property's column; nil if it has none. `columns` takes precedence over `CodingKeys`.
     private static func column(
         of property: StoredProperty<Record>, option: Column<Record>?, named names: CodingNames, tableName: String
     ) throws(ActiveObjectError) -> String? {
@@ -134,20 +136,20 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         let isKey = property.name == "objectId"
         switch names[property.name] {
         case .column(let name): return name
-        // What has no key in JSON may still be said something about here, and the key of the row has none there often.
+        // A property without a coding key has a column if it is the key or is listed in `columns`.
         case .leftOut: return isKey || option != nil ? property.name : nil
         case .unclear where isKey: return property.name
         case .unclear:
             throw ActiveObjectError(
                 .badRecord,
                 """
-                \(Record.self).\(property.name) has no key of its name in CodingKeys, whose other names are for a reader \
-                written by hand: say Column(\\.\(property.name), named:), or isStored: false
+                \(Record.self).\(property.name) has no key of its name in CodingKeys, which have other names for a \
+                hand-written decoder; declare Column(\\.\(property.name), named:) or isStored: false
                 """, table: tableName, column: property.name)
         }
     }
 
-    /// What `columns` says, by property. Each entry must be about a stored property, and none may be named twice.
+    /// Returns the entries of `columns` by property. Each must name a stored property, and none may occur twice.
     private static func options(
         _ properties: [StoredProperty<Record>], tableName: String
     ) throws(ActiveObjectError) -> [PartialKeyPath<Record>: Column<Record>] {
@@ -156,33 +158,33 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         for option in Record.columns {
             guard known.contains(option.keyPath) else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).columns names \(option.keyPath), which is no stored property of it",
+                    .badRecord, "\(Record.self).columns names \(option.keyPath), which is not a stored property",
                     table: tableName)
             }
             guard options.updateValue(option, forKey: option.keyPath) == nil else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).columns says \(option.keyPath) twice", table: tableName)
+                    .badRecord, "\(Record.self).columns names \(option.keyPath) twice", table: tableName)
             }
         }
         return options
     }
 
-    // MARK: Looking up
+    // MARK: Lookup
 
     func field(_ keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Field {
         fields[try number(of: keyPath)]
     }
 
-    /// The place of a column in `fields`.
+    /// Returns the index of a column in `fields`.
     func number(of keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Int {
         guard let number = fieldByKeyPath[keyPath] else {
             throw ActiveObjectError(
-                .badRecord, "\(keyPath) is no column of \(name): only stored properties are", table: name)
+                .badRecord, "\(keyPath) is not a column of \(name); only stored properties are columns", table: name)
         }
         return number
     }
 
-    /// By the name of the column.
+    /// Returns the field with the given column name.
     func field(named column: String) throws(ActiveObjectError) -> Field {
         guard let index = fieldByName[column.nameKey] else {
             throw ActiveObjectError(
@@ -192,7 +194,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         return fields[index]
     }
 
-    /// - Parameter found: the value in the file, which is shown unless the column is private.
+    /// - Parameter found: The value in the file. It is shown unless the column is private.
     func error(_ fault: ColumnFault, in field: Field, found: SQLValue? = nil) -> ActiveObjectError {
         fault.error(
             table: name, column: field.column, wanted: field.codec.valueClass, isPrivate: field.isPrivate, found: found)

@@ -1,4 +1,4 @@
-/// What the table of a type must be in the file, without the type: names, classes, rules.
+/// The table that a type requires in the file, independent of the type: names, classes and constraints.
 struct TableDefinition {
     struct Column {
         let name: String
@@ -12,7 +12,7 @@ struct TableDefinition {
         var isOptional: Bool { codec.isOptional }
     }
 
-    /// Where a foreign key points.
+    /// The target of a foreign key.
     struct Target {
         let table: String
         let column: String
@@ -24,14 +24,14 @@ struct TableDefinition {
         let isUnique: Bool
     }
 
-    /// Of the Swift type, for messages.
+    /// The name of the Swift type, for messages.
     let record: String
     let name: String
-    /// The key first, as in `Table.fields`.
+    /// The columns, with the key first, as in `Table.fields`.
     let columns: [Column]
     let indexes: [Index]
 
-    /// The file and the type do not go together.
+    /// Returns the error that the table in the file does not fit the type.
     func misfit(_ text: String, column: String? = nil) -> ActiveObjectError {
         error(.badSchema, text, column: column)
     }
@@ -42,10 +42,10 @@ struct TableDefinition {
     }
 }
 
-// MARK: As SQL
+// MARK: SQL
 
 extension TableDefinition {
-    /// - Parameter name: another name than its own, for a table that is to take its place.
+    /// - Parameter name: Another name than its own, for a table that will replace it.
     func createSQL(as name: String? = nil) throws(ActiveObjectError) -> String {
         var parts = ["\(columns[0].name.quotedName) INTEGER PRIMARY KEY"]
         for column in columns.dropFirst() {
@@ -55,7 +55,7 @@ extension TableDefinition {
         return "CREATE TABLE \((name ?? self.name).quotedName) (\(parts.joined(separator: ", "))) STRICT"
     }
 
-    /// A column as CREATE TABLE and ADD COLUMN take it.
+    /// Returns a column definition for CREATE TABLE and ADD COLUMN.
     func text(of column: Column, default defaultLiteral: String?) -> String {
         var text = "\(column.name.quotedName) \(column.valueClass.sql)"
         if column.ignoresCase { text += " COLLATE NOCASE" }
@@ -75,11 +75,11 @@ extension TableDefinition {
         """
     }
 
-    /// What the rows get that are there before the column is: what `Column` says, else the nothing of its class. Nil
-    /// if there is none that every reader would take for nothing.
+    /// Returns the value for existing rows when the column is added: that of ``Column``, or else the empty value of its
+    /// class. Returns nil if the class has no empty value.
     func defaultLiteral(of column: Column) throws(ActiveObjectError) -> String? {
         if let value = column.defaultValue { return try literal(value, for: column) }
-        // 2001-01-01 is a date like any other.
+        // The empty value would be 2001-01-01, which is an ordinary date.
         guard !column.isOptional, !column.codec.isDate else { return nil }
         return switch column.valueClass {
         case .integer: "0"
@@ -91,11 +91,11 @@ extension TableDefinition {
     }
 
     private func literal(_ value: SQLValue, for column: Column) throws(ActiveObjectError) -> String {
-        // As the column would keep it.
+        // A column of reals would convert it.
         if case .integer(let number) = value, column.valueClass == .real { return "\(number).0" }
         guard let literal = value.literal else {
             throw error(
-                .badRecord, "has a default that SQL cannot write: a number that is none, or text with a NUL in it",
+                .badRecord, "has a default that SQL cannot express (NaN, or text with a NUL)",
                 column: column.name)
         }
         return literal
@@ -113,7 +113,7 @@ extension RemoveRule {
 }
 
 extension SQLValue {
-    /// As SQL writes it. Only for what cannot be bound, which is the default of a column.
+    /// The value as an SQL literal. It is only used for the default of a column, which cannot be bound.
     var literal: String? {
         switch self {
         case .null: return "NULL"
@@ -133,7 +133,7 @@ extension SQLValue {
 }
 
 extension Table {
-    /// Looks at the targets of references, which must be records too; their tables need not be there.
+    /// Returns the definition of the table. The targets of references must be records; their tables need not exist.
     func definition() throws(ActiveObjectError) -> TableDefinition {
         var targets: [String: TableDefinition.Target] = [:]
         for reference in Record.references {
@@ -142,8 +142,8 @@ extension Table {
                 throw ActiveObjectError(
                     .badRecord,
                     """
-                    \(name).\(field.column) is to be set to nil when the row that it refers to is removed, and is not \
-                    optional: make it an Int64?, or choose another rule
+                    \(name).\(field.column) has `onRemove: .setNil` but is not optional; make it an Int64?, or choose \
+                    another rule
                     """, table: name, column: field.column)
             }
             let (table, column) = try Tables.key(of: reference.target)
@@ -159,12 +159,13 @@ extension Table {
             var columns: [String] = []
             for keyPath in index.keyPaths { columns.append(try field(keyPath).column) }
             guard !columns.isEmpty else {
-                throw ActiveObjectError(.badRecord, "\(Record.self).indexes has one without a column", table: name)
+                throw ActiveObjectError(.badRecord, "\(Record.self).indexes has an index without columns", table: name)
             }
             let isKnown = wanted.contains { $0.columns == columns && $0.isUnique == index.isUnique }
             if !isKnown { wanted.append(TableDefinition.Index(columns: columns, isUnique: index.isUnique)) }
         }
-        // Who removes a row has SQLite look for those that refer to it: without an index through the whole table.
+        // When a row is removed, SQLite searches for rows that refer to it. Without an index it would scan the whole
+        // table.
         for field in fields where targets[field.column] != nil {
             guard !wanted.contains(where: { $0.columns[0] == field.column }) else { continue }
             wanted.append(TableDefinition.Index(columns: [field.column], isUnique: false))

@@ -1,6 +1,6 @@
-/// A table, or what passes for one, as it is in the file.
+/// A table, view or virtual table as it is in the file.
 struct TableInFile {
-    /// As `PRAGMA table_list` says it.
+    /// The kinds that `PRAGMA table_list` reports.
     enum Kind: String {
         case table, view, virtual, shadow
     }
@@ -10,29 +10,29 @@ struct TableInFile {
         let declaredType: String
         let isNotNull: Bool
         let hasDefault: Bool
-        /// Its place in the primary key, from 1 on; 0 if it is not part of it.
+        /// The position in the primary key, from 1 on; 0 if the column is not part of it.
         let keyPosition: Int64
         let isGenerated: Bool
-        /// Nil where there is none to ask for, as in a view.
+        /// Nil if there is none, as for a view.
         let collation: String?
     }
 
     struct Index {
         let name: String
         let isUnique: Bool
-        /// "c": by CREATE INDEX. "u": by UNIQUE in the table. "pk": by PRIMARY KEY.
+        /// "c" for CREATE INDEX, "u" for UNIQUE in the table, "pk" for PRIMARY KEY.
         let origin: String
         let isPartial: Bool
-        /// Nil for an expression.
+        /// The names of the columns; nil for an expression.
         var columns: [String?]
-        /// Ascending, each by the rule of comparison that its column has.
+        /// Whether all columns are ascending with the collation of the table's column.
         var isPlain: Bool
     }
 
     struct ForeignKey {
         var columns: [String]
         let table: String
-        /// Nil: the primary key of the other table.
+        /// Nil for the primary key of the other table.
         let target: String?
         let onDelete: String
     }
@@ -49,7 +49,7 @@ struct TableInFile {
         return columns.first { $0.name.nameKey == key }
     }
 
-    /// Nil if there is nothing of that name.
+    /// Returns nil if there is nothing with that name.
     static func read(_ name: String, on connection: Connection) throws -> TableInFile? {
         let facts = try connection.rows(
             "SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'", [.text(name)]
@@ -121,7 +121,7 @@ struct TableInFile {
 }
 
 extension Connection {
-    /// For the few rows that tell of the schema.
+    /// Runs a query about the schema, which has few rows.
     func rows<Result>(
         _ sql: String, _ parameters: [SQLValue] = [], _ body: ([SQLValue]) throws -> Result
     ) throws -> [Result] {
@@ -149,7 +149,8 @@ extension SQLValue {
 }
 
 extension String {
-    /// What SQLite compares names by: their bytes, with A to Z as a to z. Swift would take two spellings of é for one.
+    /// The name as SQLite compares it: by bytes, with A to Z as a to z. Swift would treat the two encodings of é as
+    /// equal.
     var nameKey: [UInt8] {
         utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }
     }

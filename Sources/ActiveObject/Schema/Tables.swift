@@ -1,14 +1,14 @@
 import PushThread
 
-/// The tables of all types that were used so far.
+/// The tables of all types that have been used.
 enum Tables {
     private static let known = Locked<[ObjectIdentifier: any Sendable]>([:])
 
-    /// The table of a type. A type that cannot be a record is told so each time.
+    /// Returns the table of a type. Throws each time if the type cannot be a record.
     static func table<Record: ActiveRecord>(of type: Record.Type) throws(ActiveObjectError) -> Table<Record> {
         let key = ObjectIdentifier(type)
         if let table = known.withLock({ $0[key] }) { return table as! Table<Record> }
-        // Two threads may make it at the same time; the tables are equal, and one stays.
+        // Two threads may create it at the same time. The tables are equal, and the first one is kept.
         let table = try Table<Record>()
         return known.withLock { tables in
             if let first = tables[key] { return first as! Table<Record> }
@@ -17,7 +17,7 @@ enum Tables {
         }
     }
 
-    /// The table of a type and the column of its `objectId`, for who only knows that it is a record.
+    /// Returns the table name of a type and the column of its `objectId`, for callers without the static type.
     static func key(of type: any ActiveRecord.Type) throws(ActiveObjectError) -> (table: String, column: String) {
         func place<Record: ActiveRecord>(_ type: Record.Type) throws(ActiveObjectError) -> (String, String) {
             let table = try table(of: type)

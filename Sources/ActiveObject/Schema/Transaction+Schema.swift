@@ -1,14 +1,19 @@
-// What migrations need. Names of tables and columns are texts here, since a migration is about what they were called
-// when it was written. Where its work is done already, or there is no table to work on, each does nothing: a table that
-// is made later is made from its type.
+// Functions for migrations. Tables and columns are named by text, because a migration uses the names at the time when
+// it was written. If the change has already been made, or the table does not exist, the functions do nothing: a table
+// that is created later is created from its type.
 
 extension Transaction {
-    /// Gives a table another name. What refers to it follows; indexes of ours are renamed with it.
+    /// Renames a table. References to it are updated, and indexes with conventional names are renamed.
+    ///
+    /// - Parameters:
+    ///   - old: The current name. If there is no such table, nothing happens.
+    ///   - new: The new name.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badMigration`` if both tables exist.
     public func renameTable(from old: String, to new: String) throws {
         guard let file = try TableInFile.read(old, on: connection) else { return }
         guard try old.nameKey == new.nameKey || TableInFile.read(new, on: connection) == nil else {
             throw ActiveObjectError(
-                .badMigration, "there are a table \(old) and a table \(new): drop one, or move its rows", table: old)
+                .badMigration, "both a table \(old) and a table \(new) exist; drop one, or move its rows", table: old)
         }
         let indexes = try dropConventionalIndexes(of: file, named: old)
         try connection.run("ALTER TABLE \(old.quotedName) RENAME TO \(new.quotedName)")
@@ -16,7 +21,13 @@ extension Transaction {
         forgetTables()
     }
 
-    /// Gives a column another name, in indexes and references too.
+    /// Renames a column, also in indexes and references.
+    ///
+    /// - Parameters:
+    ///   - table: The table. If it does not exist, nothing happens.
+    ///   - old: The current name.
+    ///   - new: The new name.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badMigration`` if both columns exist, or neither.
     public func renameColumn(of table: String, from old: String, to new: String) throws {
         guard let file = try TableInFile.read(table, on: connection) else { return }
         let isOther = old.nameKey != new.nameKey
@@ -27,7 +38,8 @@ extension Transaction {
                 .badMigration, "\(table) has neither a column \(old) nor a column \(new)", table: table, column: old)
         case (true, true):
             throw ActiveObjectError(
-                .badMigration, "\(table) has a column \(old) and a column \(new): drop one", table: table, column: old)
+                .badMigration, "\(table) has both a column \(old) and a column \(new); drop one", table: table,
+                column: old)
         case (true, false): break
         }
         let indexes = try dropConventionalIndexes(of: file, named: table) { $0.nameKey == old.nameKey ? new : $0 }
@@ -37,7 +49,7 @@ extension Transaction {
         forgetTables()
     }
 
-    /// Removes a column and all its values, and indexes of ours that have it.
+    /// Removes a column with all its values, and the indexes with conventional names that contain it.
     public func dropColumn(_ column: String, of table: String) throws {
         guard let file = try TableInFile.read(table, on: connection), file.column(column) != nil else { return }
         for index in file.indexes
@@ -48,22 +60,26 @@ extension Transaction {
         forgetTables()
     }
 
-    /// Makes a table anew from its type and moves the rows: for another type of a property, another rule of a
-    /// reference, and whatever else SQLite cannot change in place.
+    /// Recreates a table from its type and moves the rows. Use it for another type of a property, another rule of a
+    /// reference, and other changes that SQLite cannot make in place.
     ///
-    /// Only in a migration, where foreign keys rest: to drop a table would remove the rows that refer to it.
+    /// It only works in a migration, where foreign keys are not enforced; otherwise dropping the old table would remove
+    /// the rows that refer to it.
     ///
     /// - Parameters:
-    ///   - expressions: by column, SQL that computes its value from the old row, as in `["age": "CAST(age AS TEXT)"]`.
-    ///     Other columns are taken over by name; new ones get their defaults.
-    ///   - dropped: columns of the file that the type has no more, and that are to go with their values.
+    ///   - type: The record type.
+    ///   - expressions: SQL by column that computes its value from the old row, as in `["age": "CAST(age AS TEXT)"]`.
+    ///     Other columns are copied by name; new columns get their defaults.
+    ///   - dropped: Columns in the file that the type no longer has. They are removed with their values.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/badMigration`` outside of a migration, or if the rows cannot be
+    ///   moved.
     public func rebuildTable<Record: ActiveRecord>(
         of type: Record.Type, taking expressions: [String: String] = [:], dropping dropped: [String] = []
     ) throws {
         let definition = try Tables.table(of: type).definition()
         let name = definition.name
         guard try connection.rows("PRAGMA foreign_keys", [], { $0[0] }) == [.integer(0)] else {
-            throw ActiveObjectError(.badMigration, "\(name) can be rebuilt in a Migration only", table: name)
+            throw ActiveObjectError(.badMigration, "\(name) can only be rebuilt in a Migration", table: name)
         }
         guard let file = try TableInFile.read(name, on: connection) else { return }
         let sources = try definition.sources(from: file, expressions: expressions, dropped: dropped)
@@ -86,7 +102,8 @@ extension Transaction {
             SELECT \(sources.joined(separator: ", ")) FROM \(name.quotedName)
             """)
         try connection.run("DROP TABLE \(name.quotedName)")
-        // The old way of renaming: what refers to the table means the new one from now on, and is not looked at.
+        // With the legacy behavior, references and views keep naming the table, which now is the new one, and are not
+        // checked.
         try connection.run("PRAGMA legacy_alter_table = 1")
         defer { try? connection.run("PRAGMA legacy_alter_table = 0") }
         try connection.run("ALTER TABLE \(new.quotedName) RENAME TO \(name.quotedName)")
@@ -95,7 +112,7 @@ extension Transaction {
         forgetTables()
     }
 
-    // MARK: Indexes that follow a name
+    // MARK: Indexes with conventional names
 
     private func dropConventionalIndexes(
         of file: TableInFile, named table: String, _ rename: (String) -> String = { $0 }
@@ -114,7 +131,7 @@ extension Transaction {
 }
 
 extension TableDefinition {
-    /// What each column is computed from, in the columns of the table that it replaces.
+    /// Returns the expression for each column, in terms of the columns of the table that is replaced.
     fileprivate func sources(
         from file: TableInFile, expressions: [String: String], dropped: [String]
     ) throws(ActiveObjectError) -> [String] {
@@ -123,7 +140,7 @@ extension TableDefinition {
             expressions.map { ($0.key.nameKey, $0.value) }, uniquingKeysWith: { first, _ in first })
         for name in expressions.keys where !own.contains(name) {
             throw error(
-                .badMigration, "has no column \(String(decoding: name, as: UTF8.self)) that an expression could be for")
+                .badMigration, "has no column \(String(decoding: name, as: UTF8.self)) for the given expression")
         }
         let dropped = Set(dropped.map(\.nameKey))
         for column in file.columns where !own.contains(column.name.nameKey) && !column.isGenerated {
@@ -131,8 +148,7 @@ extension TableDefinition {
                 throw error(
                     .badMigration,
                     """
-                    is in the file and not in \(record): rename it first, or name it in `dropping`, if its values are to \
-                    go
+                    is in the file but not in \(record); rename it first, or list it in `dropping` to remove its values
                     """, column: column.name)
             }
         }
@@ -153,7 +169,7 @@ extension TableDefinition {
             if let standard { return standard }
             if column.isOptional { return "NULL" }
             throw error(
-                .badMigration, "is new and needs a value: give an expression, or a Column(default:)",
+                .badMigration, "is new and needs a value; add an expression, or a Column(default:)",
                 column: column.name)
         }
         guard column.defaultValue != nil, !column.isOptional, let standard else { return there.name.quotedName }

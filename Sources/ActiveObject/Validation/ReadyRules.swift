@@ -1,51 +1,70 @@
-// A value that is nil passes all of these but `present`: what must be there and how it must look are two questions.
+// Nil satisfies all of these rules except `present`. Presence and form of a value are two separate rules.
 
 extension Rule {
-    /// The value is not nil.
+    /// Returns a rule that the value is not nil.
     public static func present<Value>(_ keyPath: KeyPath<Record, Value?>) -> Rule {
-        Rule(keyPath, "must be given") { $0 != nil }
+        Rule(keyPath, message: "must be given") { $0 != nil }
     }
 
-    /// The text, blob or list holds something.
+    /// Returns a rule that a text, a blob or a list is not empty.
     public static func notEmpty<Value: Collection>(_ keyPath: KeyPath<Record, Value>) -> Rule {
-        Rule(keyPath, "must not be empty") { !$0.isEmpty }
+        Rule(keyPath, message: "must not be empty") { !$0.isEmpty }
     }
 
+    /// Returns a rule that a text, a blob or a list is nil or not empty.
     public static func notEmpty<Value: Collection>(_ keyPath: KeyPath<Record, Value?>) -> Rule {
-        Rule(keyPath, "must not be empty") { $0?.isEmpty != true }
+        Rule(keyPath, message: "must not be empty") { $0?.isEmpty != true }
     }
 
-    /// How many characters a text has, or how many elements anything else.
-    public static func length<Value: Collection>(
-        _ keyPath: KeyPath<Record, Value>, _ range: some RangeExpression<Int>
-    ) -> Rule {
-        Rule(keyPath, lengthMessage(Value.self, range)) { range.contains($0.count) }
-    }
-
-    public static func length<Value: Collection>(
-        _ keyPath: KeyPath<Record, Value?>, _ range: some RangeExpression<Int>
-    ) -> Rule {
-        Rule(keyPath, lengthMessage(Value.self, range)) { $0.map { range.contains($0.count) } ?? true }
-    }
-
-    /// The value lies in the range, whose bounds errors show.
-    public static func range<Value: Comparable>(
-        _ keyPath: KeyPath<Record, Value>, _ range: some RangeExpression<Value>
-    ) -> Rule {
-        Rule(keyPath, "must be \(text(of: range))") { range.contains($0) }
-    }
-
-    public static func range<Value: Comparable>(
-        _ keyPath: KeyPath<Record, Value?>, _ range: some RangeExpression<Value>
-    ) -> Rule {
-        Rule(keyPath, "must be \(text(of: range))") { $0.map { range.contains($0) } ?? true }
-    }
-
-    /// No other row has the same value, or the same values of all that are named. Rows with a nil among them count as
-    /// different, as in SQL.
+    /// Returns a rule about the number of characters of a text, or of elements of another collection.
     ///
-    /// It is looked up in the transaction, and so holds when the record is saved. It costs a search: give the columns
-    /// an index, or declare `Index.unique`, which says less when it is broken but needs no search of its own.
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - range: The allowed numbers, such as `1...20` or `8...`.
+    public static func length<Value: Collection>(
+        _ keyPath: KeyPath<Record, Value>, in range: some RangeExpression<Int>
+    ) -> Rule {
+        Rule(keyPath, message: lengthMessage(Value.self, range)) { range.contains($0.count) }
+    }
+
+    /// Returns a rule about the number of characters of a text, or of elements of another collection, that may be nil.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - range: The allowed numbers, such as `1...20` or `8...`.
+    public static func length<Value: Collection>(
+        _ keyPath: KeyPath<Record, Value?>, in range: some RangeExpression<Int>
+    ) -> Rule {
+        Rule(keyPath, message: lengthMessage(Value.self, range)) { $0.map { range.contains($0.count) } ?? true }
+    }
+
+    /// Returns a rule that the value is in a range. Error messages show its bounds.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - range: The allowed values, such as `0...150`.
+    public static func range<Value: Comparable>(
+        _ keyPath: KeyPath<Record, Value>, in range: some RangeExpression<Value>
+    ) -> Rule {
+        Rule(keyPath, message: "must be \(text(of: range))") { range.contains($0) }
+    }
+
+    /// Returns a rule that the value is nil or in a range. Error messages show its bounds.
+    ///
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - range: The allowed values, such as `0...150`.
+    public static func range<Value: Comparable>(
+        _ keyPath: KeyPath<Record, Value?>, in range: some RangeExpression<Value>
+    ) -> Rule {
+        Rule(keyPath, message: "must be \(text(of: range))") { $0.map { range.contains($0) } ?? true }
+    }
+
+    /// Returns a rule that no other row has the same value or, for several properties, the same combination of values.
+    /// Rows with a nil among them count as different, as in SQL.
+    ///
+    /// The rule is checked in the transaction that saves the record. It costs a search, so the columns should have an
+    /// index. A unique ``Index`` has a less specific message, but needs no search of its own.
     public static func unique(_ keyPaths: PartialKeyPath<Record>...) -> Rule {
         Rule(keyPaths, .unique)
     }

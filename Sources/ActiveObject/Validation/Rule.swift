@@ -1,25 +1,25 @@
-/// What must hold of a record before it is saved.
+/// A condition that a record must satisfy before it is saved.
 ///
 /// ```swift
 /// static var rules: [Rule<Person>] {
 ///     [
-///         .notEmpty(\.name), .range(\.age, 0...150), .unique(\.name),
-///         Rule(\.email, "must hold an @") { $0.contains("@") },
-///         Rule("age and birthdate", "must agree") { $0.age >= 18 || $0.birthdate != nil },
+///         .notEmpty(\.name), .range(\.age, in: 0...150), .unique(\.name),
+///         Rule(\.email, message: "must hold an @") { $0.contains("@") },
+///         Rule("age and birthdate", message: "must agree") { $0.age >= 18 || $0.birthdate != nil },
 ///     ]
 /// }
 /// ```
 ///
-/// A message never holds the value: it is logged, shown and sent where the column may not be.
+/// A message never contains the value, because it may be logged, shown or sent where the column must not be.
 public struct Rule<Record> {
     enum Check {
-        /// Nil if it holds, else what is wrong.
+        /// Returns nil if the condition holds, or else the message.
         case value((Record) -> String?)
-        /// No other row has these values.
+        /// No other row has the same values.
         case unique
     }
 
-    /// What it is about; nil if `place` says it.
+    /// The properties that the rule is about; empty if `place` names it.
     let keyPaths: [PartialKeyPath<Record>]
     let place: String?
     let check: Check
@@ -30,19 +30,25 @@ public struct Rule<Record> {
         self.check = check
     }
 
-    /// Of one property.
+    /// Creates a rule about one property.
     ///
-    /// - Parameter message: what the rule says, as part of a sentence behind the column's name: "must not be empty".
+    /// - Parameters:
+    ///   - keyPath: The property.
+    ///   - message: The rule as the end of a sentence after the column's name: "must not be empty".
+    ///   - holds: Returns whether a value satisfies the rule.
     public init<Value>(
-        _ keyPath: KeyPath<Record, Value>, _ message: String, _ holds: @escaping (Value) -> Bool
+        _ keyPath: KeyPath<Record, Value>, message: String, holds: @escaping (Value) -> Bool
     ) {
         self.init([keyPath], .value { holds($0[keyPath: keyPath]) ? nil : message })
     }
 
-    /// Of several properties, or of the whole record.
+    /// Creates a rule about several properties or the whole record.
     ///
-    /// - Parameter place: stands where the column's name would: "age and birthdate".
-    public init(_ place: String, _ message: String, _ holds: @escaping (Record) -> Bool) {
+    /// - Parameters:
+    ///   - place: The text that messages show instead of a column's name: "age and birthdate".
+    ///   - message: The rule as the end of a sentence: "must agree".
+    ///   - holds: Returns whether a record satisfies the rule.
+    public init(_ place: String, message: String, holds: @escaping (Record) -> Bool) {
         self.init([], place: place, .value { holds($0) ? nil : message })
     }
 }

@@ -1,34 +1,45 @@
 extension ActiveRecord {
-    /// Which rules of its type the record breaks, as it is now; empty if none. Nothing is written, no hook is called.
+    /// Returns the rules of its type that the record breaks; empty if there are none. Nothing is written, and no hook
+    /// is called.
+    ///
+    /// - Parameter snapshot: The state of the database for rules that search for other rows.
     public func failures(in snapshot: Snapshot) throws -> [ValidationFailure] {
         try snapshot.table(of: Self.self).failures(of: self, rowID: objectId, in: snapshot)
     }
 
-    /// The same, of the state of now.
+    /// Returns the rules of its type that the record breaks, checked against the current state of a database.
+    ///
+    /// - Parameter database: The database; by default the one that the type names.
     public func failures(in database: Database? = nil) async throws -> [ValidationFailure] {
         let record = self
         return try await (database ?? Self.database()).read { try record.failures(in: $0) }
     }
 
-    /// Throws `invalid`, as `save` would, if the record breaks rules.
+    /// Throws the error that `save` would throw if the record breaks rules.
+    ///
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/invalid`` with all failures.
     public func validate(in snapshot: Snapshot) throws {
         try snapshot.table(of: Self.self).validate(self, rowID: objectId, in: snapshot)
     }
 
-    /// The same, of the state of now.
+    /// Throws the error that `save` would throw if the record breaks rules, checked against the current state of a
+    /// database.
+    ///
+    /// - Parameter database: The database; by default the one that the type names.
+    /// - Throws: ``ActiveObjectError/Code-swift.struct/invalid`` with all failures.
     public func validate(in database: Database? = nil) async throws {
         let record = self
         try await (database ?? Self.database()).read { try record.validate(in: $0) }
     }
 }
 
-/// A rule of a type whose table is known.
+/// A rule together with the columns of its type's table.
 final class PlacedRule<Record: ActiveRecord> {
     let place: String
     let check: Rule<Record>.Check
-    /// Of the key paths that are columns.
+    /// The indexes of the columns among the rule's properties.
     let columns: [Int]
-    /// Finds another row with the same values. The row that is not another is the last parameter.
+    /// Finds another row with the same values. The last parameter is the row to exclude.
     let uniqueSQL: String?
 
     init(_ rule: Rule<Record>, fields: [Table<Record>.Field], tableName: String) throws(ActiveObjectError) {
@@ -36,7 +47,8 @@ final class PlacedRule<Record: ActiveRecord> {
         columns = rule.keyPaths.compactMap { keyPath in fields.firstIndex { $0.property.keyPath == keyPath } }
         let isComplete = columns.count == rule.keyPaths.count
         let names = columns.map { fields[$0].column }
-        // What is no column, as a part of a nested value, is named as the source does: `\Person.address.city`.
+        // A property that is not a column, such as a part of a nested value, is named as in the source:
+        // `\Person.address.city`.
         place = rule.place ?? (isComplete ? names : rule.keyPaths.map { "\($0)" }).joined(separator: ", ")
         guard case .unique = rule.check else {
             uniqueSQL = nil
@@ -44,7 +56,7 @@ final class PlacedRule<Record: ActiveRecord> {
         }
         guard isComplete, !columns.isEmpty else {
             throw ActiveObjectError(
-                .badRecord, "\(Record.self).rules: unique names \(place), and only columns can be looked up",
+                .badRecord, "\(Record.self).rules: `unique` names \(place), but only columns can be searched",
                 table: tableName)
         }
         let conditions = names.enumerated().map { "\($1.quotedName) = ?\($0 + 1)" }.joined(separator: " AND ")
@@ -55,7 +67,7 @@ final class PlacedRule<Record: ActiveRecord> {
 }
 
 extension Table {
-    /// - Parameter rowID: the row that the record is, or will be; a rule that compares with others leaves it out.
+    /// - Parameter rowID: The key of the record's row, now or after it is saved. Rules that compare rows exclude it.
     func failures(of record: Record, rowID: Int64?, in snapshot: Snapshot) throws -> [ValidationFailure] {
         var failures: [ValidationFailure] = []
         for rule in saving.rules {

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// The types that have a column of their own. Each is its own codec.
+/// A type that can be a column without conversion. Each is its own codec.
 protocol BuiltInCodec: ColumnCodec, Sendable where Value == Self {}
 
 protocol IntegerCodec: BuiltInCodec, FixedWidthInteger {}
@@ -85,7 +85,7 @@ extension Float: BuiltInCodec {
     static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Float {
         let real = try statement.real(index)
         let value = Float(real)
-        // Too large would come back as infinite, which it is not.
+        // A value that is too large would become infinite.
         guard value.isFinite || real.isInfinite else { throw .outOfRange(type: "Float") }
         return value
     }
@@ -131,7 +131,7 @@ extension Data: BuiltInCodec {
     static func stored(_ value: Data) -> SQLValue { .blob(value) }
 }
 
-/// As text, in the upper-case form with dashes: a person who looks into the file can search for it.
+/// UUIDs are stored as text, in upper case with dashes, so that a person can search the file for them.
 extension UUID: BuiltInCodec {
     typealias Value = UUID
     static var valueClass: ValueClass { .text }
@@ -149,7 +149,7 @@ extension UUID: BuiltInCodec {
     static func stored(_ value: UUID) -> SQLValue { .text(value.uuidString) }
 }
 
-/// As text of one character.
+/// Characters are stored as text of one character.
 extension Character: BuiltInCodec {
     typealias Value = Character
     static var valueClass: ValueClass { .text }
@@ -167,7 +167,7 @@ extension Character: BuiltInCodec {
     static func stored(_ value: Character) -> SQLValue { .text(String(value)) }
 }
 
-/// As text, whole: what it is relative to is part of it.
+/// URLs are stored as text, in their absolute form.
 extension URL: BuiltInCodec {
     typealias Value = URL
     static var valueClass: ValueClass { .text }

@@ -1,10 +1,10 @@
 import FoundationEssentials
 
-/// The codec for a property's type: its own if it has a column type, else by what it conforms to. Nil if it is none of
-/// what a column can hold.
+/// Returns the codec for a property's type: that of a built-in type, or else one for a protocol to which the type
+/// conforms. Returns nil if a column cannot hold the type.
 func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)? {
     if let optional = type as? any OptionalType.Type {
-        // An optional of an optional has two kinds of nil, and a column has one.
+        // An optional of an optional has two kinds of nil, but a column has one.
         guard let wrapped = columnCodec(for: optional.wrappedType, dates: dates), !wrapped.isOptional else {
             return nil
         }
@@ -21,13 +21,13 @@ func columnCodec(for type: Any.Type, dates: DateForm) -> (any ColumnCodec.Type)?
     if let raw = type as? any RawRepresentable.Type, let codec = rawCodec(raw, dates: dates) {
         return codec
     }
-    // As JSON they would be text, which neither sorts nor adds up as numbers do.
+    // As JSON they would be text, which does not sort or add like numbers.
     if type == Int128.self || type == UInt128.self { return nil }
     if let nested = type as? any Codable.Type { return jsonCodec(nested) }
     return nil
 }
 
-/// Lets a property's type say that it is an optional, and of what.
+/// Tells for a type at run time that it is an optional, and of which type.
 protocol OptionalType {
     static var wrappedType: Any.Type { get }
 }
@@ -36,7 +36,7 @@ extension Optional: OptionalType {
     static var wrappedType: Any.Type { Wrapped.self }
 }
 
-// Each of these only opens a metatype, so that the codec can be made for that type.
+// Each of these functions only opens a metatype, so that the codec can be created for that type.
 
 private func optionalCodec<Wrapped: ColumnCodec>(over wrapped: Wrapped.Type) -> any ColumnCodec.Type {
     OptionalCodec<Wrapped>.self

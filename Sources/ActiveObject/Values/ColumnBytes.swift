@@ -1,18 +1,19 @@
 import FoundationEssentials
 
-/// A type of the user's own that is kept as a blob, and reads and writes its bytes where they lie.
+/// A custom type that is stored as a blob and reads and writes its bytes in place.
 ///
-/// What a `ColumnValue` that is a blob does, without a `Data` for each value: for keys and tokens in tables of a million
-/// rows, and for those who have no use for Foundation.
+/// It does the same as a ``ColumnValue`` that is a blob, but without a `Data` for each value. Use it for keys and
+/// tokens in tables of millions of rows, and in code that does not use Foundation.
 public protocol ColumnBytes: Sendable {
-    /// Nil if no value of this type looks like that; the reader is told which column holds it. The bytes are gone when
-    /// it returns.
+    /// Creates a value from the bytes of a column. Returns nil if they are invalid; the read then throws an error that
+    /// names the column. The bytes are only valid during the call.
     init?(columnBytes: UnsafeRawBufferPointer)
 
+    /// Calls `body` with the bytes of the value and returns its result.
     func withColumnBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result
 }
 
-/// Over a `ColumnBytes`.
+/// The codec of a ``ColumnBytes`` type.
 enum BytesCodec<Value: ColumnBytes>: ColumnCodec {
     static var valueClass: ValueClass { .blob }
 

@@ -1,23 +1,23 @@
-/// How a property of one type becomes the value of a column, and back.
+/// The conversion between a property of one type and the value of a column.
 ///
-/// A codec is a type, never an instance: what a table holds for each field is its metatype and where the property lies
-/// in the record. It reads and writes the property in place; a row of ten columns makes no copy of the record and no
-/// container.
+/// A codec is a type, never an instance: for each field, a table holds the metatype of its codec and the offset of the
+/// property in the record. A codec reads and writes the property in place, so a row of ten columns needs neither a copy
+/// of the record nor a container.
 protocol ColumnCodec {
     associatedtype Value
     static var valueClass: ValueClass { get }
     static var isOptional: Bool { get }
-    /// Of texts: none of them is a number, which a column of numeric affinity would turn it into.
+    /// Whether its texts never look like a number, which a column with numeric affinity would convert.
     static var neverLooksNumeric: Bool { get }
     static var isDate: Bool { get }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault)
     static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Value
-    /// The value as SQLite would hold it, for what is compared with a column.
+    /// Returns the value as SQLite would hold it, for comparisons with a column.
     static func stored(_ value: Value) throws(ColumnFault) -> SQLValue
 
-    // Witnesses of these are compiled for each type; through the two above every value would pass through memory of
-    // unknown size. Nobody writes them by hand.
+    // The compiler specializes the witnesses of these two for each type. Through the two above, every value would pass
+    // through memory of unknown size. The default implementations are always sufficient.
     static func bind(from property: UnsafeRawPointer, to statement: Statement, at index: Int32) throws(ColumnFault)
     static func read(_ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer) throws(ColumnFault)
 }
@@ -39,7 +39,7 @@ extension ColumnCodec {
         unsafe property.initializeMemory(as: Value.self, to: try read(statement, index))
     }
 
-    /// Whether the value can be read.
+    /// Throws if the value cannot be read.
     static func check(_ statement: Statement, _ index: Int32) throws(ColumnFault) {
         _ = try read(statement, index)
     }

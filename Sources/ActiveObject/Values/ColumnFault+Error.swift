@@ -1,6 +1,6 @@
 extension ColumnFault {
-    /// The error for the caller, who is told where it happened. What was found is shown only if the column is not
-    /// private.
+    /// Returns the error for the caller, with the place of the fault. It shows the value that was found only if the
+    /// column is not private.
     func error(
         table: String, column: String, wanted: ValueClass?, isPrivate: Bool, found: SQLValue? = nil
     ) -> ActiveObjectError {
@@ -8,7 +8,7 @@ extension ColumnFault {
             at: "\(table).\(column)", table: table, column: column, wanted: wanted, isPrivate: isPrivate, found: found)
     }
 
-    /// Of a value that belongs to no column that is known.
+    /// Returns the error for a value that belongs to no known column.
     func error(in sql: String) -> ActiveObjectError {
         error(at: "a value in \"\(sql.shownSQL)\"", table: nil, column: nil, wanted: nil, isPrivate: true, found: nil)
     }
@@ -29,19 +29,19 @@ extension ColumnFault {
             return make(
                 .typeMismatch, "holds a value of class \(found), but the property needs \(wanted)\(shown)", found)
         case .outOfRange(let type): return make(.outOfRange, "has a number that does not fit \(type)\(shown)")
-        case .notANumber: return make(.outOfRange, "was given a number that is not a number, which SQLite cannot hold")
+        case .notANumber: return make(.outOfRange, "was given NaN, which SQLite cannot store")
         case .notUTF8: return make(.typeMismatch, "holds text that is not UTF-8")
-        case .unreadable(let type): return make(.typeMismatch, "holds a value that is no \(type)\(shown)")
+        case .unreadable(let type): return make(.typeMismatch, "holds a value that is not a valid \(type)\(shown)")
         case .unwritable(let type): return make(.typeMismatch, "was given a \(type) that cannot be written as JSON")
-        case .tooBig: return make(.outOfRange, "was given a value that is longer than SQLite takes")
-        case .notOfType(let type): return make(.typeMismatch, "was compared with a value that is no \(type)")
+        case .tooBig: return make(.outOfRange, "was given a value that is longer than SQLite allows")
+        case .notOfType(let type): return make(.typeMismatch, "was compared with a value that is not of type \(type)")
         case .sqlite(let code): return make(.other, "could not be bound (SQLite's code \(code))")
         }
     }
 }
 
 extension SQLValue {
-    /// For a message: enough to recognise it. Nil for NULL, which has nothing to show.
+    /// The value shortened for a message, so that it can be recognized. Nil for NULL.
     var shortened: String? {
         switch self {
         case .null: return nil

@@ -1,13 +1,13 @@
 import FoundationEssentials
 
-/// How dates are kept in a column.
+/// The form in which a column stores dates.
 public enum DateForm: Hashable, Sendable {
-    /// Seconds since 2001-01-01 00:00 UTC, REAL. What a `Date` holds itself: what was saved comes back equal, to the last
-    /// bit, before 1970 as after. In SQL, `datetime(column + 978307200, 'unixepoch')` shows it.
+    /// Seconds since 2001-01-01 00:00 UTC, as REAL. This is the representation of `Date` itself, so dates are read back
+    /// exactly. In SQL, `datetime(column + 978307200, 'unixepoch')` shows them.
     case exact
-    /// Whole milliseconds since 1970, INTEGER; before that they are negative. For columns that other programs share.
+    /// Whole milliseconds since 1970, as INTEGER; negative before. For columns that other programs share.
     case unixMilliseconds
-    /// ISO 8601 in UTC with milliseconds, TEXT; years 0000 to 9999. Sorts as it counts.
+    /// ISO 8601 in UTC with milliseconds, as TEXT, for the years 0000 to 9999. The texts sort by time.
     case iso8601
 
     var codec: any ColumnCodec.Type {

@@ -1,17 +1,20 @@
 import FoundationEssentials
 
-/// A type of the user's own that knows its column value.
+/// A custom type that defines its own column value.
 ///
-/// Most types need none of this: raw-value enums and nested `Codable` values are taken as they are. It is for a type
-/// that has a shorter form, such as a validated token that is kept as bytes.
+/// Most types do not need it: enums with raw values and nested `Codable` values are supported directly. It is for a
+/// type with a more compact form, such as a validated token that is stored as bytes.
 public protocol ColumnValue: Sendable {
+    /// The class of the values that the type is stored as.
     static var valueClass: ValueClass { get }
+    /// The value for the column.
     var sqlValue: SQLValue { get }
-    /// Nil if no value of this type looks like that; the reader is told which column holds it.
+    /// Creates a value from the value of a column. Returns nil if it is invalid; the read then throws an error that
+    /// names the column.
     init?(sqlValue: SQLValue)
 }
 
-/// Over a `ColumnValue`.
+/// The codec of a ``ColumnValue`` type.
 enum OwnCodec<Value: ColumnValue>: ColumnCodec {
     static var valueClass: ValueClass { Value.valueClass }
 
@@ -27,8 +30,8 @@ enum OwnCodec<Value: ColumnValue>: ColumnCodec {
     static func stored(_ value: Value) -> SQLValue { value.sqlValue }
 }
 
-/// An enum, or anything else with a raw value, as its raw value. `Raw.Value` is `Value.RawValue`: who makes this type
-/// has looked `Raw` up by it, which is more than a `where` clause can be told at run time.
+/// The codec of a type with a raw value, such as an enum. `Raw.Value` is `Value.RawValue`: the caller looks up `Raw` by
+/// that type, which a `where` clause cannot express at run time.
 enum RawCodec<Value: RawRepresentable, Raw: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Raw.valueClass }
     static var neverLooksNumeric: Bool { Raw.neverLooksNumeric }
@@ -51,12 +54,12 @@ enum RawCodec<Value: RawRepresentable, Raw: ColumnCodec>: ColumnCodec {
     }
 }
 
-// The two kinds of enums that nearly all are. What `RawCodec` would do for them, but each asks the runtime for its types
-// as seldom as can be: an enum among ten columns cost a third of the row.
+// The codecs of the two most common kinds of enums. They do the same as `RawCodec`, but look up types in the runtime as
+// rarely as possible: an enum among ten columns cost a third of the row.
 
-/// Over texts each of which stands for one value.
+/// A codec whose texts each stand for one value.
 protocol TextCodec: ColumnCodec {
-    /// Whether a value is one byte and nothing else, as that of an enum is: who knows the text can keep the byte.
+    /// Whether a value is exactly one byte, as that of an enum without payload is. Then ``KnownTexts`` can cache it.
     static var isOneByte: Bool { get }
 }
 
@@ -109,7 +112,7 @@ enum RawIntCodec<Value: RawRepresentable<Int>>: ColumnCodec {
     static func stored(_ value: Value) -> SQLValue { .integer(Int64(value.rawValue)) }
 }
 
-/// A nested value, as JSON text.
+/// The codec of a nested value, as JSON text.
 enum JSONCodec<Value: Codable>: ColumnCodec {
     static var valueClass: ValueClass { .text }
 
@@ -128,7 +131,7 @@ enum JSONCodec<Value: Codable>: ColumnCodec {
 
     static func stored(_ value: Value) throws(ColumnFault) -> SQLValue { .text(try text(value)) }
 
-    /// The same value gives the same text, so that texts can be compared.
+    /// Returns JSON with sorted keys, so that equal values have equal texts.
     private static func text(_ value: Value) throws(ColumnFault) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -140,7 +143,7 @@ enum JSONCodec<Value: Codable>: ColumnCodec {
     }
 }
 
-/// Nil is NULL.
+/// The codec of an optional. Nil is NULL.
 enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
     static var valueClass: ValueClass { Wrapped.valueClass }
     static var isOptional: Bool { true }

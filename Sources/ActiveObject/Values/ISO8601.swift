@@ -1,13 +1,14 @@
 import FoundationEssentials
 
-/// A date as ISO 8601 text in UTC, to the nearest millisecond. By the Gregorian calendar throughout, as SQLite's own
-/// date functions count, where Foundation's formats change to the Julian one; what is read and saved again is the same
-/// text.
+/// The codec for dates as ISO 8601 text in UTC, rounded to the millisecond. It always uses the Gregorian calendar, as
+/// SQLite's date functions do; Foundation's formats switch to the Julian calendar. A date that is read and saved again
+/// has the same text.
 enum ISO8601: ColumnCodec {
     static var valueClass: ValueClass { .text }
     static var neverLooksNumeric: Bool { true }
     static var isDate: Bool { true }
-    /// What four digits of a year can say: from 0000-01-01 to the end of 9999, in milliseconds since 1970.
+    /// The range that a year of four digits can represent, in milliseconds since 1970: from 0000-01-01 to the end of
+    /// 9999.
     private static let range = Int64(-62_167_219_200_000)..<253_402_300_800_000
     private static let fromReferenceDate: Int64 = 978_307_200_000
 
@@ -56,8 +57,8 @@ enum ISO8601: ColumnCodec {
 
     // MARK: Reading
 
-    /// Our own form, and others': "2024-02-29" alone, a space for the T, any number of digits behind the second, an
-    /// offset, or no zone at all, which is UTC. Nil for all else. What is behind the millisecond is in nanoseconds.
+    /// Parses our own form and those of others: only a date ("2024-02-29"), a space instead of the T, any number of
+    /// decimals, an offset, or no zone, which means UTC. Returns nil for any other text. The rest is in nanoseconds.
     private static func parts(_ text: String) -> (milliseconds: Int64, rest: Int64)? {
         var rest = text.utf8[...]
         func skip(_ mark: Character) -> Bool {
@@ -79,7 +80,7 @@ enum ISO8601: ColumnCodec {
             let day = number(2, below: 32), month > 0, day > 0
         else { return nil }
         let days = dayNumber(year, month, day)
-        // The 30th of February is another day.
+        // An impossible date, such as the 30th of February, would be another day.
         guard civil(days) == (year, month, day) else { return nil }
         guard !rest.isEmpty else { return (days * 86_400_000, 0) }
         guard skip("T") || skip(" "), let hour = number(2, below: 24), skip(":"), let minute = number(2, below: 60),
@@ -110,14 +111,14 @@ enum ISO8601: ColumnCodec {
         (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) ? Int64(byte - UInt8(ascii: "0")) : nil
     }
 
-    // MARK: The calendar
+    // MARK: Calendar
 
     private static func floored(_ number: Int64, by divisor: Int64) -> (quotient: Int64, rest: Int64) {
         let (quotient, rest) = number.quotientAndRemainder(dividingBy: divisor)
         return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
     }
 
-    /// Days since 1970-01-01. The year begins in March here, so that the leap day is its last.
+    /// Returns the days since 1970-01-01. The year begins in March here, so that the leap day is its last.
     private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
         let year = month > 2 ? year : year - 1
         let (era, yearOfEra) = floored(year, by: 400)

@@ -1,14 +1,14 @@
-/// A text of at most 15 bytes, as numbers that no other text has.
+/// A text of at most 15 bytes as numbers that identify it.
 struct ShortText: Hashable {
     private let start: UInt64
     private let end: UInt64
     private let count: UInt8
 
-    /// Nil: it is longer.
+    /// Returns nil if the text is longer.
     @unsafe
     @inline(__always)
     init?(_ bytes: UnsafeRawPointer, count: Int) {
-        // From both ends, the middle twice if need be: no loop over bytes.
+        // Load from both ends, with the middle possibly twice, so that no loop over bytes is needed.
         switch count {
         case 8...15:
             start = unsafe bytes.loadUnaligned(as: UInt64.self)
@@ -29,17 +29,17 @@ struct ShortText: Hashable {
         self.count = UInt8(truncatingIfNeeded: count)
     }
 
-    /// Multiplied, so that each byte has a say in the upper bits.
+    /// A hash. The multiplication makes every byte affect the upper bits.
     @inline(__always)
     fileprivate var hash: UInt64 {
         (start ^ (end &* 0x9E37_79B9_7F4A_7C15) ^ UInt64(count)) &* 0xD6E8_FEB8_6659_FD93
     }
 }
 
-/// The values of one byte that texts stood for, and the texts of such values, so that a row with an enum needs neither a
-/// new `String` nor the enum's own initialiser, which compares with one case after the other.
+/// A cache of one-byte values by their texts, and of texts by such values. With it, a row with an enum needs neither a
+/// new `String` nor the enum's initializer, which compares with one case after the other.
 ///
-/// It forgets: what falls on the place of something else takes it.
+/// An entry that falls on the slot of another entry replaces it.
 @safe
 final class KnownTexts {
     private struct Entry {
@@ -55,7 +55,7 @@ final class KnownTexts {
 
     private static let bits = 4
     private static let count = 1 << bits
-    // Behind pointers, as nothing else of a class can be read without a check of who else writes it.
+    // These are pointers because the compiler checks accesses to other stored properties of a class for exclusivity.
     private let entries: UnsafeMutablePointer<Entry>
     private let texts: UnsafeMutablePointer<(type: ObjectIdentifier?, value: UInt8, text: String)>
 
@@ -79,7 +79,7 @@ final class KnownTexts {
         return unsafe entries[place ^ 1].holds(text, as: type) ? entries[place ^ 1].value : nil
     }
 
-    /// Of two that share a place the older one moves aside.
+    /// Adds a value. Of two entries that share a slot, the older one moves to the neighboring slot.
     @inline(never)
     func keep(_ value: UInt8, of text: ShortText, as type: ObjectIdentifier) {
         let place = Self.place(of: text)
@@ -104,7 +104,7 @@ final class KnownTexts {
         unsafe texts[Self.place(of: value, as: type)] = (type, value, text)
     }
 
-    /// Types lie at multiples of 16 at most.
+    /// Returns the slot of a value. Type metadata is aligned to at most 16 bytes.
     @inline(__always)
     private static func place(of value: UInt8, as type: ObjectIdentifier) -> Int {
         Int(truncatingIfNeeded: UInt(value) ^ (UInt(bitPattern: type) >> 4)) & (count - 1)

@@ -1,9 +1,9 @@
 import FoundationEssentials
 
-// What `OptionalCodec` does, compiled for the optionals that nearly all are: the general one asks the runtime for its
-// types in each row, which cost more than the value.
+// These do the same as `OptionalCodec`, but are compiled for the most common optionals. The general codec looks up its
+// types in the runtime for each row, which costs more than the value.
 
-/// Over a type that is its own codec.
+/// The codec of an optional of a built-in type.
 protocol OptionalBuiltInCodec: ColumnCodec where Value == Wrapped? {
     associatedtype Wrapped: BuiltInCodec
 }
@@ -34,7 +34,7 @@ extension OptionalBuiltInCodec {
     }
 }
 
-/// Every record has this one: its `objectId`.
+/// The codec of `objectId`, which every record has.
 enum OptionalInt64: OptionalBuiltInCodec {
     typealias Wrapped = Int64
 
@@ -60,7 +60,7 @@ private enum OptionalData: OptionalBuiltInCodec { typealias Wrapped = Data }
 private enum OptionalUUID: OptionalBuiltInCodec { typealias Wrapped = UUID }
 private enum OptionalDate: OptionalBuiltInCodec { typealias Wrapped = Date }
 
-/// The compiled codec of an optional; nil if the general one has to do.
+/// Returns the compiled codec of an optional, or nil if only the general codec fits.
 func compiledOptionalCodec(over wrapped: any ColumnCodec.Type) -> (any ColumnCodec.Type)? {
     let codecs: [any OptionalBuiltInCodec.Type] = [
         OptionalInt64.self, OptionalInt.self, OptionalInt8.self, OptionalInt16.self, OptionalInt32.self,

@@ -1,22 +1,30 @@
 public import FoundationEssentials
 
-/// The five kinds of values that SQLite knows.
+/// The five classes of values in SQLite.
 public enum ValueClass: String, Hashable, Sendable, CustomStringConvertible {
+    /// The storage classes of SQLite.
     case null, integer, real, text, blob
 
+    /// The name in lower case: "integer".
     public var description: String { rawValue }
-    /// As the type of a column.
+    /// The class as the type of a column.
     var sql: String { rawValue.uppercased() }
 }
 
-/// One value as SQLite holds it: what raw SQL takes and gives.
+/// A value as SQLite stores it, for raw SQL and for columns without a Swift type.
 public enum SQLValue: Hashable, Sendable {
+    /// NULL.
     case null
+    /// A whole number of 64 bits.
     case integer(Int64)
+    /// A floating-point number.
     case real(Double)
+    /// A text in UTF-8.
     case text(String)
+    /// Bytes.
     case blob(Data)
 
+    /// The class of the value.
     public var valueClass: ValueClass {
         switch self {
         case .null: .null
@@ -27,8 +35,8 @@ public enum SQLValue: Hashable, Sendable {
         }
     }
 
-    /// Texts are equal if their bytes are, as SQLite has it: Swift takes the two spellings of é for one, and a change from
-    /// the one to the other would seem to be none.
+    /// Compares two values. Texts are equal if their bytes are equal, as in SQLite. Swift treats the two encodings of é
+    /// as equal, which would hide a change from one to the other.
     public static func == (one: SQLValue, other: SQLValue) -> Bool {
         switch (one, other) {
         case (.null, .null): true
@@ -40,6 +48,7 @@ public enum SQLValue: Hashable, Sendable {
         }
     }
 
+    /// Hashes the value, with texts by their bytes.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(valueClass)
         switch self {
@@ -55,10 +64,15 @@ public enum SQLValue: Hashable, Sendable {
 extension SQLValue: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral, ExpressibleByStringLiteral,
     ExpressibleByBooleanLiteral, ExpressibleByNilLiteral
 {
+    /// Creates an INTEGER.
     public init(integerLiteral value: Int64) { self = .integer(value) }
+    /// Creates a REAL.
     public init(floatLiteral value: Double) { self = .real(value) }
+    /// Creates a TEXT.
     public init(stringLiteral value: String) { self = .text(value) }
+    /// Creates an INTEGER, 1 or 0.
     public init(booleanLiteral value: Bool) { self = .integer(value ? 1 : 0) }
+    /// Creates NULL.
     public init(nilLiteral: ()) { self = .null }
 }
 

@@ -132,7 +132,7 @@ extension Device {
         found.reserveCapacity(ids.count)
         for start in stride(from: 0, to: ids.count, by: Registry.listLimit) {
             let part = Array(ids[start..<Swift.min(start + Registry.listLimit, ids.count)])
-            found += try Self.where(.isIn(\.deviceId, part)).all(in: snapshot)
+            found += try Self.where(.isIn(\.deviceId, values: part)).all(in: snapshot)
         }
         return found
     }

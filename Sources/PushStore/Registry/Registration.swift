@@ -172,7 +172,7 @@ struct Registration {
             guard let row = before.objectId, draft.tags != draft.tagsBefore else { continue }
             let gone = draft.tagsBefore.subtracting(draft.tags)
             if !gone.isEmpty {
-                try DeviceTag.remove(where: \.device == row && .isIn(\.tag, gone.map(\.text)), in: transaction)
+                try DeviceTag.remove(where: \.device == row && .isIn(\.tag, values: gone.map(\.text)), in: transaction)
             }
             tagsToAdd += draft.tags.subtracting(draft.tagsBefore).map { DeviceTag(device: row, tag: $0.text) }
         }

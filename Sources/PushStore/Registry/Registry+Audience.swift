@@ -43,8 +43,10 @@ extension Registry {
             var (index, position) = start
             while index < users.count {
                 let end = min(index + Self.listLimit, users.count)
-                let page = try Device.active(in: app).where(.isIn(\.user, Array(users[index..<end]))).order(by: \.user)
-                    .page(size: size - devices.count, after: position, in: snapshot)
+                let page = try Device.active(in: app).where(.isIn(\.user, values: Array(users[index..<end]))).order(
+                    by: \.user
+                )
+                .page(size: size - devices.count, after: position, in: snapshot)
                 devices += page.records.compactMap(\.addressed)
                 position = page.next
                 if position == nil { index = end }

@@ -40,7 +40,7 @@ struct RowPage {
         while true {
             let (rows, isLast) = try Self.rows(with: tags, after: row, about: Registry.listLimit * 2, in: snapshot)
             if let last = rows.last {
-                let found = try query.where(.isIn(\.objectId, rows)).all(in: snapshot)
+                let found = try query.where(.isIn(\.objectId, values: rows)).all(in: snapshot)
                 page.devices += found.sorted { ($0.objectId ?? 0) < ($1.objectId ?? 0) }
                 row = last
             }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct CriteriaPropertyTests {
-    @Test(arguments: [1, 2, 3] as [UInt64]) func `A criterion finds what the same filter in Swift finds`(
+    @Test(arguments: [1, 2, 3] as [UInt64]) func `A criterion matches the same records as the filter in Swift`(
         seed: UInt64
     ) async throws {
         try await withDatabase { database in

@@ -13,7 +13,7 @@ import Testing
         try await people.saveAll(in: database)
     }
 
-    @Test func `It is written as it would be in Swift`() async throws {
+    @Test func `Criteria are written as expressions in Swift`() async throws {
         try await withDatabase { database in
             try await people(database)
             func names(_ criteria: Criteria<Person>) async throws -> [String] {
@@ -22,11 +22,11 @@ import Testing
             #expect(try await names(\.name == "Joe") == ["Joe"])
             #expect(try await names(\.age ~= 18..<42) == ["joan", "100%"])
             #expect(try await names(\.age >= 18 && \.sex != .male && !(\.name == "joan")) == ["100%"])
-            #expect(try await names(\.sex == nil || .hasPrefix(\.name, "J")) == ["Joe", "joan", "100%"])
-            #expect(try await names(.like(\.name, "j%")) == ["Joe", "joan"])
-            #expect(try await names(.like(\.name, "%!%", escape: "!")) == ["100%"])
+            #expect(try await names(\.sex == nil || .hasPrefix(\.name, prefix: "J")) == ["Joe", "joan", "100%"])
+            #expect(try await names(.like(\.name, pattern: "j%")) == ["Joe", "joan"])
+            #expect(try await names(.like(\.name, pattern: "%!%", escape: "!")) == ["100%"])
             #expect(try await names((\Person.name).contains("oa")) == ["joan"])
-            #expect(try await names(.isIn(\.age, [17, 18])) == ["Ann", "100%"])
+            #expect(try await names(.isIn(\.age, values: [17, 18])) == ["Ann", "100%"])
             #expect(try await names(["name": "Joe", "rank": 3]) == ["Joe"])
             #expect(try await names(["SEX": nil, "age": 30]) == ["joan"])
             #expect(try await names(Criteria(["sex": .text("female")])) == ["Ann"])
@@ -35,14 +35,14 @@ import Testing
                 try await names(
                     \.age > 3 && \.name != "x" && \.rank == 3
                         || \.sex == nil && !(\.income < 2.5)
-                            && .hasPrefix(\.name, "J")
+                            && .hasPrefix(\.name, prefix: "J")
                         || \.active == false || \.flags >= 255) == ["Joe", "Ann", "100%"])
             #expect(try await names(.nothing).isEmpty)
             #expect(try await names(.any(of: [])).isEmpty)
         }
     }
 
-    @Test func `What cannot be asked is told with table and column`() async throws {
+    @Test func `An invalid criterion causes an error with table and column`() async throws {
         struct Wide: ActiveRecord {
             var objectId: Int64?
             var number: UInt64 = 0
@@ -55,7 +55,7 @@ import Testing
         try await withDatabase { database in
             let cases: [(Criteria<Wide>, ActiveObjectError.Code, String?)] = [
                 (\.number == .max, .outOfRange, "number"),
-                (.isIn(\.number, [1, .max]), .outOfRange, "number"),
+                (.isIn(\.number, values: [1, .max]), .outOfRange, "number"),
                 (\.share < .nan, .outOfRange, "share"),
                 (\.when == Date(timeIntervalSince1970: 1e15), .outOfRange, "when"),
                 (\.computed == 1, .badRecord, nil),
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `JSON is compared as a whole and has no order`() async throws {
+    @Test func `JSON is compared for equality only`() async throws {
         try await withDatabase { database in
             let error = await #expect(throws: ActiveObjectError.self) {
                 try await Sample.count(where: \.point < Sample.Point(x: 1), in: database)
@@ -92,27 +92,27 @@ import Testing
         }
     }
 
-    @Test func `A list may be as long as it likes`() async throws {
+    @Test func `A list of values can have any length`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var samples = (0..<200).map { Sample(name: "n\($0)\"\\\u{1}", age: $0, score: Double($0) / 3) }
                 try samples.saveAll(in: transaction)
                 let ages = Array(100..<100_100)
-                #expect(try Sample.count(where: .isIn(\.age, ages), in: transaction) == 100)
-                #expect(try Sample.count(where: !.isIn(\.age, ages), in: transaction) == 100)
+                #expect(try Sample.count(where: .isIn(\.age, values: ages), in: transaction) == 100)
+                #expect(try Sample.count(where: !.isIn(\.age, values: ages), in: transaction) == 100)
                 let names = (0..<100_000).map { "n\($0 * 2)\"\\\u{1}" }
-                #expect(try Sample.count(where: .isIn(\.name, names), in: transaction) == 100)
-                #expect(try Sample.count(where: .isIn(\.name, names + ["\u{0}"]), in: transaction) == 100)
+                #expect(try Sample.count(where: .isIn(\.name, values: names), in: transaction) == 100)
+                #expect(try Sample.count(where: .isIn(\.name, values: names + ["\u{0}"]), in: transaction) == 100)
                 var odd = [Sample(name: "a\u{0}b"), Sample(name: "a\u{0}c"), Sample(name: "a")]
                 try odd.saveAll(in: transaction)
                 let some = names + ["a\u{0}b", "a\u{0}", "x\u{0}"]
-                #expect(try Sample.count(where: .isIn(\.name, some), in: transaction) == 101)
-                #expect(try Sample.count(where: !.isIn(\.nick, some + [nil]), in: transaction) == 0)
+                #expect(try Sample.count(where: .isIn(\.name, values: some), in: transaction) == 101)
+                #expect(try Sample.count(where: !.isIn(\.nick, values: some + [nil]), in: transaction) == 0)
             }
         }
     }
 
-    @Test func `Reals are found to the last bit`() async throws {
+    @Test func `Reals in a list are matched exactly`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var random = SeededRandom(seed: 7)
@@ -123,15 +123,15 @@ import Testing
                 try samples.saveAll(in: transaction)
                 for count in [1, 2, 3, 5, 31, 32, 33, 500] {
                     let some = samples.prefix(count).map(\.score)
-                    let found = try Sample.find(where: .isIn(\.score, some), in: transaction)
+                    let found = try Sample.find(where: .isIn(\.score, values: some), in: transaction)
                     #expect(found.map(\.objectId) == samples.filter { some.contains($0.score) }.map(\.objectId))
                 }
             }
         }
     }
 
-    /// Too many for parameters: they go over as whole numbers and powers of two.
-    @Test func `Reals of a long list are found to the last bit, and their neighbours are not`() async throws {
+    /// There are too many values for parameters, so they are passed as whole numbers and powers of two.
+    @Test func `Reals in a long list are matched exactly, and adjacent reals are not matched`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var random = SeededRandom(seed: 8)
@@ -146,34 +146,34 @@ import Testing
                 var others = scores.suffix(3000).flatMap { [$0.nextUp, $0.nextDown] }.filter { !all.contains($0) }
                     .map { Sample(score: $0) }
                 try others.saveAll(in: transaction)
-                let found = try Sample.find(where: .isIn(\.score, scores), in: transaction)
+                let found = try Sample.find(where: .isIn(\.score, values: scores), in: transaction)
                 #expect(found.map(\.objectId) == samples.map(\.objectId))
-                #expect(try Sample.count(where: !.isIn(\.score, scores), in: transaction) == others.count)
+                #expect(try Sample.count(where: !.isIn(\.score, values: scores), in: transaction) == others.count)
             }
         }
     }
 
-    @Test func `Long lists of dates and of optional reals are found; of blobs they are refused`() async throws {
+    @Test func `Long lists of dates and optional reals work, and long lists of blobs are rejected`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 let dates = (0..<30_000).map { Date(timeIntervalSinceReferenceDate: 7e8 + Double($0) / 7) }
                 var samples = dates.suffix(10).map { Sample(ratio: 0.1, born: $0) } + [Sample(born: .distantPast)]
                 try samples.saveAll(in: transaction)
-                #expect(try Sample.count(where: .isIn(\.born, dates), in: transaction) == 10)
+                #expect(try Sample.count(where: .isIn(\.born, values: dates), in: transaction) == 10)
                 let ratios: [Float?] = (0..<30_000).map { Float($0) / 10 } + [nil]
-                #expect(try Sample.count(where: .isIn(\.ratio, ratios), in: transaction) == 11)
-                #expect(try Sample.count(where: !.isIn(\.ratio, ratios.dropLast()), in: transaction) == 1)
+                #expect(try Sample.count(where: .isIn(\.ratio, values: ratios), in: transaction) == 11)
+                #expect(try Sample.count(where: !.isIn(\.ratio, values: ratios.dropLast()), in: transaction) == 1)
                 let blobs: [Data?] = (0...16_384).map { Data("\($0)".utf8) }
-                #expect(try Sample.count(where: .isIn(\.bytes, blobs.dropLast()), in: transaction) == 0)
+                #expect(try Sample.count(where: .isIn(\.bytes, values: blobs.dropLast()), in: transaction) == 0)
                 let error = #expect(throws: ActiveObjectError.self) {
-                    try Sample.count(where: .isIn(\.bytes, blobs), in: transaction)
+                    try Sample.count(where: .isIn(\.bytes, values: blobs), in: transaction)
                 }
                 #expect(error?.code == .outOfRange && error?.column == "bytes")
             }
         }
     }
 
-    @Test func `Three thousand terms are one chain`() async throws {
+    @Test func `A chain of three thousand terms runs`() async throws {
         try await withDatabase { database in
             try await people(database)
             let other = (0..<3_000).reduce(Criteria<Person>.all) { $0 && \.age != 1000 + $1 }
@@ -191,13 +191,13 @@ import Testing
         }
     }
 
-    @Test func `What is nested as deep as it may be runs, and deeper is told`() async throws {
+    @Test func `Criteria nested up to the limit run, and deeper ones are rejected`() async throws {
         try await withDatabase { database in
             try await people(database)
             func nested(_ depth: Int) -> Criteria<Person> {
-                (0..<depth).reduce(.isIn(\.sex, [.male, nil])) { inner, level in
+                (0..<depth).reduce(.isIn(\.sex, values: [.male, nil])) { inner, level in
                     level % 2 == 0
-                        ? (\.age > 0 && (\.rank < 100 && inner)) && .hasPrefix(\.name, "") : \.age < 0 || inner
+                        ? (\.age > 0 && (\.rank < 100 && inner)) && .hasPrefix(\.name, prefix: "") : \.age < 0 || inner
                 }
             }
             for depth in 1...20 {
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `A criterion that is part of itself in another form is let go`() {
+    @Test func `A criterion that contains a variant of itself is deallocated`() {
         final class Object: Sendable {}
         struct Held: ColumnValue, Equatable {
             let object = Object()
@@ -249,7 +249,7 @@ import Testing
         #expect(object == nil)
     }
 
-    @Test func `Lists that went on from the same one do not see each other`() async throws {
+    @Test func `Criteria built from the same prefix are independent`() async throws {
         try await withDatabase { database in
             try await people(database)
             let both: Criteria<Person> = \.age > 0 && \.rank >= 0
@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    @Test func `A prefix counts the case, also in a column that does not`() async throws {
+    @Test func `A prefix test is case-sensitive, even on a column that ignores case`() async throws {
         struct Key: ActiveRecord {
             var objectId: Int64?
             var name = ""
@@ -275,7 +275,7 @@ import Testing
                 var keys = names.map { Key(name: $0) }
                 try keys.saveAll(in: transaction)
                 for prefix in ["z", "Z", "ZO", "zo", "zo\u{0}", "zO\u{0}", "@", "A", "a", "[", "\u{0}", "a\u{10ffff}"] {
-                    let found = try Key.find(where: .hasPrefix(\.name, prefix), in: transaction).map(\.name)
+                    let found = try Key.find(where: .hasPrefix(\.name, prefix: prefix), in: transaction).map(\.name)
                     #expect(found == names.filter { $0.utf8.starts(with: prefix.utf8) }, "\(prefix.debugDescription)")
                 }
                 #expect(try Key.count(where: \.name == "ZOE", in: transaction) == 3)
@@ -285,15 +285,15 @@ import Testing
 
     @Test(
         arguments: [
-            (.hasPrefix(\.name, "a"), "SEARCH samples USING INDEX samples_name_index (name>? AND name<?)"),
+            (.hasPrefix(\.name, prefix: "a"), "SEARCH samples USING INDEX samples_name_index (name>? AND name<?)"),
             (\.name == "a", "SEARCH samples USING INDEX samples_name_index (name=?)"),
             (\.nick == "a", "SEARCH samples USING INDEX samples_nick_index (nick=?)"),
             (\.nick == nil, "SEARCH samples USING INDEX samples_nick_index (nick=?)"),
-            (.isIn(\.age, [1, 2]), "SEARCH samples USING INDEX samples_age_index (age=?)"),
+            (.isIn(\.age, values: [1, 2]), "SEARCH samples USING INDEX samples_age_index (age=?)"),
             (\.age ~= 1..<9, "SEARCH samples USING INDEX samples_age_index (age>? AND age<?)"),
             (!(\.age < 9), "SEARCH samples USING INDEX samples_age_index (age>?)"),
             (\.objectId == 5, "SEARCH samples USING INTEGER PRIMARY KEY (rowid=?)"),
-        ] as [(Criteria<Sample>, String)]) func `An index serves it`(criteria: Criteria<Sample>, plan: String)
+        ] as [(Criteria<Sample>, String)]) func `A criterion uses the index`(criteria: Criteria<Sample>, plan: String)
         async throws
     {
         try await withDatabase { database in
@@ -306,15 +306,15 @@ import Testing
         }
     }
 
-    @Test func `A value is never part of the statement`() async throws {
+    @Test func `Values are never part of the SQL`() async throws {
         let table = try Table<Sample>()
         func sql(_ criteria: Criteria<Sample>) throws -> String {
             try Sample.where(criteria).select("*", in: table, ordered: true).sql
         }
         let same: [(Criteria<Sample>, Criteria<Sample>)] = [
             (\.name == "a'; --" && \.age < 5, \.name == "b" && \.age < 7),
-            (.isIn(\.age, [1]), .isIn(\.age, Array(0..<1000))),
-            (.isIn(\.score, [1, 2, 3]), .isIn(\.score, [1, 2, 3, 4])),
+            (.isIn(\.age, values: [1]), .isIn(\.age, values: Array(0..<1000))),
+            (.isIn(\.score, values: [1, 2, 3]), .isIn(\.score, values: [1, 2, 3, 4])),
         ]
         for (one, other) in same {
             let texts = (try sql(one), try sql(other))
@@ -327,9 +327,11 @@ import Testing
 }
 
 extension Snapshot {
-    /// The lines of EXPLAIN QUERY PLAN.
+    /// Returns the lines of EXPLAIN QUERY PLAN.
     func plan(_ text: SQLText) throws -> [String] {
         let values = text.parameters.map(\.value)
-        return try rows("EXPLAIN QUERY PLAN " + text.sql, .list(values)).map { try $0["detail", as: String.self] }
+        return try rows("EXPLAIN QUERY PLAN " + text.sql, arguments: .list(values)).map {
+            try $0["detail", as: String.self]
+        }
     }
 }

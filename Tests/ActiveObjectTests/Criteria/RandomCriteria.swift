@@ -2,7 +2,7 @@ import ActiveObject
 import FoundationEssentials
 import TestSupport
 
-/// A criterion, and what it means in Swift.
+/// A criterion together with its meaning in Swift.
 struct RandomCriteria {
     let criteria: Criteria<Sample>
     let holds: (Sample) -> Bool
@@ -88,7 +88,7 @@ struct RandomCriteria {
             return RandomCriteria("\(name) in \(value)...", path ~= value...) { (value...).contains($0[keyPath: path]) }
         case 5: return RandomCriteria("\(name) in ..<\(value)", path ~= ..<value) { $0[keyPath: path] < value }
         case 6: return RandomCriteria("\(name) in ...\(value)", path.between(...value)) { $0[keyPath: path] <= value }
-        case 7: return RandomCriteria("\(name) in ..<", .between(path, value..<value)) { _ in false }
+        case 7: return RandomCriteria("\(name) in ..<", .between(path, range: value..<value)) { _ in false }
         case 8: return RandomCriteria("\(name) in one", path ~= value...value) { $0[keyPath: path] == value }
         case 9:
             let values = Bool.random(using: &random) ? [value] : []
@@ -114,7 +114,9 @@ struct RandomCriteria {
         case 7: return RandomCriteria("\(name) not nil", .isNotNil(path)) { $0[keyPath: path] != nil }
         case 8:
             let values: [Value?] = Bool.random(using: &random) ? [value, nil] : [value]
-            return RandomCriteria("\(name) isIn \(values)", .isIn(path, values)) { values.contains($0[keyPath: path]) }
+            return RandomCriteria("\(name) isIn \(values)", .isIn(path, values: values)) {
+                values.contains($0[keyPath: path])
+            }
         case 9: return equal(name, path, nil, &random)
         default: return equal(name, path, value, &random)
         }
@@ -145,15 +147,15 @@ struct RandomCriteria {
         let text = Sample.texts.randomElement(using: &random) ?? ""
         switch Int.random(in: 0..<3, using: &random) {
         case 0:
-            return RandomCriteria("nick hasPrefix \(text.debugDescription)", .hasPrefix(\.nick, text)) {
+            return RandomCriteria("nick hasPrefix \(text.debugDescription)", .hasPrefix(\.nick, prefix: text)) {
                 begins($0.nick, text)
             }
         case 1:
-            return RandomCriteria("nick contains \(text.debugDescription)", .contains(\.nick, text)) {
+            return RandomCriteria("nick contains \(text.debugDescription)", .contains(\.nick, text: text)) {
                 has($0.nick, text)
             }
         default:
-            return RandomCriteria("nick like _\(text.debugDescription)", .like(\.nick, "_" + text)) {
+            return RandomCriteria("nick like _\(text.debugDescription)", .like(\.nick, pattern: "_" + text)) {
                 like($0.nick, "_" + text)
             }
         }
@@ -170,7 +172,7 @@ private func has(_ text: String?, _ part: String) -> Bool {
     return part.isEmpty || text.indices.contains { text[$0...].starts(with: part) }
 }
 
-/// LIKE as SQLite's documentation has it, written without looking at the code under test. Both end at a NUL.
+/// LIKE according to SQLite's documentation, written independently of the code under test. Both stop at a NUL.
 private func like(_ text: String?, _ pattern: String) -> Bool {
     func match(_ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>) -> Bool {
         guard let first = pattern.first else { return text.isEmpty }

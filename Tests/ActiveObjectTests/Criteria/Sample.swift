@@ -2,7 +2,7 @@ import ActiveObject
 import FoundationEssentials
 import TestSupport
 
-/// One column of each kind, with nil where nil can be.
+/// A record with a column of each kind, optional and not.
 struct Sample: ActiveRecord, Equatable {
     enum Sex: String, Codable, CaseIterable { case female, male }
     enum Level: Int, Codable, CaseIterable, Comparable {

@@ -9,7 +9,7 @@ import Testing
     private static let endless =
         "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
-    @Test func `Who is cancelled while he waits is answered at once, and his work is not begun`() async throws {
+    @Test func `A call that is cancelled while it waits returns at once and never runs`() async throws {
         try await withDatabase { database in
             let (isIn, mayGo, hasRun) = (Occasion(), Occasion(), Locked(false))
             let running = Task {
@@ -22,7 +22,7 @@ import Testing
             let waiting = Task { try await database.write { _ in hasRun.withLock { $0 = true } } }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
-            // Only now does the one before him end.
+            // The call before it ends only now.
             mayGo.happen()
             try await running.value
             try await database.write { _ in }
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `A statement that runs is stopped`(isWriting: Bool) async throws {
+    @Test(arguments: [false, true]) func `Cancelling the task stops the running statement`(isWriting: Bool) async throws
+    {
         try await withDatabase { database in
             let isIn = Occasion()
             let running = Task {
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `A closure of short statements without end is stopped between two of them`() async throws {
+    @Test func `An endless closure of short statements is stopped between two of them`() async throws {
         try await withDatabase { database in
             for _ in 0..<20 {
                 let isIn = Occasion()
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `A closure that swallows the error is undone all the same`() async throws {
+    @Test func `A cancelled transaction is rolled back even if its closure ignores the error`() async throws {
         try await withDatabase { database in
             let isIn = Occasion()
             let running = Task {
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `Who is cancelled while another program holds the file does not wait for it`()
+    @Test(.timeLimit(.minutes(10))) func `A call that is cancelled while another program holds the file stops waiting`()
         async throws
     {
         try await withFolder { folder in
@@ -110,7 +111,8 @@ import Testing
             let other = try Connection(path: folder + "/a.db", mode: .readWrite(creates: false))
             try other.begin()
             let waiting = Task { try await database.write { _ in } }
-            // A reader behind him shows that he has got to the writer: it does not depend on that for its outcome.
+            // The reader that waits behind it shows that the call has reached the writer. The outcome does not depend
+            // on this.
             try await database.read { _ in }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
@@ -121,9 +123,9 @@ import Testing
         }
     }
 
-    /// Whatever the moment of the cancellation: a write that returns is there, one that throws is not, and nobody else
+    /// At any moment of the cancellation, a write that returns is committed, one that throws is not, and no other call
     /// is stopped.
-    @Test func `Two thousand cancellations at random moments tell the truth and hit nobody else`() async throws {
+    @Test func `Random cancellations report the true outcome and affect no other call`() async throws {
         var options = Database.Options()
         options.durability = .normal
         try await withDatabase(options) { database in
@@ -161,12 +163,12 @@ import Testing
             isOver.withLock { $0 = true }
             #expect(try await bystander.value > 0)
             #expect(try await Set(database.texts(of: "SELECT n FROM t")) == returned)
-            // Both outcomes were met, or the test shows nothing.
+            // Both outcomes must have occurred, or the test proves nothing.
             #expect(returned.count > 0 && returned.count < 2000)
         }
     }
 
-    @Test func `A task that was cancelled before it came does nothing`() async throws {
+    @Test func `A call of a task that is already cancelled does nothing`() async throws {
         try await withDatabase { database in
             let isCancelled = Occasion()
             let task = Task {

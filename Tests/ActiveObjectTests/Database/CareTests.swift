@@ -12,7 +12,7 @@ import Testing
 
     // MARK: Checkpoints
 
-    @Test func `Checkpoints tell how far they came`() async throws {
+    @Test func `A checkpoint reports how many pages it copied`() async throws {
         var options = Database.Options()
         options.checkpointPages = 0
         try await withDatabase(options) { database in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `A long read holds a checkpoint back until it ends`() async throws {
+    @Test func `A checkpoint is incomplete until a long read ends`() async throws {
         var options = Database.Options()
         options.checkpointPages = 0
         options.busyTimeout = .milliseconds(20)
@@ -54,8 +54,9 @@ import Testing
         }
     }
 
-    /// One read begins before the other ends, always: there is no moment at which the log could be copied by itself.
-    @Test func `The log does not grow without end under readers that come and go`() async throws {
+    /// A read always begins before the previous one ends, so that there is no moment at which the log could be copied
+    /// completely.
+    @Test func `The log stays bounded while reads overlap without a gap`() async throws {
         var options = Database.Options()
         options.durability = .normal
         options.checkpointPages = 20
@@ -84,8 +85,8 @@ import Testing
                 _ = try await last?.task.value
                 return count
             }
-            // The log begins anew as often as one likes. How far it gets until then is the machine's affair: a commit waits
-            // for readers only so long.
+            // The log restarts repeatedly. How long it gets depends on the machine, because a commit waits for readers
+            // only for a limited time.
             var (restarts, commits, pages) = (0, 0, 0)
             while restarts < 5, commits < 20_000 {
                 var note = Jot("note \(commits)")
@@ -101,8 +102,8 @@ import Testing
         }
     }
 
-    /// What a process leaves that was killed while its log was large.
-    @Test func `A large log that was left behind is cut when the file is opened`() async throws {
+    /// Simulates a process that was killed while its log was large.
+    @Test func `Opening a file truncates a large log that was left behind`() async throws {
         var options = Database.Options()
         options.durability = .normal
         options.checkpointPages = 0
@@ -129,7 +130,7 @@ import Testing
 
     // MARK: Backup
 
-    @Test func `A backup that is made while others write is one state, and a database by itself`() async throws {
+    @Test func `A backup during writes is one state of the database and complete`() async throws {
         var options = Database.Options()
         options.durability = .normal
         try await withDatabase(options) { database in
@@ -178,16 +179,16 @@ import Testing
         }
     }
 
-    @Test func `Two backups into one file do not get into each other's way`() async throws {
+    @Test func `Two backups into one file do not damage each other`() async throws {
         try await withDatabase { database in
             let path = database.path + ".copy"
-            // As another process that makes one does it.
+            // Simulates a backup of another process.
             let lock = open(path + ".partial.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
             #expect(flock(lock, LOCK_EX) == 0)
             try Data("half".utf8).write(to: URL(filePath: path + ".partial"))
             #expect(await thrownCode { try await database.backup(to: path) } == .busy)
             #expect(try Data(contentsOf: URL(filePath: path + ".partial")) == Data("half".utf8))
-            // It ends without having cleaned up.
+            // The other process ends without removing its files.
             #expect(flock(lock, LOCK_UN) == 0)
             close(lock)
             try await database.backup(to: path)
@@ -197,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `A backup that is cancelled leaves nothing`() async throws {
+    @Test func `A cancelled backup leaves no files`() async throws {
         try await withDatabase { database in
             var jots = (0..<5000).map { Jot("note \($0) " + String(repeating: "x", count: 500)) }
             try await jots.saveAll(in: database)
@@ -228,9 +229,9 @@ import Testing
         }
     }
 
-    // MARK: Checks
+    // MARK: Integrity checks
 
-    @Test func `A check finds rows that refer to nothing, and an index that lies`() async throws {
+    @Test func `An integrity check finds dangling references and a wrong index`() async throws {
         try await withFolder { folder in
             let raw = try Connection(path: folder + "/a.db", mode: .readWrite(creates: true))
             try raw.run(
@@ -241,7 +242,7 @@ import Testing
                 """)
             raw.close()
             let database = try await Database.open(folder + "/a.db", name: nil)
-            #expect(try await database.integrityCheck() == ["row 3 of children refers to no row of parents"])
+            #expect(try await database.integrityCheck() == ["row 3 of children refers to a missing row of parents"])
             await database.close()
         }
     }

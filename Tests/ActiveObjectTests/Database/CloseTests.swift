@@ -4,7 +4,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct CloseTests {
-    @Test func `Close waits for what runs and what waits, and refuses what comes later`() async throws {
+    @Test func `Close waits for running and waiting calls and rejects later calls`() async throws {
         try await withFolder { folder in
             let database = try await Database.open(folder + "/a.db", name: nil)
             let (isIn, mayGo) = (Occasion(), Occasion())
@@ -25,7 +25,7 @@ import Testing
             }
             let reading = Task { try await database.read { _ in isIn.block() } }
             try await reading.value
-            // From two tasks, and both come back to a database that is closed.
+            // Two tasks close the database. When either returns, the database is closed.
             let closing = (0..<2).map { _ in
                 Task {
                     await database.close()
@@ -35,7 +35,7 @@ import Testing
             mayGo.happen()
             try await running.value
             var saved = 1
-            // Who came before the gate closed was served; who came after it was told.
+            // A call before the gate closed succeeded; a later call failed with an error.
             for task in waiting {
                 switch await task.result {
                 case .success: saved += 1
@@ -46,7 +46,7 @@ import Testing
             await database.close()
             #expect(await thrownCode { try await database.checkpoint() } == .notOpen)
             #expect(await thrownCode { _ = try await database.write { _ in 1 } } == .notOpen)
-            // The log was copied and removed.
+            // The log was copied into the file and removed.
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
             let again = try await Database.open(folder + "/a.db", name: nil)
             #expect(try await again.texts().count == saved)
@@ -54,8 +54,8 @@ import Testing
         }
     }
 
-    /// In a process of its own, whose threads can be counted.
-    @Test func `A database that is dropped while open gives back its threads and its file`() async throws {
+    /// The child process makes it possible to count its threads.
+    @Test func `A database that is released while open ends its threads and closes its file`() async throws {
         await #expect(processExitsWith: .success) {
             func threads() throws -> Int {
                 try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").count { task in
@@ -71,14 +71,14 @@ import Testing
                     let count = try await Jot.findAll(in: database).count
                     #expect(count == number + 1)
                 }
-                // The end of a thread is no event that could be waited for.
+                // There is no event for the end of a thread to wait for.
                 while try threads() > 0 { await Task.yield() }
                 #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a.db"])
             }
         }
     }
 
-    @Test func `Dropping it right after the last call, or while it is opened in vain, breaks nothing`() async throws {
+    @Test func `Releasing a database right after a call or a failed open is safe`() async throws {
         try await withFolder { folder in
             for number in 0..<40 {
                 let database = try await Database.open(folder + "/a.db", name: nil)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `A snapshot that is carried out of its closure ends the process, not the data`() async throws {
+    @Test func `Using a snapshot outside of its closure traps and leaves the data intact`() async throws {
         await #expect(processExitsWith: .failure) {
             final class Smuggler: @unchecked Sendable { var snapshot: Snapshot? }
             let database = try await Database.open(":memory:", name: nil)

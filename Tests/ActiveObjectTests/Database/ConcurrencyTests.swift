@@ -4,7 +4,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct ConcurrencyTests {
-    @Test func `A long read sees its state while a thousand writes are committed`() async throws {
+    @Test func `A long read sees one state while a thousand writes are committed`() async throws {
         var options = Database.Options()
         options.durability = .normal
         try await withDatabase(options) { database in
@@ -13,7 +13,7 @@ import Testing
             let (isIn, mayGo) = (Occasion(), Occasion())
             let reading = Task {
                 try await database.read { snapshot in
-                    // Nothing is read yet: the state is that of the beginning all the same.
+                    // Nothing has been read yet, but the state is already that of the beginning.
                     isIn.happen()
                     mayGo.block()
                     return try Jot.findAll(in: snapshot).map(\.text)
@@ -26,7 +26,7 @@ import Testing
                     try note.save(in: transaction)
                 }
             }
-            // The other reader sees all of it, the first none.
+            // The other reader sees all rows, the first one none.
             #expect(try await database.texts().count == 1001)
             mayGo.happen()
             #expect(try await reading.value == ["before"])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `Readers read while a transaction is open, and see nothing of it`() async throws {
+    @Test func `Readers do not see an open transaction`() async throws {
         try await withDatabase { database in
             var note = Jot("old")
             try await note.save(in: database)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `Calls beyond the limit are refused, and served when there is room again`() async throws {
+    @Test func `Calls beyond the limit are rejected until there is room again`() async throws {
         var options = Database.Options()
         options.maximumWaiting = 3
         options.readers = 1
@@ -89,7 +89,7 @@ import Testing
                         }
                     }
                 }
-                // Those that are refused come back while the first still runs.
+                // Rejected calls return while the first call still runs.
                 var codes: [ActiveObjectError.Code?] = []
                 await withTaskGroup(of: ActiveObjectError.Code?.self) { group in
                     for task in others { group.addTask { await task.value } }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `A table that is made after a read began is found by reading again`() async throws {
+    @Test func `A read that misses a table created after its start runs again`() async throws {
         struct Late: ActiveRecord {
             var objectId: Int64?
             var number = 1
@@ -126,14 +126,14 @@ import Testing
         }
     }
 
-    @Test func `A missing table is made even if the closure swallows the error`() async throws {
+    @Test func `A missing table is created even if the closure ignores the error`() async throws {
         try await withDatabase { database in
             let found = try await database.read { (try? Jot.findAll(in: $0))?.count }
             #expect(found == 0)
         }
     }
 
-    @Test func `Tasks that read and write at random find every sum in balance`() async throws {
+    @Test func `Random concurrent transfers keep the total balance`() async throws {
         var options = Database.Options()
         options.durability = .normal
         options.readers = 3

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// That nothing of a connection leaves its thread is the compiler's to prove: what would take it out must not compile.
+/// The compiler must prove that no part of a connection leaves its thread. Code that takes one out must not compile.
 @Suite struct ConfinementTests {
-    /// Found out when types are checked.
+    /// Errors of the type checker.
     private static let types = """
         import ActiveObject
         final class Box { var snapshot: Snapshot? }
@@ -22,7 +22,7 @@ import Testing
         }
         """
 
-    /// Found out when values are followed on their way.
+    /// Errors of the flow analysis.
     private static let ways = """
         import ActiveObject
         actor Keeper { func keep(_ snapshot: Snapshot) {} }
@@ -43,7 +43,7 @@ import Testing
         """
 
     @Test(.enabled(if: ChildProcess.path(of: "swiftc") != nil), arguments: [types, ways])
-    func `What would carry a connection out of its closure does not compile`(source: String) async throws {
+    func `Code that takes a connection out of its closure does not compile`(source: String) async throws {
         let here = ChildProcess.carillon.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let modules = here.joined(separator: "/") + "/Modules"
         try #require(access(modules + "/ActiveObject.swiftmodule", R_OK) == 0)

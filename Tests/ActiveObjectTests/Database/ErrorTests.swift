@@ -8,7 +8,7 @@ import Testing
         let code: ActiveObjectError.Code
         var table: String?
         var column: String?
-        /// What the message has to say.
+        /// A text that the message must contain.
         let says: String
 
         init(
@@ -50,7 +50,7 @@ import Testing
             "INSERT INTO people (age) VALUES (30)", .missingValue, "people", "name", says: "people.name needs a value"),
         Case(
             "INSERT INTO \"odd.na\"\"me, x\" (\"it's\") VALUES (NULL)", .missingValue, "odd.na\"me, x", "it's",
-            says: "it's needs"),
+            says: "it's needs a value"),
         Case("INSERT INTO people (name, age) VALUES ('n', 12)", .checkFailed, says: "adult"),
         Case("INSERT INTO people (name, parent) VALUES ('n', 99)", .brokenReference, says: "referred to"),
         Case(
@@ -62,7 +62,7 @@ import Testing
         Case("SELECT 'secret' FROM", .badSQL, says: "incomplete input"),
         Case("SELECT \"name2\" FROM people", .badSQL, says: "no such column"),
         Case("BEGIN", .badSQL, says: "`write`"),
-        Case("SELECT zeroblob(2000000000)", .outOfRange, says: "longer than SQLite takes"),
+        Case("SELECT zeroblob(2000000000)", .outOfRange, says: "longer than SQLite allows"),
         Case("SELECT abs(-9223372036854775808)", .badSQL, says: "integer overflow"),
         Case("SELECT load_extension('secret')", .badSQL, says: "not authorized"),
         Case("SELECT 1 WHERE 1 'secret'", .badSQL, says: "near \"…\": syntax error"),
@@ -73,7 +73,9 @@ import Testing
         Case("PRAGMA synchronous = 0", .badSQL, says: "not authorized"),
     ]
 
-    @Test(arguments: cases) func `What SQLite says becomes a code, a place and a reason`(one: Case) throws {
+    @Test(arguments: cases) func `An SQLite error is mapped to a code, a table, a column and a message`(one: Case)
+        throws
+    {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         try connection.run(Self.schema)
         try connection.control("PRAGMA foreign_keys = 1")
@@ -99,7 +101,7 @@ import Testing
         (17, 0, .busy), (9, 0, .interrupted), (4 | 2 << 8, 0, .other), (18, 0, .outOfRange), (20, 0, .typeMismatch),
         (21, 0, .badSQL), (25, 0, .badSQL), (23, 0, .badSQL), (19, 0, .checkFailed), (19 | 9 << 8, 0, .checkFailed),
         (2, 0, .other), (99, 0, .other),
-    ]) func `Each result code has a meaning, with the file and what to do`(
+    ]) func `Each result code is mapped to a code and a message with the file`(
         code: Int, systemError: Int, expected: ActiveObjectError.Code
     ) {
         let error = ActiveObjectError(
@@ -119,11 +121,11 @@ import Testing
         ("SELECT \"it's\", [a'b], `c'd` FROM t2 LIMIT 10", "SELECT \"it's\", [a'b], `c'd` FROM t2 LIMIT …"),
         ("SELECT 'never ends", "SELECT '…'"),
         ("SELECT \"open", "SELECT \"open\""),
-    ]) func `SQL is shown without the values in it`(sql: String, shown: String) {
+    ]) func `SQL in errors is shown without literals`(sql: String, shown: String) {
         #expect(sql.shownSQL == shown)
     }
 
-    @Test func `A value that cannot be read is an error of the statement, without the value`() throws {
+    @Test func `A value that cannot be read causes an error that does not show it`() throws {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         let sql = "SELECT CAST(x'737eff' AS TEXT), 'secret'"
         let text = #expect(throws: ActiveObjectError.self) {
@@ -149,14 +151,14 @@ import Testing
         }
     }
 
-    @Test func `An override that takes no key is told so`() async throws {
+    @Test func `An override without a parameter for the key causes an error that says so`() async throws {
         try await withDatabase { database in
             let error = await thrownError { _ = try await Careless.find(1, in: database) }
             #expect(error?.code == .badSQL && error?.message.contains("?1") == true)
         }
     }
 
-    @Test func `Long SQL is shown in part`() {
+    @Test func `Long SQL is shortened in errors`() {
         #expect(String(repeating: "SELECT a, ", count: 1000).shownSQL.count < 420)
     }
 }

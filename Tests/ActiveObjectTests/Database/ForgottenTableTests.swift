@@ -2,14 +2,14 @@ import Testing
 
 @testable import ActiveObject
 
-/// Tables that are not as they were when their type was prepared.
+/// Tests of tables that have changed since their type was prepared.
 @Suite struct ForgottenTableTests {
     private struct Note: ActiveRecord, Equatable {
         var objectId: Int64?
         var text: String
     }
 
-    @Test func `A table that raw SQL drops is made again`() async throws {
+    @Test func `A table that raw SQL drops is created again`() async throws {
         try await withDatabase { database in
             var note = Note(text: "first")
             try await note.save(in: database)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `A table that is dropped in a savepoint that fails is there as before`() async throws {
+    @Test func `A table that is dropped in a failed savepoint still exists`() async throws {
         try await withDatabase { database in
             let count = try await database.write { transaction in
                 var note = Note(text: "first")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `A table that another program drops is made again`(
+    @Test(arguments: [true, false]) func `A table that another program drops is created again`(
         byReading: Bool
     ) async throws {
         try await withDatabase { database in
@@ -56,7 +56,7 @@ import Testing
                 let none = try await Note.findAll(in: database)
                 #expect(none.isEmpty)
             } else {
-                // A transaction is not run twice; the next one finds the table.
+                // A transaction is not repeated, but the next one finds the table.
                 let error = await thrownError { _ = try await Note(text: "lost").saved(in: database) }
                 #expect(error?.code == .badSQL)
                 let saved = try await Note(text: "kept").saved(in: database)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `What was prepared in a transaction that fails is prepared again, for readers too`() async throws {
+    @Test func `A table created in a failed transaction is created again, also for readers`() async throws {
         try await withDatabase { database in
             for _ in 0..<2 {
                 await #expect(throws: CancellationError.self) {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `In memory a table that was dropped is made again`() async throws {
+    @Test func `A dropped table of a database in memory is created again`() async throws {
         let database = try await Database.open(":memory:", name: nil)
         _ = try await Note(text: "first").saved(in: database)
         try await database.run("DROP TABLE notes")
@@ -91,12 +91,12 @@ import Testing
         await database.close()
     }
 
-    @Test func `Raw SQL gives the columns that a table has now, though its statement is known`() async throws {
+    @Test func `Cached raw SQL returns the current columns of a changed table`() async throws {
         try await withDatabase { database in
             try await database.run("CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, a, b)")
             try await database.run("INSERT INTO pairs VALUES (1, 'a', 'b')")
             let sql = "SELECT * FROM pairs"
-            // Each reader knows the statement.
+            // Each reader has the statement in its cache.
             for _ in 0..<4 { _ = try await database.rows(sql) }
             try prepareFile(
                 database.path, ["ALTER TABLE pairs DROP COLUMN a", "ALTER TABLE pairs ADD COLUMN c DEFAULT 'c'"])
@@ -113,7 +113,7 @@ import Testing
         var c: String
     }
 
-    @Test func `Records of raw SQL are read from the columns that a table has now`() async throws {
+    @Test func `Records of raw SQL are read from the current columns of a changed table`() async throws {
         let made = "CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, b TEXT, c TEXT)"
         try await withFile([made, "INSERT INTO pairs VALUES (1, 'b', 'c')"]) { database in
             let pair = Pair(objectId: 1, b: "b", c: "c")

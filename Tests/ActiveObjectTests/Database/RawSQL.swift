@@ -3,7 +3,7 @@ import PushThread
 
 @testable import ActiveObject
 
-/// A record for tests that are about transactions, not about records.
+/// A record for tests about transactions.
 struct Jot: ActiveRecord, Equatable {
     var objectId: Int64?
     var text: String
@@ -14,7 +14,7 @@ struct Jot: ActiveRecord, Equatable {
 }
 
 extension Snapshot {
-    /// All rows of a statement, as texts separated by bars.
+    /// Returns all rows of a statement as texts separated by bars.
     func texts(of sql: String) throws -> [String] {
         try connection.texts(of: sql)
     }
@@ -51,7 +51,7 @@ extension Database {
     }
 }
 
-/// Something that has happened. Closures that run on a connection's thread may block for it, tasks may await it.
+/// An event. Closures on a connection's thread can block for it, and tasks can await it.
 final class Occasion: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let state = Locked((hasHappened: false, waiting: [CheckedContinuation<Void, Never>]()))

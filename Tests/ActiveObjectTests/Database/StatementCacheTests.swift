@@ -7,7 +7,7 @@ import Testing
         try Connection(path: ":memory:", mode: .readWrite(creates: true))
     }
 
-    @Test func `The texts that were used last are kept`() throws {
+    @Test func `The most recently used statements are cached`() throws {
         let connection = try connection()
         let often = try connection.take("SELECT 'often'")
         connection.giveBack(often)
@@ -19,14 +19,14 @@ import Testing
             connection.giveBack(again)
         }
         #expect(connection.cachedStatementCount == StatementCache.limit)
-        // Older than all others, but in use.
+        // This statement is the oldest, but it is in use.
         connection.giveBack(lent)
         let again = try connection.take("SELECT 'lent'")
         #expect(again === lent)
         connection.giveBack(again)
     }
 
-    @Test func `Long texts work and are not kept, and those that are kept are bounded together`() throws {
+    @Test func `Long SQL is not cached, and the total size of the cache is bounded`() throws {
         let connection = try connection()
         let long = "SELECT '\(String(repeating: "x", count: StatementCache.textLimit))'"
         for _ in 0..<2 {
@@ -40,13 +40,13 @@ import Testing
             #expect(connection.cachedStatementCount <= count)
         }
         #expect(connection.cachedStatementCount == count)
-        // What is dropped is counted back.
+        // Removed statements are subtracted from the size.
         connection.dropStatements()
         for number in 0..<100 { _ = try connection.texts(of: "SELECT \(number)") }
         #expect(connection.cachedStatementCount == 100)
     }
 
-    @Test func `More that are lent at once than are kept all work, and are let go again`() throws {
+    @Test func `More lent statements than the cache holds all work and are released`() throws {
         let connection = try connection()
         let lent = try (0..<300).map { try connection.take("SELECT \($0)") }
         for (number, statement) in lent.enumerated() {
@@ -58,7 +58,7 @@ import Testing
         #expect(connection.cachedStatementCount == StatementCache.limit)
     }
 
-    @Test func `Who needs a text whose statement is lent gets one of his own`() throws {
+    @Test func `A second caller of a lent statement gets a new one`() throws {
         let connection = try connection()
         let sql = "SELECT value FROM json_each('[1,2,3]')"
         try connection.withStatement(sql) { outer in
@@ -72,8 +72,8 @@ import Testing
         #expect(connection.cachedStatementCount == 1)
     }
 
-    /// `String` takes both for equal; SQLite does not.
-    @Test func `Texts that look the same and are not are two`() throws {
+    /// `String` compares these as equal; SQLite does not.
+    @Test func `Canonically equivalent SQL texts are two statements`() throws {
         let connection = try connection()
         #expect(try connection.texts(of: "SELECT length('\u{e9}')") == ["1"])
         #expect(try connection.texts(of: "SELECT length('e\u{301}')") == ["2"])
@@ -82,17 +82,17 @@ import Testing
     @Test(arguments: [
         "", " ; -- nothing", "SELECT 1; SELECT 2", "SELECT 1; é", "SELECT 1\u{0}", "SELECT 1; )", "SELEKT",
     ])
-    func `What is not one statement is refused`(sql: String) throws {
+    func `SQL that is not exactly one statement is rejected`(sql: String) throws {
         let connection = try connection()
         #expect { try connection.texts(of: sql) } throws: { ($0 as? ActiveObjectError)?.code == .badSQL }
     }
 
     @Test(arguments: ["SELECT 1;", "SELECT 1 ; -- done", "SELECT 1 /* é */ ;;\n\t/* end", "-- first\nSELECT 1"])
-    func `Blanks and comments around a statement are no second one`(sql: String) throws {
+    func `Whitespace and comments after a statement are accepted`(sql: String) throws {
         #expect(try connection().texts(of: sql) == ["1"])
     }
 
-    @Test func `A cached statement follows the table when it changes`() throws {
+    @Test func `A cached statement uses the current columns after the table changes`() throws {
         let connection = try connection()
         try connection.run("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
         #expect(try connection.texts(of: "SELECT * FROM t") == ["1"])

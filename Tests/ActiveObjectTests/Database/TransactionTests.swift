@@ -6,8 +6,8 @@ import Testing
 @Suite struct TransactionTests {
     private struct Stop: Error {}
 
-    /// Savepoints at random, beside an array that is copied and put back.
-    @Test(arguments: 1...20) func `Savepoints nest, and each undoes its own part only`(seed: UInt64) async throws {
+    /// Runs random savepoints and compares the rows with an array that is copied and restored.
+    @Test(arguments: 1...20) func `Nested savepoints each roll back only their own changes`(seed: UInt64) async throws {
         try await withDatabase { database in
             let expected = try await database.write { transaction in
                 var random = SeededRandom(seed: seed)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `A table that is made in a savepoint that fails is made again later`() async throws {
+    @Test func `A table created in a failed savepoint is created again`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 try? transaction.savepoint {
@@ -54,9 +54,9 @@ import Testing
         }
     }
 
-    /// SQLite undoes the whole transaction when a trigger says so. What the closure does then would be done outside of
-    /// any transaction, each statement for itself.
-    @Test func `After SQLite has undone a transaction nothing more is done in it`() async throws {
+    /// SQLite rolls back the whole transaction when a trigger asks for it. Further statements of the closure would run
+    /// outside of any transaction, each on its own.
+    @Test func `No statement runs after SQLite has rolled back the transaction`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 _ = try Jot.findAll(in: transaction)
@@ -83,7 +83,7 @@ import Testing
                 }
             }
             #expect(thrown?.code == .checkFailed)
-            #expect(thrown?.message.contains("undone as a whole") == true, "\(thrown?.message ?? "nothing")")
+            #expect(thrown?.message.contains("rolled back as a whole") == true, "\(thrown?.message ?? "nothing")")
             #expect(try await database.texts() == [])
             var note = Jot("good")
             try await note.save(in: database)
@@ -94,7 +94,7 @@ import Testing
     @Test(arguments: [
         "COMMIT", "ROLLBACK", "BEGIN", "SAVEPOINT x", "END", "RELEASE s1", "PRAGMA journal_mode = DELETE",
     ])
-    func `Raw SQL does not end or begin a transaction`(sql: String) async throws {
+    func `Raw SQL cannot begin or end a transaction`(sql: String) async throws {
         try await withDatabase { database in
             let thrown = await thrownError {
                 try await database.write { transaction in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `What is found broken at the end is undone, and the next transaction is not bothered`() async throws {
+    @Test func `A failed commit is rolled back and does not affect the next transaction`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 try transaction.connection.run(
@@ -133,13 +133,13 @@ import Testing
         }
     }
 
-    @Test func `Statements in use do not stand in the way of undoing`() async throws {
+    @Test func `A rollback succeeds while statements are in use`() async throws {
         try await withDatabase { database in
             var jots = (0..<100).map { Jot("\($0)") }
             try await jots.saveAll(in: database)
             await #expect(throws: Stop.self) {
                 try await database.write { transaction in
-                    // Taken and never given back.
+                    // This statement is taken and never given back.
                     let statement = try transaction.connection.take("SELECT * FROM jots")
                     _ = try statement.step()
                     _ = try transaction.texts(of: "DELETE FROM jots WHERE objectId > 50")
@@ -151,7 +151,7 @@ import Testing
             try await database.read { _ = try $0.connection.take("SELECT * FROM jots").step() }
             var note = Jot("next")
             try await note.save(in: database)
-            // No reader holds an old state any more.
+            // No reader holds an old state.
             #expect(try await database.checkpoint(.truncate).isComplete)
         }
     }

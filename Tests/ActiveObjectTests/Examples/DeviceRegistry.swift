@@ -1,9 +1,9 @@
 import ActiveObject
 import Foundation
 
-/// A registry of devices, as one would be built on records.
+/// An example of a registry of devices built on records.
 enum Registry {
-    /// The bytes that a push service knows a device by.
+    /// The token by which a push service knows a device.
     struct PushToken: ColumnValue, Hashable {
         let bytes: Data
 
@@ -23,18 +23,18 @@ enum Registry {
 
     enum Platform: String, Codable { case ios, macos, watchos }
 
-    /// One push token of one app, with what is known of it.
+    /// A push token of an app, with what is known about it.
     struct Device: ActiveRecord, Equatable {
         var objectId: Int64?
         var app: String
         var token: PushToken
-        /// 16 bytes that follow from app and token and tell nobody what they are.
+        /// 16 bytes that are derived from app and token and do not reveal them.
         var deviceId: Data
         var user: String?
         var locale: String?
         var platform: Platform?
         var appVersion: String?
-        /// When it registered first, and when it did last: what a feedback's time is compared with is the second.
+        /// The times of the first and of the last registration. The time of a feedback is compared with the last one.
         var registeredAt: Date
         var seenAt: Date
         var deactivatedAt: Date?
@@ -48,7 +48,7 @@ enum Registry {
             ]
         }
 
-        /// The second by itself gives the devices of an app in the order of their keys, which pages go by.
+        /// The second index alone returns the devices of an app in the order of their keys, which pages use.
         static var indexes: [Index<Device>] {
             [.unique(\.app, \.token), .unique(\.deviceId), Index(\.app), Index(\.app, \.user)]
         }
@@ -56,20 +56,21 @@ enum Registry {
         static var tags: HasMany<Device, DeviceTag> { HasMany(\.deviceId) }
     }
 
-    /// The tag itself and no key of one: an audience names tags by their text, and a table between would be one look-up more
+    /// The tag itself, not a key: audiences name tags by their text, and a table in between would cost another lookup
     /// for each row.
     struct DeviceTag: ActiveRecord, Equatable {
         var objectId: Int64?
         var deviceId: Int64
         var tag: String
 
-        /// The first answers "has this device that tag?", the second "who has that tag?" in the order of devices.
+        /// The first index answers whether a device has a tag, the second which devices have a tag, in the order of
+        /// devices.
         static var indexes: [Index<DeviceTag>] { [.unique(\.deviceId, \.tag), Index(\.tag, \.deviceId)] }
         static var device: BelongsTo<DeviceTag, Device> { BelongsTo(\.deviceId, onRemove: .cascade) }
         static var references: [Reference<DeviceTag>] { [Reference(device)] }
     }
 
-    /// Which devices an audience means.
+    /// The devices that an audience selects.
     indirect enum TagExpression: Sendable {
         case tag(String)
         case all([TagExpression])
@@ -85,7 +86,7 @@ enum Registry {
             }
         }
 
-        /// What it means.
+        /// The audience as a criterion.
         func holds(_ tags: Set<String>) -> Bool {
             switch self {
             case .tag(let tag): tags.contains(tag)
@@ -98,7 +99,8 @@ enum Registry {
 }
 
 extension Registry.Device {
-    /// Those that are known keep the time of their first registration; whoever registers is active.
+    /// Registers devices. Known devices keep the time of their first registration, and every registered device is
+    /// active.
     @discardableResult
     static func register(_ devices: [Self], in transaction: Transaction) throws -> Int {
         try upsertAll(
@@ -115,10 +117,11 @@ extension Registry.Device {
         let reason: String
     }
 
-    /// Deactivates each unless it has registered since its time, and gives those that it deactivated.
+    /// Deactivates each device unless it has registered since the time of the feedback, and returns those that it
+    /// deactivated.
     static func deactivate(_ feedback: [Feedback], of app: String, in transaction: Transaction) throws -> [Self] {
         let latest = Dictionary(feedback.map { ($0.token, $0) }) { $0.time < $1.time ? $1 : $0 }
-        let known = try active(in: app).where(.isIn(\.token, feedback.map(\.token))).all(in: transaction)
+        let known = try active(in: app).where(.isIn(\.token, values: feedback.map(\.token))).all(in: transaction)
         var deactivated: [Self] = []
         for before in known {
             guard let news = latest[before.token], before.seenAt < news.time else { continue }
@@ -131,7 +134,7 @@ extension Registry.Device {
         return deactivated
     }
 
-    /// The device goes on under another token. A row that the new token has already gives way.
+    /// Moves a device to another token. A row that already has the new token is removed.
     static func change(
         _ old: Registry.PushToken, of app: String, to new: Registry.PushToken, deviceId: Data,
         in transaction: Transaction

@@ -26,7 +26,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
 
 @Suite struct DeviceRegistryTests {
     @Test(.timeLimit(.minutes(10)))
-    func `A hundred thousand devices register, and register again`() async throws {
+    func `A hundred thousand devices register twice`() async throws {
         try await withDatabase { database in
             let count = 100_000
             for start in stride(from: 0, to: count, by: 10_000) {
@@ -39,7 +39,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
                 .set(\.deactivatedAt, to: time(5)), .set(\.reason, to: "Unregistered"), in: database)
             #expect(gone == count / 4)
 
-            // In another order, each from a version that has no idea of the first time.
+            // In another order, from a version that does not know the time of the first registration.
             for start in stride(from: count - 10_000, through: 0, by: -10_000) {
                 try await database.write { transaction in
                     _ = try Device.register((start..<start + 10_000).map { device($0, at: 10) }, in: transaction)
@@ -61,31 +61,31 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
         }
     }
 
-    @Test func `An audience of users is found in parts`() async throws {
+    @Test func `The devices of many users are found in parts`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 _ = try Device.register((0..<25_000).map { device($0) }, in: transaction)
                 _ = try Device.register((0..<100).map { device($0, app: "news") }, in: transaction)
-                _ = try Device.where(.isIn(\.user, ["user 3", "user 4"])).update(
+                _ = try Device.where(.isIn(\.user, values: ["user 3", "user 4"])).update(
                     .set(\.deactivatedAt, to: time(1)), in: transaction)
             }
-            // Half of them are nobody's.
+            // Half of the users have no devices.
             let users = (0..<10_000).map { "user \($0 * 2)" }
             var found: [Device] = []
             for start in stride(from: 0, to: users.count, by: 500) {
-                let part = Device.active(in: "shop").where(.isIn(\.user, Array(users[start..<start + 500])))
+                let part = Device.active(in: "shop").where(.isIn(\.user, values: Array(users[start..<start + 500])))
                 for try await device in part.stream(pageSize: 1000, in: database) { found.append(device) }
             }
             let numbers = (0..<25_000).filter { $0 / 2 % 2 == 0 && $0 / 2 != 4 }
             #expect(Set(found.map(\.token)) == Set(numbers.map(token)))
             #expect(found.count == numbers.count)
-            // In one question too, for who does not page.
-            let all = try await Device.active(in: "shop").where(.isIn(\.user, users)).count(in: database)
+            // The same as a single query, for callers that do not page.
+            let all = try await Device.active(in: "shop").where(.isIn(\.user, values: users)).count(in: database)
             #expect(all == numbers.count)
         }
     }
 
-    @Test func `Tag expressions mean what they say`() async throws {
+    @Test func `Tag expressions match the right devices`() async throws {
         try await withDatabase { database in
             let names = ["a", "b", "c", "it's \"d\""]
             var random = SeededRandom(seed: 42)
@@ -110,7 +110,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
         }
     }
 
-    @Test func `A rare tag leads to its devices, page by page`() async throws {
+    @Test func `The devices of a rare tag are found page by page`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var devices = (0..<2000).map { device($0) }
@@ -129,7 +129,8 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
                 let (devices, next) = try await database.read { [position] snapshot in
                     let page = try tagged.page(size: 16, after: position, in: snapshot)
                     let rest = Device.active(in: "shop").where(
-                        .isIn(\.objectId, page.records.map(\.deviceId)) && .has(Device.tags, where: \.tag == "all"))
+                        .isIn(\.objectId, values: page.records.map(\.deviceId))
+                            && .has(Device.tags, where: \.tag == "all"))
                     return (try rest.all(in: snapshot), page.next)
                 }
                 found += devices
@@ -139,7 +140,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
         }
     }
 
-    @Test func `Pages of an app hold each device once while others are written`() async throws {
+    @Test func `Pages contain each device once while others are written`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 let devices = (0..<20_000).map { device($0, app: $0 % 4 == 3 ? "news" : "shop") }
@@ -192,14 +193,14 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
         }
     }
 
-    @Test func `A device goes on under another token, with its tags`() async throws {
+    @Test func `A device keeps its tags under a new token`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var devices = (0..<3).map { device($0) }
                 try devices.upsertAll(on: \.app, \.token, in: transaction)
                 let rows = devices.map { DeviceTag(deviceId: $0.objectId!, tag: "t") }
                 try DeviceTag.upsertAll(rows, on: \.deviceId, \.tag, updating: .nothing, in: transaction)
-                // To a new one, and to one that another row has.
+                // One new token, and one that another row has.
                 for (old, new) in [(0, 50), (50, 2)] {
                     let changed = try Device.change(
                         token(old), of: "shop", to: token(new), deviceId: device(new).deviceId, in: transaction)
@@ -209,13 +210,13 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
                     token(0), of: "shop", to: token(7), deviceId: device(7).deviceId, in: transaction)
                 #expect(none == nil)
                 #expect(try Device.findAll(in: transaction).map(\.token) == [token(2), token(1)])
-                // The row that gave way has taken its tags along.
+                // The tags of the removed row are gone.
                 #expect(try DeviceTag.findAll(in: transaction).map(\.deviceId) == [1, 2])
             }
         }
     }
 
-    @Test func `Tags are taken away, and devices counted`() async throws {
+    @Test func `Tags are removed, and devices are counted`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var devices = (0..<100).map { device($0) }
@@ -226,9 +227,9 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
                 try DeviceTag.upsertAll(rows, on: \.deviceId, \.tag, updating: .nothing, in: transaction)
                 let again = try DeviceTag.upsertAll(rows, on: \.deviceId, \.tag, updating: .nothing, in: transaction)
                 #expect(again == 0)
-                let ios = Criteria<Device>.isIn(\.platform, [.ios])
+                let ios = Criteria<Device>.isIn(\.platform, values: [.ios])
                 let removed = try DeviceTag.where(
-                    .isIn(\.tag, ["a", "c"]) && .has(DeviceTag.device, where: ios)
+                    .isIn(\.tag, values: ["a", "c"]) && .has(DeviceTag.device, where: ios)
                 ).remove(in: transaction)
                 #expect(removed == 150)
             }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct CorruptionTests {
     private static let count = 400
 
-    /// A database with an index, as bytes: the file and its log.
+    /// The bytes of a database with an index: the file and its log.
     private func make(logged: Bool) async throws -> (file: [UInt8], log: [UInt8]) {
         try await withFolder { folder in
             var options = Database.Options()
@@ -31,7 +31,7 @@ import Testing
             }
             if !logged { try await database.checkpoint(.truncate) }
             let file = [UInt8](try Data(contentsOf: URL(filePath: path)))
-            // Not when it is empty: Foundation leaks what it would have read that into.
+            // Skip empty data, because Foundation leaks the buffer for it.
             let log = logged ? [UInt8](try Data(contentsOf: URL(filePath: path + "-wal"))) : []
             await database.close()
             return (file, log)
@@ -46,8 +46,8 @@ import Testing
         return path
     }
 
-    /// Bytes are changed, lost and doubled: what comes of it is data or an error, never the end of the process.
-    @Test func `A damaged file is told, and breaks nothing`() async throws {
+    /// Changes, removes and repeats bytes. Reading must return data or an error, and never end the process.
+    @Test func `A damaged file yields data or an error and never a crash`() async throws {
         let (file, _) = try await make(logged: false)
         var random = SeededRandom(seed: 5)
         var codes: [ActiveObjectError.Code: Int] = [:]
@@ -57,7 +57,7 @@ import Testing
                 switch round % 4 {
                 case 0: bytes[Int.random(in: 0..<100, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
                 case 1:
-                    // The head of a page, where its cells are listed.
+                    // Damage the header of a page, which lists its cells.
                     let page = Int.random(in: 0..<file.count / 4096, using: &random) * 4096
                     for _ in 0..<8 {
                         bytes[page + Int.random(in: 0..<200, using: &random)] = UInt8.random(
@@ -88,9 +88,10 @@ import Testing
         #expect(codes[.corrupt, default: 0] > 20, "\(codes)")
     }
 
-    /// Of the log, what was written whole counts; what comes after the first damaged page does not.
-    @Test(arguments: [false, true]) func `A torn or damaged log loses its end and nothing else`(torn: Bool) async throws
-    {
+    /// Complete transactions before the first damaged page of the log are kept; later ones are lost.
+    @Test(arguments: [false, true]) func `A torn or damaged log loses only the transactions after the damage`(
+        torn: Bool
+    ) async throws {
         let (file, log) = try await make(logged: true)
         try #require(log.count > 100_000)
         var random = SeededRandom(seed: 6)
@@ -117,14 +118,14 @@ import Testing
         #expect(Set(counts).count > 10, "\(counts)")
     }
 
-    @Test func `A file that is taken away while it is open is told`() async throws {
+    @Test func `Removing the file of an open database is reported`() async throws {
         try await withFolder { folder in
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)
             var note = Jot("kept")
             try await note.save(in: database)
             unlink(path)
-            // What is open goes on, or says that the file has moved: it does not pretend to have saved elsewhere.
+            // An open database continues to work or reports that the file has moved. It must not save to another place.
             let outcome = await thrownCode { try await note.save(in: database) }
             #expect(outcome == nil || outcome == .readOnly)
             await database.close()

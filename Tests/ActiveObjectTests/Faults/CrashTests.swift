@@ -4,17 +4,17 @@ import Testing
 
 @testable import ActiveObject
 
-/// A process that writes transactions is killed at some moment, again and again.
+/// Repeatedly kills a process that writes transactions.
 @Suite struct CrashTests {
     @Test(arguments: 1...10)
-    func `What was acknowledged survives the kill, and each transaction is there whole or not at all`(
+    func `Acknowledged transactions survive a kill, and no transaction is partial`(
         seed: UInt64
     ) async throws {
         try await withFolder { folder in
             var random = SeededRandom(seed: seed)
             let path = folder + "/crash.db"
             var next: Int64 = 0
-            // Each time on what the kills before left behind.
+            // Each round continues with the file that the previous kill left behind.
             for _ in 0..<5 {
                 let acknowledged = try await killWriter(on: path, from: next, random: &random)
                 let last = try await lastWholeTransaction(of: path)
@@ -25,18 +25,18 @@ import Testing
         }
     }
 
-    /// Returns the last number that the writer printed.
+    /// Returns the last number that the writer printed before it was killed.
     private func killWriter(on path: String, from first: Int64, random: inout SeededRandom) async throws -> Int64? {
         let here = ChildProcess.carillon.split(separator: "/", omittingEmptySubsequences: false).dropLast()
         let writer = try ChildProcess(
             here.joined(separator: "/") + "/Benchmarks", ["records-crash", "--file", path, "--from", "\(first)"])
         var last: Int64?
-        // One in ten is killed while it opens the file.
+        // One kill in ten happens while the file is being opened.
         for _ in 0..<(Int.random(in: 0..<10, using: &random) == 0 ? 0 : Int.random(in: 1...40, using: &random)) {
             let line = try #require(try await writer.line(), "the writer ended by itself")
             last = Int64(line)
         }
-        // Only picks the moment.
+        // The sleep only selects the moment.
         usleep(UInt32.random(in: 0..<3000, using: &random))
         writer.send(SIGKILL)
         let ended = try await writer.end()
@@ -44,7 +44,7 @@ import Testing
         return ended.output.split(separator: "\n").last.flatMap { Int64($0) } ?? last
     }
 
-    /// Checks all of them, and returns the number of the last; -1 if there is none.
+    /// Checks all transactions, and returns the number of the last one; -1 if there is none.
     private func lastWholeTransaction(of path: String) async throws -> Int64 {
         let database = try await Database.open(path, name: nil)
         let damage = try await database.integrityCheck()

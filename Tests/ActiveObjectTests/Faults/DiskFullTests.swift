@@ -4,8 +4,8 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct DiskFullTests {
-    /// In a process of its own, since the limit is that of a process.
-    @Test func `A file that may not grow loses no transaction and keeps no half of one`() async throws {
+    /// Runs in a child process, because the limit applies to a whole process.
+    @Test func `A file size limit neither loses nor splits a transaction`() async throws {
         await #expect(processExitsWith: .success) {
             try await withFolder { folder in
                 signal(SIGXFSZ, SIG_IGN)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: FullDisk.canMount)) func `A full disk loses no transaction and keeps no half of one`()
+    @Test(.enabled(if: FullDisk.canMount)) func `A full disk neither loses nor splits a transaction`()
         async throws
     {
         try await withFolder { folder in
@@ -34,7 +34,7 @@ import Testing
     }
 }
 
-/// Writes until there is no room, makes room, and writes on.
+/// Writes until there is no space, frees space, and continues to write.
 private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) async throws {
     let large = String(repeating: "x", count: 10_000)
     var saved = 0
@@ -53,7 +53,7 @@ private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) asy
     }
     #expect(failure?.code == .diskFull, "\(failure?.message ?? "no failure")")
     #expect(saved > 0)
-    // A closure that goes on regardless does not get half of it in.
+    // A closure that ignores the error must not commit a part of the transaction.
     for _ in 0..<3 {
         let again = await thrownCode {
             try await database.write { transaction in
@@ -83,7 +83,7 @@ private func fillUp(_ database: Database, thenMakeRoom makeRoom: () -> Void) asy
     await database.close()
 }
 
-/// A file system in memory that is mounted on a folder. Needs the right to mount, which a container seldom has.
+/// A file system in memory that is mounted on a folder. Needs permission to mount, which most containers do not have.
 struct FullDisk: ~Copyable {
     struct NotMounted: Error {}
 

@@ -4,9 +4,9 @@ import Testing
 
 @testable import ActiveObject
 
-/// Another program has the same file open.
+/// Tests in which another program has the same file open.
 @Suite struct OtherProcessTests {
-    /// Runs statements, says so, and stays until it is killed.
+    /// A process that runs statements, reports it, and stays until it is killed.
     private func hold(_ path: String, _ statements: String...) async throws -> ChildProcess {
         let script = """
             import signal, sqlite3, sys
@@ -20,7 +20,7 @@ import Testing
         return child
     }
 
-    @Test func `A lock of another program is waited for as long as was asked, and then told`() async throws {
+    @Test func `A lock of another program fails a write after the busy timeout`() async throws {
         try await withFolder { folder in
             var options = Database.Options()
             options.busyTimeout = .milliseconds(200)
@@ -35,7 +35,7 @@ import Testing
             #expect(thrown?.code == .busy)
             #expect(thrown?.message.contains("locked by another program") == true)
             #expect(time >= .milliseconds(200))
-            // Who reads is not bothered.
+            // Readers are not affected.
             #expect(try await database.texts() == ["first"])
             other.send(SIGKILL)
             _ = try await other.end()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `A reader of another program keeps its state and holds the log back, not the writer`() async throws {
+    @Test func `A reader of another program keeps its state and does not block the writer`() async throws {
         try await withFolder { folder in
             var options = Database.Options()
             options.busyTimeout = .milliseconds(50)
@@ -64,8 +64,8 @@ import Testing
         }
     }
 
-    /// A file that keeps no log yet has to be had alone for a moment.
-    @Test func `A file that another program has for itself is waited for, and then told`() async throws {
+    /// Creating the log of a new file needs an exclusive lock for a moment.
+    @Test func `Opening an exclusively locked file fails after the busy timeout`() async throws {
         try await withFolder { folder in
             var options = Database.Options()
             options.busyTimeout = .milliseconds(50)
@@ -74,14 +74,14 @@ import Testing
             #expect(await thrownCode { _ = try await Database.open(path, name: nil, options: options) } == .busy)
             other.send(SIGKILL)
             _ = try await other.end()
-            // What it had begun is undone by its journal.
+            // The journal undoes the unfinished transaction of the killed program.
             let database = try await Database.open(path, name: nil, options: options)
             #expect(try await database.texts(of: "SELECT count(*) FROM t") == ["0"])
             await database.close()
         }
     }
 
-    @Test func `Two programs that write at the same time lose nothing`() async throws {
+    @Test func `Two programs that write concurrently lose no rows`() async throws {
         try await withFolder { folder in
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `A table that another program changes is seen by statements that were prepared before`() async throws {
+    @Test func `Prepared statements see a table changed by another program`() async throws {
         try await withFolder { folder in
             let path = folder + "/a.db"
             let database = try await Database.open(path, name: nil)

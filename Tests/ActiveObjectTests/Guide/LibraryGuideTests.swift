@@ -19,7 +19,7 @@ import Testing
         var title: String
 
         static var author: BelongsTo<Book, Author> { BelongsTo(\.authorId, onRemove: .cascade) }
-        static var tags: ManyToMany<Book, BookTag, Tag> { ManyToMany(\.bookId, \.tagId) }
+        static var tags: ManyToMany<Book, BookTag, Tag> { ManyToMany(\.bookId, to: \.tagId) }
         static var references: [Reference<Book>] { [Reference(author)] }
     }
 
@@ -56,13 +56,13 @@ import Testing
         }
         static var indexes: [Index<Account>] { [.unique(\.owner)] }
         static var rules: [Rule<Account>] {
-            [.notEmpty(\.owner), Rule(\.balance, "must not be negative") { $0 >= 0 }]
+            [.notEmpty(\.owner), Rule(\.balance, message: "must not be negative") { $0 >= 0 }]
         }
         static var versionColumn: WritableKeyPath<Account, Int>? { \.version }
         static var timestamps: Timestamps<Account>? { Timestamps(created: \.createdAt, updated: \.savedAt) }
     }
 
-    @Test func `Relations`() async throws {
+    @Test func `The examples of relations work`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var author = Author(name: "Tove Jansson")
@@ -92,12 +92,12 @@ import Testing
         }
     }
 
-    @Test func `Rules, versions and upserts`() async throws {
+    @Test func `The examples of rules, versions and upserts work`() async throws {
         try await withDatabase { database in
             var account = Account(owner: "", balance: -1)
             do {
                 try await account.save(in: database)
-                Issue.record("saved what breaks two rules")
+                Issue.record("a record that breaks two rules was saved")
             } catch let error as ActiveObjectError {
                 #expect(
                     error.failures.map(\.description) == [
@@ -115,7 +115,7 @@ import Testing
             hers.balance = 30
             do {
                 try await hers.save(in: database)
-                Issue.record("saved over somebody else's save")
+                Issue.record("a stale record was saved")
             } catch let error as ActiveObjectError {
                 #expect(error.code == .stale)
             }
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func `Changes`() async throws {
+    @Test func `The example of changes works`() async throws {
         try await withDatabase { database in
             let changes = Author.changes(in: database)
             var author = Author(name: "Tove Jansson")
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `Migrations`() async throws {
+    @Test func `The example of migrations works`() async throws {
         try await withFolder { folder in
             let path = folder + "/library.db"
             var options = Database.Options()

@@ -4,7 +4,7 @@ import Observation
 import Synchronization
 import Testing
 
-/// What a program sees that imports the library beside what most programs import. That it compiles is half of the test.
+/// A program that imports this library beside the most common ones. That it compiles is half of the test.
 @Suite struct NamesTests {
     struct Book: ActiveRecord {
         var objectId: Int64?
@@ -23,7 +23,7 @@ import Testing
         static var author: BelongsTo<Book, Book> { BelongsTo(\.authorId) }
     }
 
-    @Test func `Names are the library's without its own before them`() async throws {
+    @Test func `Public names need no module prefix`() async throws {
         let order: Order<Book> = .ascending(\.title)
         let query: Query<Book> = Book.query.order([order])
         try await withDatabase { database in
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `Key paths and values are compared as ever`() {
+    @Test func `Ordinary comparisons of values and key paths still compile`() {
         #expect(\Book.title == \Book.title && \Book.title != \Book.subtitle)
         let paths: [PartialKeyPath<Book>] = [\.title, \.pages]
         #expect(paths.firstIndex { $0 == \Book.pages } == 1)
@@ -52,16 +52,17 @@ import Testing
         #expect(low.pages < high.pages && [low, high].map(\.pages) == [1, 9])
         switch low.pages {
         case 0...5: break
-        default: Issue.record("a range in a switch is not one of columns")
+        default: Issue.record("a range pattern in a switch does not match a value")
         }
     }
 
-    @Test func `Long criteria are checked in no time`() async throws {
+    @Test func `Long criteria compile quickly`() async throws {
         let date = Date.now
         let criteria: Criteria<Book> =
             \.title == "a" && \.pages > 3 && \.price <= 2.5 && \.rank != nil && \.subtitle != "b"
             || \.printed < date
-                && !(\.pages == 7) && \.rank >= 1 && \.price ~= 0...1 && .hasPrefix(\.title, "x") && \.authorId == 12
+                && !(\.pages == 7) && \.rank >= 1 && \.price ~= 0...1 && .hasPrefix(\.title, prefix: "x")
+                && \.authorId == 12
         let other =
             \Book.title != "a" && \Book.pages < 3 || \Book.price > 2 && \Book.rank == 4
             || \Book.subtitle == nil

@@ -2,7 +2,7 @@ import ActiveObject
 import Foundation
 import Testing
 
-// The examples of Documentation/ActiveObject.md, in its order. `GuideTextTests` holds the page against this folder.
+// The examples of Documentation/ActiveObject.md in order. `GuideTextTests` compares the page with this folder.
 
 @Suite struct PersonGuideTests {
     struct Person: ActiveRecord, Codable, Equatable {
@@ -21,7 +21,7 @@ import Testing
         var birthdate: Date?
     }
 
-    @Test func `The first example`() async throws {
+    @Test func `The first example works`() async throws {
         try await withFolder { folder in
             let path = folder + "/people.db"
             let other = try await Database.open(path, name: nil)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `Saving and finding`() async throws {
+    @Test func `The examples of saving and finding work`() async throws {
         try await withDatabase { database in
             var people = ["Ann", "Bob", "Cleo"].map { Person(name: $0) }
             try await people.saveAll(in: database)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `Criteria, order and pages`() async throws {
+    @Test func `The examples of criteria, order and pages work`() async throws {
         try await withDatabase { database in
             var people = (1...40).map { Person(name: "Person \($0)", age: 10 + $0, rank: $0 % 4) }
             people[7].sex = .female
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction`() async throws {
+    @Test func `The example of a transaction works`() async throws {
         try await withDatabase { database in
             var people = [Person(name: "Ann", income: 100), Person(name: "Bob")]
             try await people.saveAll(in: database)
@@ -119,13 +119,14 @@ import Testing
         }
     }
 
-    @Test func `Raw SQL`() async throws {
+    @Test func `The example of raw SQL works`() async throws {
         try await withDatabase { database in
             var people = (1...9).map { Person(name: "P\($0)", rank: $0 % 3) }
             try await people.saveAll(in: database)
 
             let rows = try await database.rows(
-                "SELECT rank, count(*) AS people FROM persons WHERE rank > ? GROUP BY rank ORDER BY rank", [0])
+                "SELECT rank, count(*) AS people FROM persons WHERE rank > ? GROUP BY rank ORDER BY rank",
+                arguments: [0])
             for row in rows {
                 let people = try row["people", as: Int.self]
                 #expect(people == 3)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct ChangeBufferTests {
     private func inserted(_ ids: Int64...) -> ChangeSet { ChangeSet(inserted: ids) }
 
-    @Test func `What was sent is taken in order, and after the end comes nil`() async {
+    @Test func `Elements are taken in order, followed by nil after the end`() async {
         let buffer = ChangeBuffer<ChangeSet>(limit: 3, keyLimit: 100)
         for id in 1...3 { buffer.send(inserted(Int64(id))) }
         buffer.end()
@@ -15,7 +15,7 @@ import Testing
         #expect(await buffer.next() == nil)
     }
 
-    @Test func `Too many that wait become one that is not complete, which takes in what comes after`()
+    @Test func `Too many waiting elements are merged into one incomplete element`()
         async
     {
         let buffer = ChangeBuffer<ChangeSet>(limit: 2, keyLimit: 100)
@@ -27,7 +27,7 @@ import Testing
         #expect(await buffer.next() == nil)
     }
 
-    @Test func `Too many keys are too many as well, but one change set alone is kept`() async {
+    @Test func `Too many keys are merged, but a single change set is kept`() async {
         let buffer = ChangeBuffer<ChangeSet>(limit: 100, keyLimit: 3)
         buffer.send(inserted(1, 2, 3, 4))
         #expect(await buffer.next() == inserted(1, 2, 3, 4))
@@ -41,7 +41,7 @@ import Testing
         #expect(await buffer.next() == inserted(7, 8, 9))
     }
 
-    @Test func `Who waits gets what is sent, and nil when the task is cancelled`() async {
+    @Test func `A waiting task gets the next element, or nil when it is cancelled`() async {
         let buffer = ChangeBuffer<ChangeSet>(limit: 2, keyLimit: 100)
         async let taken = buffer.next()
         buffer.send(inserted(1))

@@ -47,14 +47,14 @@ import Testing
         Case(
             "in order", [.inserted(3), .inserted(-1), .inserted(2)], ChangeSet(inserted: [-1, 2, 3])),
     ])
-    func `What counts is the net effect`(_ testCase: Case) {
+    func `A change log returns the net effect`(_ testCase: Case) {
         var log = ChangeLog(limit: 100)
         log.begin()
         for change in testCase.changes { log.note(change, in: 7) }
         #expect(log.netEffect() == (testCase.expected.map { [7: $0] } ?? [:]))
     }
 
-    @Test func `A savepoint that is rolled back takes its changes with it`() {
+    @Test func `Rolling back a savepoint removes its changes`() {
         var log = ChangeLog(limit: 100)
         log.begin()
         log.note(.inserted(1), in: 0)
@@ -73,7 +73,7 @@ import Testing
         #expect(log.netEffect() == [0: ChangeSet(inserted: [1])])
     }
 
-    @Test func `A savepoint that nobody told of began before the first change`() {
+    @Test func `An unreported savepoint counts as opened before the first change`() {
         var log = ChangeLog(limit: 100)
         log.begin()
         log.savepoint(2)
@@ -81,14 +81,14 @@ import Testing
         log.rollBack(to: 1)
         #expect(log.isEmpty)
         log.note(.inserted(2), in: 0)
-        // One that is not open is nobody's.
+        // A savepoint that is not open has no effect.
         log.rollBack(to: 5)
         log.release(5)
         log.rollBack(to: -1)
         #expect(log.netEffect() == [0: ChangeSet(inserted: [2])])
     }
 
-    @Test func `More changes than are kept leave nothing known, until the next transaction`() {
+    @Test func `Changes beyond the limit are unknown until the next transaction`() {
         var log = ChangeLog(limit: 3)
         log.begin()
         log.savepoint(0)

@@ -6,7 +6,7 @@ import Testing
 private struct Slot: ActiveRecord, Equatable {
     var objectId: Int64?
     var number: Int?
-    /// Another one each time that the row is written.
+    /// A value that changes each time that the row is written.
     var stamp = 0
     var ownerId: Int64?
 }
@@ -16,7 +16,7 @@ private struct Owner: ActiveRecord, Equatable {
     var stamp = 0
 }
 
-/// Both tables as they are, by key.
+/// The contents of both tables by key.
 private struct Contents: Equatable {
     var slots: [Int64: Slot] = [:]
     var owners: [Int64: Owner] = [:]
@@ -70,7 +70,8 @@ private struct RandomWriter {
                 do {
                     try transaction.connection.run(statement())
                 } catch {
-                    // The transaction goes on: what the statement did before it failed is undone, or kept by OR FAIL.
+                    // The transaction continues. SQLite undoes the changes of the failed statement, or keeps them with
+                    // OR FAIL.
                     failures += 1
                     guard
                         error.code == .notUnique || error.code == .brokenReference || error.code == .checkFailed
@@ -160,20 +161,20 @@ private struct RandomWriter {
             stamp INTEGER NOT NULL CHECK (stamp % 11 <> 0), \
             ownerId INTEGER REFERENCES owners ON DELETE CASCADE) STRICT
             """,
-            // What a trigger does is seen as well.
+            // Changes by a trigger must be observed too.
             """
             CREATE TRIGGER follow AFTER DELETE ON slots WHEN old.objectId % 5 = 0 \
             BEGIN DELETE FROM slots WHERE objectId = old.objectId + 1; END
             """,
         ] { try transaction.connection.run(sql) }
-        // From here on the types are known, and their tables with them.
+        // From here on, the types and their tables are known.
         _ = try Contents(transaction)
     }
 }
 
 @Suite struct ObservationModelTests {
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
-    func `The change sets are exactly what the transactions did`(_ seed: UInt64) async throws {
+    func `Change sets match the changes of random transactions`(_ seed: UInt64) async throws {
         struct Undone: Error {}
         try await withDatabase { database in
             try await database.write { try RandomWriter.prepare($0) }
@@ -195,7 +196,7 @@ private struct RandomWriter {
 }
 
 extension Database {
-    /// Runs random transactions, some of which are rolled back, and tells what the others did.
+    /// Runs random transactions, some of which are rolled back, and returns the changes of the others.
     fileprivate func observeRandomly(seed: UInt64, transactions: Int) async throws -> [[String:
         ChangeSet]]
     {
@@ -217,7 +218,7 @@ extension Database {
                 writer = next
                 if !changes.isEmpty { expected.append(changes) }
             } catch is Undone {
-                // Other transactions from here on.
+                // From here on, the transactions are different.
                 writer = before
                 _ = writer.random.next()
             }

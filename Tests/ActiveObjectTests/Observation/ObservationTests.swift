@@ -18,7 +18,7 @@ private struct Owner: ActiveRecord, Equatable {
 }
 
 @Suite struct ObservationTests {
-    @Test func `What a transaction changes is one element, after the commit`() async throws {
+    @Test func `A commit produces one element with its changes`() async throws {
         try await withDatabase { database in
             var slot = Slot(number: 1)
             try await slot.save(in: database)
@@ -34,7 +34,7 @@ private struct Owner: ActiveRecord, Equatable {
             }
             #expect(await iterator.next() == ChangeSet(inserted: [2, 3], updated: [1]))
 
-            // What other tables hold, and what is rolled back, is none.
+            // Changes of other tables and changes that are rolled back do not count.
             var owner = Owner(name: "Ann")
             try await owner.save(in: database)
             await #expect(throws: CancellationError.self) {
@@ -53,13 +53,13 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A whole table that is emptied by a statement of before is seen`() async throws {
+    @Test func `A cached DELETE of all rows is observed`() async throws {
         try await withDatabase { database in
             let empty: @Sendable (Transaction) throws -> Void = { transaction in
                 try transaction.connection.withStatement("DELETE FROM slots") { try $0.run() }
             }
             try await database.write { transaction in
-                // Prepared, and kept, while nobody observes.
+                // The statement is prepared and cached while there is no observer.
                 _ = try transaction.table(of: Slot.self)
                 try empty(transaction)
                 var slots = (1...5).map { Slot(number: $0) }
@@ -72,7 +72,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `All tables are seen together`() async throws {
+    @Test func `An observer of the database sees all tables`() async throws {
         try await withDatabase { database in
             var iterator = database.changes().makeAsyncIterator()
             try await database.write { transaction in
@@ -91,7 +91,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A transaction that ran before somebody observed is told of, but not completely`()
+    @Test func `A transaction that began before the observer yields an incomplete element`()
         async throws
     {
         try await withDatabase { database in
@@ -106,7 +106,7 @@ private struct Owner: ActiveRecord, Equatable {
             #expect(await slots.next()?.isComplete == false)
             #expect(await all.next()?.isComplete == false)
 
-            // And one of which note was taken for other tables only.
+            // This transaction was recorded for other tables only.
             let only = try await database.write { transaction in
                 var slot = Slot(number: 2)
                 try slot.save(in: transaction)
@@ -118,7 +118,7 @@ private struct Owner: ActiveRecord, Equatable {
     }
 
     @Test
-    func `Who comes in the middle of a transaction that is noted down for another table is told`()
+    func `An observer that starts during a transaction recorded for another table gets an element`()
         async throws
     {
         try await withDatabase { database in
@@ -136,7 +136,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A table without row ids has no keys to tell`() async throws {
+    @Test func `A table without rowids yields incomplete change sets`() async throws {
         try await withDatabase { database in
             var iterator = database.changes().makeAsyncIterator()
             try await database.write { transaction in
@@ -151,7 +151,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A table that is made anew is told of as a whole, and by its own name`() async throws {
+    @Test func `A recreated table yields an incomplete change set under its own name`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 try transaction.connection.run("CREATE TABLE parents (a INTEGER PRIMARY KEY, b)")
@@ -160,7 +160,7 @@ private struct Owner: ActiveRecord, Equatable {
             }
             var iterator = database.changes().makeAsyncIterator()
             try await database.write { transaction in
-                // As a parent is dropped, SQLite removes its rows first.
+                // When a referenced table is dropped, SQLite first removes its rows.
                 try transaction.connection.run("CREATE TABLE anew (a INTEGER PRIMARY KEY, b, c)")
                 try transaction.connection.run("INSERT INTO anew SELECT a, b, 0 FROM parents")
                 try transaction.connection.run("DROP TABLE parents")
@@ -176,7 +176,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `More rows than are kept are told of without their keys`() async throws {
+    @Test func `More changed rows than the limit yield an incomplete change set`() async throws {
         try await withDatabase { database in
             var iterator = Slot.changes(in: database).makeAsyncIterator()
             try await database.write { transaction in
@@ -190,7 +190,7 @@ private struct Owner: ActiveRecord, Equatable {
     }
 
     @Test
-    func `An observer that takes nothing costs bounded memory, and learns that it missed something`()
+    func `An idle observer uses bounded memory and gets an incomplete change set`()
         async throws
     {
         try await withDatabase { database in
@@ -207,7 +207,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Who goes is forgotten, and nothing is noted down any more`() async throws {
+    @Test func `A released observer is removed, and recording stops`() async throws {
         try await withDatabase { database in
             do {
                 var iterator = Slot.changes(in: database).makeAsyncIterator()
@@ -229,7 +229,7 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `What another program commits changes the outside version, and nothing else does`()
+    @Test func `Only commits of other programs change the outside version`()
         async throws
     {
         try await withFolder { folder in
@@ -249,9 +249,9 @@ private struct Owner: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Who follows the change sets has the table in the end, however slow`() async throws {
+    @Test func `A slow observer that follows the change sets ends with the table's contents`() async throws {
         try await withDatabase { database in
-            // So few that they are merged again and again.
+            // The limit is so low that elements are merged repeatedly.
             let changes = Slot.changes(in: database, buffering: 2)
             let observer = Task {
                 var copy: [Int64: Slot] = [:]

@@ -19,7 +19,7 @@ import Testing
         ("filtered", Sample.where(\.age > 0 || \.nick == nil).order(by: \.ratio, descending: true)),
     ]
 
-    @Test func `Whole numbers where reals are meant do not end the pages`() async throws {
+    @Test func `Whole numbers in a column of reals do not end the pages`() async throws {
         struct Price: ActiveRecord {
             var objectId: Int64?
             var amount = 0.0
@@ -43,7 +43,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3, 7, 50, 1000]) func `The pages together are all, in order`(size: Int) async throws {
+    @Test(arguments: [1, 3, 7, 50, 1000]) func `The pages together contain all records in order`(size: Int) async throws
+    {
         try await withDatabase { database in
             try await database.write { transaction in
                 var random = SeededRandom(seed: UInt64(size))
@@ -57,7 +58,7 @@ import Testing
                         let page = try query.page(size: size, after: position, in: transaction)
                         #expect(page.records.count == size || page.next == nil)
                         found += page.records.map(\.objectId)
-                        // As another process would have it.
+                        // As another process would receive it.
                         position = try page.next.map { try Position(text: $0.text) }
                         #expect(position == page.next)
                     } while position != nil
@@ -67,10 +68,10 @@ import Testing
         }
     }
 
-    @Test func `Rows that come and go elsewhere make no row come twice or be left out`() async throws {
+    @Test func `Adding and removing rows between pages neither repeats nor skips a row`() async throws {
         try await withDatabase { database in
             var random = SeededRandom(seed: 99)
-            // A token for each: SQLite gives the key of a row that is gone to another.
+            // Each record has a token, because SQLite reuses the key of a removed row.
             func new(_ count: Int) -> [Sample] {
                 (0..<count).map { _ in
                     var sample = Sample.random(&random)
@@ -89,10 +90,11 @@ import Testing
                     found += page.records.map(\.token)
                     position = page.next
                     guard found.count < 100 else { continue }
-                    // One that was seen goes, that of the position; one that was not goes; two come.
+                    // A record before the position, the record of the position and a record after it are removed; two
+                    // are added.
                     let unseen = stay.subtracting(found).sorted { $0.uuidString < $1.uuidString }
                     let gone = [found.last, unseen.randomElement(using: &random)].compactMap(\.self)
-                    try await Sample.remove(where: .isIn(\.token, gone), in: database)
+                    try await Sample.remove(where: .isIn(\.token, values: gone), in: database)
                     stay.subtract(gone)
                     var two = new(2)
                     try await two.saveAll(in: database)
@@ -115,7 +117,7 @@ import Testing
             Sample.query.order(by: \.nick, descending: true),
             ["samples_nick_index (nick=? AND rowid<?)", "samples_nick_index (nick<?)", "samples_nick_index (nick=?)"]
         ),
-    ]) func `A page behind a position is a range of the index, and nothing is sorted`(
+    ]) func `A page after a position uses a range of the index without sorting`(
         query: Query<Sample>, searches: [String]
     ) async throws {
         try await withDatabase { database in
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    @Test func `Pages go by the order of a column that ignores case`() async throws {
+    @Test func `Pages follow the order of a column that ignores case`() async throws {
         struct Key: ActiveRecord, Equatable {
             var objectId: Int64?
             var name = ""
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `A page needs a size, and a query without limit`() async throws {
+    @Test func `A page needs a positive size and a query without a limit`() async throws {
         try await withDatabase { database in
             for (query, size) in [
                 (Sample.query, 0), (Sample.query, -1), (Sample.query, .max), (Sample.query.limit(3), 1),
@@ -169,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `A position of another order is refused`() async throws {
+    @Test func `A position of another order is rejected`() async throws {
         try await withDatabase { database in
             var samples = (0..<5).map { Sample(name: "\($0)", nick: nil) }
             try await samples.saveAll(in: database)
@@ -196,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `A position is text that comes back equal, also as JSON`() throws {
+    @Test func `A position survives conversion to text and JSON`() throws {
         let values: [SQLValue] = [nil, .integer(.min), .real(-0.5), "ä\u{0}+/", .blob(Data([0, 255])), .text("")]
         let position = Position<Sample>(signature: 0xfedc_ba98_7654_3210, values: values)
         #expect(try Position<Sample>(text: position.text) == position)
@@ -205,12 +207,12 @@ import Testing
         #expect(
             position.text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "z") ~= $0 || $0 == UInt8(ascii: "-") })
         #expect("\(position)" == "a position in the order of 6 columns")
-        // A golden one: other versions of a program must be able to go on from it.
+        // A golden text: other versions of a program must be able to continue from it.
         let golden = Position<Sample>(signature: 1, values: ["a", 7])
         #expect(golden.text == "AQAAAAAAAAABAwAAAAAAAAABYQEAAAAAAAAABw")
     }
 
-    @Test func `What is no position is refused, whatever it is`() throws {
+    @Test func `Invalid texts of positions are rejected`() throws {
         var random = SeededRandom(seed: 11)
         let text = Position<Sample>(signature: 5, values: ["name", 1, nil, 2.5, .blob(Data([1]))]).text
         for text in ["", "A", "AQ", "!", text + "=", text + "A", "é", String(repeating: "A", count: 2_000_000)] {
@@ -218,7 +220,7 @@ import Testing
             #expect(error?.code == .badPosition)
         }
         for count in 0..<text.utf8.count {
-            // A text that ends between two values is a position with fewer of them, which no query takes.
+            // A text that ends between two values is a position with fewer values, which every query rejects.
             if let short = try? Position<Sample>(text: String(text.prefix(count))) { #expect(short.values.count < 5) }
         }
         for _ in 0..<5000 {

@@ -12,7 +12,7 @@ import Testing
         return samples
     }
 
-    @Test func `Order, limit and offset are those of the sorted array`() async throws {
+    @Test func `Order, limit and offset match those of a sorted array`() async throws {
         try await withDatabase { database in
             let all = try await samples(200, seed: 1, in: database)
             let expected = all.filter { $0.age > -2 }.sorted {
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `Each verb of the type does what the query does`() async throws {
+    @Test func `Static functions of a type match the functions of its query`() async throws {
         try await withDatabase { database in
             let all = try await samples(50, seed: 2, in: database)
             let on = all.filter(\.isOn)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `Within a limit only those rows are changed or removed`() async throws {
+    @Test func `Updates and removals of a limited query affect only its rows`() async throws {
         try await withDatabase { database in
             let all = try await samples(60, seed: 3, in: database)
             let byAge = all.sorted { ($0.age, $0.objectId ?? 0) < ($1.age, $1.objectId ?? 0) }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `An update sets and adds, and a sum that does not fit undoes it`() async throws {
+    @Test func `An update assigns and increments, and fails as a whole on overflow`() async throws {
         struct Counter: ActiveRecord, Equatable {
             var objectId: Int64?
             var small: UInt8 = 0
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `Aggregates are those of the array`() async throws {
+    @Test func `Aggregates match those of an array`() async throws {
         try await withDatabase { database in
             var all = try await samples(100, seed: 4, in: database)
             for index in all.indices { all[index].score = Double(index) / 4 }
@@ -129,14 +129,14 @@ import Testing
             let counts = try await query.counts(by: \.sex, in: database)
             #expect(counts.map(\.value) == [nil, .female, .male])
             #expect(counts.map(\.count) == [nil, .female, .male].map { sex in some.count { $0.sex == sex } })
-            // Of those within a limit only.
+            // Only the rows within the limit.
             let limited = query.order(by: \.score, descending: true).limit(5)
             #expect(try await limited.min(\.score, in: database) == some.map(\.score).sorted().suffix(5).first)
             #expect(try await limited.counts(by: \.isOn, in: database).map(\.count).reduce(0, +) == 5)
         }
     }
 
-    @Test func `Aggregates of nothing, of what does not fit, and of no numbers`() async throws {
+    @Test func `Aggregates handle empty results, overflow and columns without numbers`() async throws {
         try await withDatabase { database in
             let none = Sample.where(.nothing)
             #expect(try await none.sum(\.age, in: database) == 0)
@@ -150,7 +150,7 @@ import Testing
                 try await Sample.query.sum(\.age, in: database)
             }
             #expect(overflow?.code == .outOfRange && overflow?.column == "age")
-            // Whichever comes first, a sum that fits is told.
+            // A sum that fits is returned in any order of the rows.
             var more = [Sample(age: -2), Sample(age: .min), Sample(age: -1)]
             try await more.saveAll(in: database)
             #expect(try await Sample.query.sum(\.age, in: database) == -3)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `Records are handed over one by one, and a verb may be used meanwhile`() async throws {
+    @Test func `forEach visits records one by one, and other calls work inside it`() async throws {
         try await withDatabase { database in
             let all = try await samples(20, seed: 5, in: database)
             struct Enough: Error {}
@@ -182,14 +182,14 @@ import Testing
                 }
                 #expect(seen == all)
                 #expect(throws: Enough.self) { try Sample.query.forEach(in: snapshot) { _ in throw Enough() } }
-                // The statement was given back.
+                // The statement has been given back.
                 let again = try Sample.query.all(in: snapshot)
                 #expect(again == all)
             }
         }
     }
 
-    @Test func `Removing a set goes through each row where somebody looks on`() throws {
+    @Test func `Removing all rows visits each row if there is an observer`() throws {
         let table = try Table<Sample>()
         var text = SQLText("DELETE FROM samples")
         try Sample.query.append(rowsIn: table, to: &text)

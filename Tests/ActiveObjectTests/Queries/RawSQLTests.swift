@@ -11,28 +11,34 @@ import Testing
         try await people.saveAll(in: database)
     }
 
-    @Test func `Values are bound by place and by name`() async throws {
+    @Test func `Values are bound by index and by name`() async throws {
         try await withDatabase { database in
             try await people(database)
             let sql = "SELECT name FROM persons WHERE age > ? AND name <> ?"
-            #expect(try await database.rows(sql, [18, "x'; DROP TABLE persons; --"]).map { $0["name"] } == ["Joe"])
+            #expect(
+                try await database.rows(sql, arguments: [18, "x'; DROP TABLE persons; --"]).map { $0["name"] } == [
+                    "Joe"
+                ])
             let named = "SELECT name FROM persons WHERE age > :age AND age < @top"
-            #expect(try await database.rows(named, [":age": 1, "@top": 18]).map { $0[0] } == ["Ann"])
-            #expect(try await database.rows(named, ["age": 1, "@top": 18]).count == 1)
+            #expect(try await database.rows(named, arguments: [":age": 1, "@top": 18]).map { $0[0] } == ["Ann"])
+            #expect(try await database.rows(named, arguments: ["age": 1, "@top": 18]).count == 1)
             let age = 42
-            #expect(try await database.rows("SELECT ?1 + ?1 AS twice", [SQLValue(age)]).first?["twice"] == 84)
+            #expect(
+                try await database.rows("SELECT ?1 + ?1 AS twice", arguments: [SQLValue(age)]).first?["twice"] == 84)
             let wrong: [(String, SQLArguments)] = [
                 (sql, []), (sql, [1]), (sql, [1, "a", 3]), (sql, ["age": 1]), (named, [":age": 1]),
                 (named, [":age": 1, "@top": 2, "$more": 3]), (named, [":age": 1, "age": 1]), ("SELECT 1", [1]),
             ]
             for (sql, arguments) in wrong {
-                let error = await #expect(throws: ActiveObjectError.self) { try await database.rows(sql, arguments) }
+                let error = await #expect(throws: ActiveObjectError.self) {
+                    try await database.rows(sql, arguments: arguments)
+                }
                 #expect(error?.code == .badSQL, "\(arguments)")
             }
         }
     }
 
-    @Test func `A row gives its values as Swift's types, and names the column that does not fit`() async throws {
+    @Test func `A row converts its values and names a column that does not fit`() async throws {
         try await withDatabase { database in
             try await people(database)
             let rows = try await database.rows("SELECT *, 300 AS big, x'00' AS bytes, 'nobody' AS who FROM persons")
@@ -68,13 +74,14 @@ import Testing
         }
     }
 
-    @Test func `Records are found by SQL, whatever the order of the columns`() async throws {
+    @Test func `Records are found by SQL with columns in any order`() async throws {
         try await withDatabase { database in
             try await people(database)
             let all = try await Person.findAll(in: database)
             #expect(try await Person.find(sql: "SELECT * FROM persons ORDER BY 1", in: database) == all)
             let columns = "birthdate, 7 AS extra, rating, flags, active, income, sex, votes, rank, age, NAME, objectId"
-            let found = try await Person.find(sql: "SELECT \(columns) FROM persons WHERE age > ?", [20], in: database)
+            let found = try await Person.find(
+                sql: "SELECT \(columns) FROM persons WHERE age > ?", arguments: [20], in: database)
             #expect(found == [all[0]])
             let missing = await #expect(throws: ActiveObjectError.self) {
                 try await Person.find(sql: "SELECT objectId, name FROM persons", in: database)
@@ -88,14 +95,14 @@ import Testing
         }
     }
 
-    @Test func `A statement tells how many rows it changed`() async throws {
+    @Test func `run returns the number of changed rows`() async throws {
         try await withDatabase { database in
             try await people(database)
-            #expect(try await database.run("UPDATE persons SET rank = ? WHERE age > ?", [5, 1]) == 2)
+            #expect(try await database.run("UPDATE persons SET rank = ? WHERE age > ?", arguments: [5, 1]) == 2)
             #expect(try await database.run("CREATE TABLE other (a)") == 0)
             #expect(try await database.run("UPDATE persons SET rank = 1 WHERE age > 1000") == 0)
             try await database.write { transaction in
-                let rows = try transaction.rows("INSERT INTO other VALUES (?) RETURNING a", ["x"])
+                let rows = try transaction.rows("INSERT INTO other VALUES (?) RETURNING a", arguments: ["x"])
                 #expect(rows.first?["a"] == "x")
             }
             #expect(try await database.rows("SELECT count(*) FROM other").first?[0] == 1)
@@ -103,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: ["COMMIT", " -- x\n/* y */ end", ";rollback", "Savepoint a", "RELEASE a", "begin immediate"])
-    func `A statement does not touch the transaction that it runs in`(sql: String) async throws {
+    func `A statement cannot end or nest its transaction`(sql: String) async throws {
         try await withDatabase { database in
             try await people(database)
             let error = await #expect(throws: ActiveObjectError.self) {

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite struct StreamTests {
-    @Test(arguments: [1, 7, 100, 1000]) func `A stream gives all, in order`(pageSize: Int) async throws {
+    @Test(arguments: [1, 7, 100, 1000]) func `A stream returns all records in order`(pageSize: Int) async throws {
         try await withDatabase { database in
             var people = (0..<100).map { Person(name: "\($0 % 10)", age: $0) }
             try await people.saveAll(in: database)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A stream of nothing, and one that cannot be`() async throws {
+    @Test func `An empty stream ends, and an invalid one throws`() async throws {
         try await withDatabase { database in
             var iterator = Person.query.stream(in: database).makeAsyncIterator()
             let first = try await iterator.next()
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `A writer is not held up by a stream that rests`() async throws {
+    @Test func `An idle stream does not block the writer`() async throws {
         try await withDatabase { database in
             var people = (0..<10).map { Person(name: "\($0)") }
             try await people.saveAll(in: database)
@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    /// Counted, not measured: the benchmark measures.
-    @Test func `However many there are, memory stays where it is`() async throws {
+    /// Counts objects in memory. The benchmark measures bytes.
+    @Test func `A stream holds one page of records in memory`() async throws {
         var options = Database.Options()
         options.durability = .normal
         options.cacheBytes = 1 << 20

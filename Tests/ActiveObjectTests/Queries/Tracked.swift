@@ -1,14 +1,14 @@
 import ActiveObject
 import PushThread
 
-/// A person of whom it is known how many are in memory.
+/// A person that counts how many instances are in memory.
 struct Tracked: ActiveRecord {
     var objectId: Int64?
     var name: String
     var age: TrackedAge
 }
 
-/// A value that counts its copies in memory, as one object that all copies of the value share.
+/// A value that counts its copies in memory by an object that all copies share.
 struct TrackedAge: ColumnValue {
     final class Token: Sendable {
         let value: Int
@@ -25,7 +25,7 @@ struct TrackedAge: ColumnValue {
 
     let token: Token
     var value: Int { token.value }
-    /// How many there are now.
+    /// The current number of instances.
     var live: Int { LiveCount.count.withLock { $0 } }
 
     init(_ value: Int) {

@@ -17,7 +17,7 @@ import Testing
     @Test(
         arguments: [
             (.max, 1), (.max - 1, 2), (1, .max), (.min, -1), (.min + 5, -10), (-1, .min), (-3, .min), (.min, .min),
-        ] as [(Int64, Int64)]) func `A sum beyond 64 bits is refused, however little`(value: Int64, amount: Int64)
+        ] as [(Int64, Int64)]) func `An increment beyond 64 bits is rejected`(value: Int64, amount: Int64)
         async throws
     {
         try await withDatabase { database in
@@ -36,7 +36,7 @@ import Testing
     @Test(
         arguments: [(250, 5, 255), (250, 6, nil), (3, -3, 0), (3, -4, nil), (0, .min, nil), (9, .max, nil)]
             as [(UInt8, Int64, UInt8?)])
-    func `A sum fits the property or is refused`(value: UInt8, amount: Int64, sum: UInt8?) async throws {
+    func `An increment beyond the property's range is rejected`(value: UInt8, amount: Int64, sum: UInt8?) async throws {
         try await withDatabase { database in
             var tally = Tally(small: value)
             try await tally.save(in: database)
@@ -49,8 +49,8 @@ import Testing
         }
     }
 
-    /// A table that is not STRICT takes anything for a number.
-    @Test func `A sum that does not fit is refused in the table of another program too`() async throws {
+    /// A table that is not STRICT accepts any value for a number.
+    @Test func `An overflowing increment is rejected in a table that is not STRICT`() async throws {
         let table =
             """
             CREATE TABLE tallies (objectId INTEGER PRIMARY KEY, count INTEGER NOT NULL, small INTEGER NOT NULL, \
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A column is changed once`() async throws {
+    @Test func `Assigning a column twice is rejected`() async throws {
         try await withDatabase { database in
             var tally = Tally()
             try await tally.save(in: database)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `The date of the last save is the transaction's`() async throws {
+    @Test func `An update sets the timestamp of the last save`() async throws {
         try await withDatabase { database in
             let date = Date(timeIntervalSinceReferenceDate: 1000)
             let found = try await database.write { transaction in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `A real is added where there is one`() async throws {
+    @Test func `An increment of a real skips nil`() async throws {
         try await withDatabase { database in
             var tallies = [Tally(share: 0.5), Tally()]
             try await tallies.saveAll(in: database)

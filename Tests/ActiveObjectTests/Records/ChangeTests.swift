@@ -21,7 +21,7 @@ private struct Account: ActiveRecord, Equatable {
 }
 
 @Suite struct ChangeTests {
-    @Test func `Two values of a record differ in columns`() throws {
+    @Test func `changes(from:) returns the differing columns`() throws {
         let before = Account(objectId: 1, name: "a", secret: "x", address: .init(city: "Bonn"))
         var after = before
         #expect(try after.changes(from: before).isEmpty)
@@ -40,7 +40,7 @@ private struct Account: ActiveRecord, Equatable {
             ])
     }
 
-    @Test func `A private value is not shown`() throws {
+    @Test func `A private value is not shown in a change`() throws {
         let before = Account(name: "a", secret: "hunter2")
         let after = Account(name: "a", secret: "hunter3")
         let change = try #require(try after.changes(from: before).first)
@@ -51,7 +51,7 @@ private struct Account: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A record is dirty if its row differs`() async throws {
+    @Test func `isDirty tells whether the row differs`() async throws {
         try await withDatabase { database in
             var account = Account(name: "a", since: Date(timeIntervalSince1970: 1.5))
             #expect(try await account.isDirty(in: database))
@@ -68,7 +68,7 @@ private struct Account: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Only what changed is written`() async throws {
+    @Test func `Only changed columns are written`() async throws {
         try await withDatabase { database in
             var mine = Account(name: "a", balance: 1)
             try await mine.save(in: database)
@@ -84,7 +84,7 @@ private struct Account: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A new record is inserted, a gone one is not found, another's value is refused`() async throws {
+    @Test func `A new record is inserted, a missing row throws, and another record is rejected`() async throws {
         try await withDatabase { database in
             let empty = Account(name: "a")
             var account = empty

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ActiveObject
 
-/// Writes down what happens to it, through the transaction that it happens in.
+/// A record that logs its hooks through the transaction in which they run.
 private struct Entry: ActiveRecord, Equatable {
     var objectId: Int64?
     var text: String
@@ -13,16 +13,16 @@ private struct Refused: Error {}
 private struct Page: ActiveRecord, Equatable {
     var objectId: Int64?
     var title: String
-    /// Which hook throws.
+    /// The hook that throws.
     var refuses = ""
-    /// How many pages more this one saves when it is saved.
+    /// The number of other pages that this page saves when it is saved.
     var children = 0
     var isSaved: Bool?
 
     static var columns: [Column<Page>] { [Column(\.isSaved, isStored: false)] }
     static var indexes: [Index<Page>] { [.unique(\.title)] }
     static var rules: [Rule<Page>] {
-        [Rule(\.title, "must be trimmed") { !$0.hasPrefix(" ") }]
+        [Rule(\.title, message: "must be trimmed") { !$0.hasPrefix(" ") }]
     }
 
     mutating func willSave(in transaction: Transaction) throws {
@@ -60,7 +60,7 @@ private struct Page: ActiveRecord, Equatable {
     }
 }
 
-/// Has one hook, which counts how often it was called for each record.
+/// A record with one hook, which counts its calls.
 private struct Counted: ActiveRecord, Equatable {
     var objectId: Int64?
     var count = 0
@@ -68,7 +68,7 @@ private struct Counted: ActiveRecord, Equatable {
     mutating func willSave(in transaction: Transaction) throws { count += 1 }
 }
 
-/// Its hooks come from a protocol of the program's own.
+/// A record with hooks from a protocol of the program.
 private protocol Noting: ActiveRecord {}
 extension Noting {
     mutating func didSave(in transaction: Transaction) throws {
@@ -84,7 +84,7 @@ private struct Noted: Noting, Equatable {
     var objectId: Int64?
 }
 
-/// Has none.
+/// A record without hooks.
 private struct Bare: ActiveRecord, Equatable {
     var objectId: Int64?
     var name: String
@@ -92,7 +92,7 @@ private struct Bare: ActiveRecord, Equatable {
 }
 
 @Suite struct HookTests {
-    @Test func `A type with one hook has it called each time`() async throws {
+    @Test func `The only hook of a type is called each time`() async throws {
         try await withDatabase { database in
             var records = [Counted(), Counted(), Counted()]
             try await records.saveAll(in: database)
@@ -103,7 +103,7 @@ private struct Bare: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A hook may come from a protocol`() async throws {
+    @Test func `A hook can be inherited from a protocol`() async throws {
         try await withDatabase { database in
             var records = [Noted(), Noted()]
             try await records.saveAll(in: database)
@@ -113,7 +113,7 @@ private struct Bare: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `That a type has no hooks is found out with its first record`() async throws {
+    @Test func `The first record of a type shows that it has no hooks`() async throws {
         try await withDatabase { database in
             let plan = try Tables.table(of: Bare.self).saving
             #expect(!plan.isPlain)
@@ -139,7 +139,7 @@ private struct Bare: ActiveRecord, Equatable {
         try await Entry.findAll(in: database).map(\.text)
     }
 
-    @Test func `Hooks run around the writing, and what willSave changes is saved`() async throws {
+    @Test func `Hooks run before and after the write, and changes by willSave are saved`() async throws {
         try await withDatabase { database in
             var page = Page(title: " one")
             try await page.save(in: database)
@@ -158,12 +158,12 @@ private struct Bare: ActiveRecord, Equatable {
     }
 
     @Test(arguments: ["willSave", "didSave"])
-    func `A hook that throws undoes the save and what hooks did`(hook: String) async throws {
+    func `An error of a hook undoes the save and the changes of hooks`(hook: String) async throws {
         try await withDatabase { database in
             var page = Page(title: "one")
             try await page.save(in: database)
             let before = try await entries(in: database)
-            // The transaction goes on: only the verb is undone.
+            // The transaction continues; only the operation is undone.
             try await database.write { [page] transaction in
                 var new = Page(title: " two", refuses: hook)
                 #expect(throws: Refused.self) { try new.save(in: transaction) }
@@ -184,7 +184,7 @@ private struct Bare: ActiveRecord, Equatable {
     }
 
     @Test(arguments: ["willRemove", "didRemove"])
-    func `A hook that throws keeps the row`(hook: String) async throws {
+    func `An error of a hook keeps the row`(hook: String) async throws {
         try await withDatabase { database in
             var pages = [Page(title: "one"), Page(title: "two", refuses: hook)]
             try await pages.saveAll(in: database)
@@ -204,7 +204,7 @@ private struct Bare: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Hooks may save records of the same type`() async throws {
+    @Test func `Hooks can save records of the same type`() async throws {
         try await withDatabase { database in
             var pages = [Page(title: "a", children: 3), Page(title: "b", children: 1)]
             try await pages.saveAll(in: database)
@@ -224,7 +224,7 @@ private struct Bare: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Rules are asked after willSave`() async throws {
+    @Test func `Rules are checked after willSave`() async throws {
         try await withDatabase { database in
             let page = Page(title: " one")
             #expect(try await page.failures(in: database).map(\.column) == ["title"])
@@ -234,7 +234,7 @@ private struct Bare: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `What did not change calls willSave only`() async throws {
+    @Test func `Saving an unchanged record calls only willSave`() async throws {
         try await withDatabase { database in
             var page = Page(title: "one")
             try await page.save(in: database)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ActiveObject
 
-/// Lives in a view over two tables; triggers do the writing.
+/// A record in a view over two tables. Triggers do the writing.
 private struct Contact: ActiveRecord, Equatable {
     var objectId: Int64?
     var name: String
@@ -44,7 +44,7 @@ private struct Contact: ActiveRecord, Equatable {
     }
 }
 
-/// A second record of a number is left out.
+/// A record type whose insert ignores a second record with the same number.
 private struct Once: ActiveRecord, Equatable {
     var objectId: Int64?
     var number: Int
@@ -55,7 +55,7 @@ private struct Once: ActiveRecord, Equatable {
 }
 
 @Suite struct OverrideTests {
-    @Test func `A record can live in a view that triggers write through`() async throws {
+    @Test func `A record can be stored through the triggers of a view`() async throws {
         try await withDatabase { database in
             try await database.write { try Contact.makeView(in: $0) }
             var contacts = [Contact(name: "Joe", city: "Bonn"), Contact(name: "Ann", city: "Rome")]
@@ -90,7 +90,7 @@ private struct Once: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `An insert that inserts nothing gives no objectId`() async throws {
+    @Test func `An insert without effect sets no objectId`() async throws {
         try await withDatabase { database in
             var records = [Once(number: 1), Once(number: 2), Once(number: 1)]
             try await records.saveAll(in: database)
@@ -106,7 +106,7 @@ private struct Once: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `An override without a parameter that it is given is refused`() async throws {
+    @Test func `An override that lacks a parameter is rejected`() async throws {
         struct Short: ActiveRecord {
             var objectId: Int64?
             var text: String

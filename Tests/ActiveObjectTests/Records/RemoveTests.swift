@@ -9,7 +9,7 @@ private struct Memo: ActiveRecord, Equatable {
 }
 
 @Suite struct RemoveTests {
-    @Test func `A removed record has no row and no objectId, and can be saved anew`() async throws {
+    @Test func `A removed record has no objectId and can be saved again`() async throws {
         try await withDatabase { database in
             var people = [Person(name: "Joe"), Person(name: "Ann")]
             try await people.saveAll(in: database)
@@ -21,7 +21,7 @@ private struct Memo: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `What is gone already, or never was, is not removed again`() async throws {
+    @Test func `Removing a missing row or an unsaved record returns false`() async throws {
         try await withDatabase { database in
             var joe = Person(name: "Joe")
             #expect(try await !joe.remove(in: database))
@@ -33,7 +33,7 @@ private struct Memo: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `removeAll removes those that are there and counts them`() async throws {
+    @Test func `removeAll removes existing rows and returns their number`() async throws {
         try await withDatabase { database in
             var people = (1...5).map { Person(name: "Person \($0)") }
             try await people.saveAll(in: database)
@@ -48,7 +48,7 @@ private struct Memo: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A stale record is not removed, and nothing with it`() async throws {
+    @Test func `A stale record fails removeAll as a whole`() async throws {
         try await withDatabase { database in
             var notes = [Memo(text: "a"), Memo(text: "b")]
             try await notes.saveAll(in: database)

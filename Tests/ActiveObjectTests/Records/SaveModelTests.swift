@@ -15,17 +15,17 @@ private struct Item: ActiveRecord, Equatable {
     static var versionColumn: WritableKeyPath<Item, Int>? { \.version }
     static var indexes: [Index<Item>] { [.unique(\.key)] }
     static var timestamps: Timestamps<Item>? { Timestamps(created: \.created, updated: \.updated) }
-    static var rules: [Rule<Item>] { [.range(\.value, 0...90)] }
+    static var rules: [Rule<Item>] { [.range(\.value, in: 0...90)] }
 }
 
-/// What the table should hold, by plain dictionaries.
+/// The expected contents of the table, as plain dictionaries.
 private struct Model {
     var rows: [Int64: Item] = [:]
     var now = Date(timeIntervalSince1970: 0)
 
     private func holder(of key: Int) -> Item? { rows.values.first { $0.key == key } }
 
-    /// What a save should make of a record, or why it should fail.
+    /// Returns the expected result of a save, or throws the expected error.
     mutating func save(_ record: Item) -> Result<Item, Fault> {
         guard (0...90).contains(record.value) else { return .failure(.invalid) }
         var saved = record
@@ -35,8 +35,8 @@ private struct Model {
             guard row.version == record.version else { return .failure(.stale) }
             if let other = holder(of: record.key), other.objectId != id { return .failure(.notUnique) }
             saved.version += 1
-            // The row keeps its time of creation whatever the record says: an old copy may be of a row that was
-            // removed, and whose number another one got.
+            // The row keeps its time of creation whatever the record contains: an old copy may be of a removed row
+            // whose number was reused.
             var kept = saved
             kept.created = row.created
             rows[id] = kept
@@ -83,11 +83,11 @@ private struct Stop: Error {}
 
 @Suite struct SaveModelTests {
     @Test(arguments: UInt64(1)...6)
-    func `Random saves, upserts and removals leave what a dictionary would hold`(seed: UInt64) async throws {
+    func `Random saves, upserts and removals match a dictionary`(seed: UInt64) async throws {
         try await withDatabase { database in
             var random = SeededRandom(seed: seed)
             var model = Model()
-            // Old copies too: they are what makes a save stale.
+            // This includes old copies, which make a save stale.
             var known: [Item] = []
             for round in 0..<120 {
                 let seedOfRound = random.next()
@@ -101,7 +101,7 @@ private struct Stop: Error {}
                         return (walk.model, walk.known)
                     }
                 } catch is Stop {
-                    // All of it was undone, and the model is the one before.
+                    // The transaction was rolled back, and the model is restored.
                 }
                 let rows = try await Item.findAll(in: database)
                 #expect(rows == model.rows.values.sorted { $0.objectId! < $1.objectId! }, "round \(round)")
@@ -111,7 +111,7 @@ private struct Stop: Error {}
     }
 }
 
-/// One transaction of random steps; sometimes it throws, and parts of it do.
+/// A transaction of random steps. It sometimes throws, and parts of it are undone.
 private struct Walk {
     var model: Model
     var known: [Item]
@@ -171,7 +171,7 @@ private struct Walk {
             keep(record)
         } catch {
             #expect(wanted == .failure(try #require(fault(error))))
-            // What a removal found gone has no objectId any more.
+            // A record whose row was already gone has no objectId any more.
             if error is ActiveObjectError { #expect(record == before) }
         }
     }

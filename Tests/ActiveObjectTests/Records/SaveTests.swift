@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `A transaction that throws leaves nothing`() async throws {
+    @Test func `A transaction that throws is rolled back`() async throws {
         struct Stop: Error {}
         try await withDatabase { database in
             await #expect(throws: Stop.self) {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `What is gone is not updated, and the error says what to do`() async throws {
+    @Test func `Updating a missing row throws an error that says what to do`() async throws {
         try await withDatabase { database in
             let error = await #expect(throws: ActiveObjectError.self) {
                 var ghost = Person(objectId: 7, name: "Ghost")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `insert keeps the objectId that a record brings`() async throws {
+    @Test func `insert keeps an existing objectId`() async throws {
         try await withDatabase { database in
             var people = [Person(objectId: 700, name: "Old"), Person(name: "New"), Person(objectId: 3, name: "Third")]
             try await people.insertAll(in: database)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `saveAll inserts what is new and updates the others, in order`() async throws {
+    @Test func `saveAll inserts new records and updates others in order`() async throws {
         try await withDatabase { database in
             var people = (1...5).map { Person(name: "Person \($0)") }
             try await people.saveAll(in: database)
@@ -77,9 +77,9 @@ import Testing
         }
     }
 
-    /// The row of the third record is gone. `Keyed` goes through the pipeline, `Person` past it.
+    /// The row of the third record is missing. `Keyed` is saved with all steps, `Person` by the fast path.
     @Test(arguments: [true, false])
-    func `A saveAll that fails is undone, in the table and in the array`(isPlain: Bool) async throws {
+    func `A failed saveAll leaves the table and the array unchanged`(isPlain: Bool) async throws {
         struct Keyed: ActiveRecord, Equatable {
             var objectId: Int64?
             var name: String
@@ -99,7 +99,7 @@ import Testing
                     #expect(error?.index == 2)
                     #expect(error?.message.hasPrefix("record 2 of the array: ") == true)
                     #expect(records == before)
-                    // What was saved before it in the same transaction stays.
+                    // The record that was saved before in the same transaction is kept.
                     #expect(try Record.findAll(in: transaction) == [first])
                     records.remove(at: 2)
                     try records.saveAll(in: transaction)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `A value that no column takes is no new row, and names its record`() async throws {
+    @Test func `A value that cannot be stored inserts no row, and the error names the record`() async throws {
         try await withDatabase { database in
             let error = await #expect(throws: ActiveObjectError.self) {
                 var people = [Person(name: "A"), Person(name: "B", income: .nan)]

@@ -22,7 +22,7 @@ private struct Counted: ActiveRecord, Equatable {
 }
 
 @Suite struct UpsertRowsTests {
-    @Test func `Rows become what the records say, and are counted`() async throws {
+    @Test func `upsertAll writes the records and returns the number of rows`() async throws {
         try await withDatabase { database in
             let keys = (0..<5).map { Key(name: "\($0)", bytes: Data(count: $0 * 900), count: $0) }
             let result1 = try await Key.upsertAll(keys, on: \.name, in: database)
@@ -41,7 +41,7 @@ private struct Counted: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `By objectId rows are put where they belong`() async throws {
+    @Test func `upsertAll by objectId writes the right rows`() async throws {
         try await withDatabase { database in
             let keys = [Key(objectId: 7, name: "a"), Key(name: "b"), Key(objectId: 7, name: "c")]
             let result5 = try await Key.upsertAll(keys, on: \.objectId, in: database)
@@ -51,7 +51,7 @@ private struct Counted: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `If one fails, none is there, and the error says which`() async throws {
+    @Test func `A failed upsertAll writes nothing, and the error has the index`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 try Key.upsertAll([Key(name: "a", count: 1)], on: \.name, in: transaction)
@@ -67,7 +67,7 @@ private struct Counted: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Rules, versions and times are as for other upserts`() async throws {
+    @Test func `Rules, versions and timestamps apply to upsertAll`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 transaction.now = Date(timeIntervalSince1970: 5)

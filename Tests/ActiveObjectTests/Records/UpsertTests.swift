@@ -24,7 +24,7 @@ private let first = Date(timeIntervalSince1970: 1_000_000)
 private let second = Date(timeIntervalSince1970: 2_000_000.5)
 
 @Suite struct UpsertTests {
-    @Test func `A new key is inserted, a known one updates its row`() async throws {
+    @Test func `An upsert inserts a new key and updates the row of a known key`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 transaction.now = first
@@ -36,7 +36,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
                 #expect(device.note == "mine")
 
                 transaction.now = second
-                // The key in other words, and in another order.
+                // The same key, with its properties in another order.
                 var again = Device(objectId: 99, token: "aB", app: 1, name: "tablet", seen: 2, version: 7, note: "his")
                 try again.upsert(on: \.app, \.token, in: transaction)
                 let expected = Device(
@@ -54,7 +54,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `Only what is named is overwritten, and the record is what its row is`() async throws {
+    @Test func `An upsert overwrites only the given columns, and the record equals its row`() async throws {
         try await withDatabase { database in
             var device = Device(token: "a", app: 1, name: "phone", seen: 1)
             try await device.upsert(on: \.token, \.app, in: database)
@@ -73,7 +73,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
             #expect(kept == named)
             #expect(try await Device.findAll(in: database) == [named])
 
-            // It is the row's record now, with its version.
+            // The record now equals its row, including the version.
             kept.seen = 10
             try await kept.save(in: database)
             #expect(try await Device.findAll(in: database) == [kept])
@@ -84,7 +84,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `By objectId a record is inserted with it or updated`() async throws {
+    @Test func `An upsert by objectId inserts or updates the row`() async throws {
         try await withDatabase { database in
             var device = Device(objectId: 12, token: "a", app: 1)
             try await device.upsert(on: \.objectId, in: database)
@@ -99,7 +99,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `A key with nil in it is new each time`() async throws {
+    @Test func `A key with nil is inserted each time`() async throws {
         try await withDatabase { database in
             for app in 1...2 {
                 var device = Device(token: "a", app: app)
@@ -109,7 +109,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `Rules hold for upserts, but the row itself is not another one`() async throws {
+    @Test func `Rules apply to upserts, and unique ignores the row itself`() async throws {
         try await withDatabase { database in
             var devices = [Device(token: "a", app: 1, name: "phone"), Device(token: "b", app: 1, name: "tablet")]
             try await devices.upsertAll(on: \.token, \.app, in: database)
@@ -132,7 +132,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `A key that is not declared is refused with those that are`() async throws {
+    @Test func `An undeclared key is rejected with the list of declared keys`() async throws {
         try await withDatabase { database in
             let error = await #expect(throws: ActiveObjectError.self) {
                 var device = Device(token: "a", app: 1)
@@ -151,7 +151,7 @@ private let second = Date(timeIntervalSince1970: 2_000_000.5)
         }
     }
 
-    @Test func `Another unique key that is taken is an error`() async throws {
+    @Test func `A conflict on another unique key is an error`() async throws {
         struct Card: ActiveRecord {
             var objectId: Int64?
             var number: Int

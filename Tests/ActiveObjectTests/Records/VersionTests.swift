@@ -32,7 +32,7 @@ private struct Stamped: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Who read before somebody else saved is told so`() async throws {
+    @Test func `Saving a record that another caller has changed throws stale`() async throws {
         try await withDatabase { database in
             var draft = Draft(text: "a")
             try await draft.save(in: database)
@@ -66,7 +66,7 @@ private struct Stamped: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `A version or a time that is no column is refused`() async throws {
+    @Test func `A version or timestamp without a column is rejected`() async throws {
         struct Wrong: ActiveRecord {
             struct Inner: Codable { var version: Int }
             var objectId: Int64?
@@ -88,7 +88,7 @@ private struct Stamped: ActiveRecord, Equatable {
     private static let first = Date(timeIntervalSince1970: 1_000_000)
     private static let second = Date(timeIntervalSince1970: 2_000_000.125)
 
-    @Test func `created is written once, updated with each save`() async throws {
+    @Test func `created is written once, and updated with each save`() async throws {
         try await withDatabase { database in
             var record = Stamped(text: "a", created: .distantPast, updated: .distantPast)
             record = try await database.write { [record] transaction in
@@ -111,7 +111,7 @@ private struct Stamped: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `All records of a transaction have one time, which comes back equal`() async throws {
+    @Test func `All records of a transaction have the same time, which is read back exactly`() async throws {
         try await withDatabase { database in
             var records = (0..<100).map { Stamped(text: "\($0)") }
             try await records.saveAll(in: database)
@@ -121,7 +121,7 @@ private struct Stamped: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `insert keeps a time of creation that is given`() async throws {
+    @Test func `insert keeps a given time of creation`() async throws {
         try await withDatabase { database in
             var records = [Stamped(objectId: 5, text: "a", created: Self.first), Stamped(text: "b")]
             try await records.insertAll(in: database)
@@ -130,7 +130,7 @@ private struct Stamped: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `What is not written keeps its time`() async throws {
+    @Test func `A record that is not written keeps its timestamp`() async throws {
         try await withDatabase { database in
             var record = Stamped(text: "a")
             try await record.save(in: database)

@@ -3,23 +3,23 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct RelationChangingTests {
-    // MARK: Has many
+    // MARK: HasMany
 
-    @Test func `What a record is to have it has, also if it was given away since it was read`() async throws {
+    @Test func `Setting targets takes effect even if they were reassigned since they were read`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (ann, cid) = (library.authors[0], library.authors[2])
             var books = try await ann.load(Author.books, in: database)
             var given = books[1]
             try await Author.books.add(&given, to: cid, in: database)
-            // These say that all of them are Ann's.
+            // According to these values, all books belong to Ann.
             try await Author.books.set(&books, of: ann, in: database)
             #expect(try await ann.load(Author.books, in: database) == books)
             #expect(try await cid.load(Author.books, in: database).isEmpty)
         }
     }
 
-    @Test func `Several are taken away, and those of others stay where they are`() async throws {
+    @Test func `Removing several targets does not affect those of other records`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (ann, bob) = (library.authors[0], library.authors[1])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    // MARK: Many to many
+    // MARK: ManyToMany
 
     @Test func `Tags are added once, removed, and set by differences`() async throws {
         try await withDatabase { database in
@@ -42,7 +42,7 @@ import Testing
             try await Book.tags.add(tags[0], to: other, in: database)
             let joins = try await BookTag.findAll(in: database)
             #expect(joins.map(\.tagId) == [1, 2, 1])
-            // The columns of its own have their defaults.
+            // The other columns of the join have their defaults.
             #expect(joins[0] == BookTag(objectId: 1, bookId: 1, tagId: 1, name: "", weight: 2.5, note: nil))
 
             try await Book.tags.remove(tags[0], from: book, in: database)
@@ -51,7 +51,7 @@ import Testing
             #expect(try await other.load(Book.tags, in: database) == [tags[0]])
 
             try await Book.tags.set([tags[2], tags[1]], of: book, in: database)
-            // The row of the tag that stayed is the one of before.
+            // The join of the tag that stayed is still the same row.
             #expect(try await BookTag.findAll(in: database).map(\.objectId) == [2, 3, 4])
             #expect(try await book.load(Book.tags, in: database) == [tags[1], tags[2]])
             try await Book.tags.set([], of: book, in: database)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `What stays as it is is not written`() async throws {
+    @Test func `Unchanged joins are not written`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (book, tags) = (library.books[0], library.tags)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `A join record says what it has to say, and is read with its target`() async throws {
+    @Test func `A join record with properties of its own is loaded with its target`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (book, tags) = (library.books[0], library.tags)
@@ -87,14 +87,14 @@ import Testing
         }
     }
 
-    @Test func `Who is not saved cannot be joined`() async throws {
+    @Test func `A record without objectId cannot be joined`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let unsaved = await #expect(throws: ActiveObjectError.self) {
                 try await Book.tags.add(Tag(name: "new"), to: library.books[0], in: database)
             }
             #expect(unsaved?.code == .missingValue)
-            #expect(unsaved?.message == "a Tag without objectId cannot be referred to: save it first")
+            #expect(unsaved?.message == "a Tag without objectId cannot be referred to; save it first")
             await #expect(throws: ActiveObjectError.self) {
                 try await Book.tags.set(library.tags, of: Book(title: "new"), in: database)
             }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `A join record that cannot be made up says which column it is`() async throws {
+    @Test func `A join record without a default for a column causes an error that names the column`() async throws {
         struct Grade: ActiveRecord {
             enum Level: String, Codable { case low, high }
             var objectId: Int64?
@@ -112,7 +112,7 @@ import Testing
         }
         try await withDatabase { database in
             let library = try await Library.fill(database)
-            let graded = ManyToMany<Book, Grade, Tag>(\.bookId, \.tagId)
+            let graded = ManyToMany<Book, Grade, Tag>(\.bookId, to: \.tagId)
             let error = await #expect(throws: ActiveObjectError.self) {
                 try await graded.add(library.tags[0], to: library.books[0], in: database)
             }
@@ -123,9 +123,9 @@ import Testing
         }
     }
 
-    // MARK: Has many and has one
+    // MARK: HasMany and HasOne
 
-    @Test func `A book is given to an author, taken away, and set with others`() async throws {
+    @Test func `Targets of HasMany are added, removed and set`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (ann, bob) = (library.authors[0], library.authors[1])
@@ -134,7 +134,7 @@ import Testing
             #expect(new.authorId == bob.objectId && new.objectId == 6)
             #expect(try await bob.load(Author.books, in: database).map(\.title) == ["D", "F"])
 
-            // From the one who has it only.
+            // Only a book of this author is removed.
             try await Author.books.remove(&new, from: ann, in: database)
             #expect(new.authorId == bob.objectId)
             try await Author.books.remove(&new, from: bob, in: database)
@@ -151,12 +151,12 @@ import Testing
             #expect(kept.map(\.authorId) == [1, 1, 1])
             #expect(try await ann.load(Author.books, in: database).map(\.title) == ["B", "F", "G"])
             #expect(try await Book.find(2, in: database)?.authorId == nil)
-            // "B" stays as it is; "A" and "C" lose their author.
+            // "B" is unchanged; "A" and "C" lose their author.
             #expect(await changes.next() == ChangeSet(inserted: [7], updated: [2, 5, 6]))
         }
     }
 
-    @Test func `A key that must name a row cannot be taken away`() async throws {
+    @Test func `A required key cannot be removed`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             var cover = Cover(bookId: 1, color: "red")
@@ -167,7 +167,7 @@ import Testing
                 try await Book.cover.remove(&cover, from: library.books[1], in: database)
             }
             #expect(error?.code == .badRecord && error?.column == "bookId")
-            // A second one would leave the first without a book; nothing of it is kept.
+            // Setting another cover would leave the first one without a book, so the call is rolled back.
             await #expect(throws: ActiveObjectError.self) {
                 var second = Cover(bookId: 0, color: "blue")
                 try await Book.cover.set(&second, of: library.books[1], in: database)
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `The one of a record takes the place of the one before`() async throws {
+    @Test func `Setting the target of HasOne replaces the previous one`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let only = HasOne<Author, Book>(\.authorId)

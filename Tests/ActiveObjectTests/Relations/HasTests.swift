@@ -2,7 +2,7 @@ import ActiveObject
 import Testing
 
 @Suite struct HasTests {
-    /// The library, with "blue" and "dry" on A, "blue" on D.
+    /// The library with the tags "blue" and "dry" on A, and "blue" on D.
     private func withLibrary(_ body: @Sendable (Database, Library) async throws -> Void) async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
@@ -50,7 +50,7 @@ import Testing
         (!.has(Book.author, where: \.name == "Ann"), ["D", "E"]),
         (.has(Book.tags), ["A", "D"]),
         (.has(Book.tags, where: \.name == "blue") && !.has(Book.tags, where: \.name == "dry"), ["D"]),
-        (.has(Book.tags.where(.hasPrefix(\.name, "d"))), ["A"]),
+        (.has(Book.tags.where(.hasPrefix(\.name, prefix: "d"))), ["A"]),
     ]
 
     @Test(arguments: books.indices)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `A table may have a relation to itself`() async throws {
+    @Test func `A criterion can use a relation of a table to itself`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var nodes = [Node(), Node(parentId: 1), Node(parentId: 2), Node(parentId: 2), Node(parentId: 1)]
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `Rows are changed and removed by it`() async throws {
+    @Test func `Rows are updated and removed by a criterion over a relation`() async throws {
         try await withLibrary { database, _ in
             let changed = try await Author.where(.has(Author.books, where: \.title == "D")).update(
                 .set(\.name, to: "Bill"), in: database)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A relation's condition may ask for it too`() async throws {
+    @Test func `The condition of a relation can use a criterion over a relation`() async throws {
         try await withLibrary { database, library in
             let tagged = Author.books.where(.has(Book.tags, where: \.name == "dry"))
             let books = try await library.authors[0].load(tagged, in: database)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Tables that are only asked for are made`() async throws {
+    @Test func `Tables that occur only in a criterion are created`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 var ann = Author(name: "Ann")
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `What nests deeper than SQLite goes is refused`() async throws {
+    @Test func `A criterion nested deeper than SQLite allows is rejected`() async throws {
         try await withLibrary { database, _ in
             func nested(_ depth: Int) -> Criteria<Node> {
                 (0..<depth).reduce(.all) { inner, _ in .has(Node.children, where: \.parentId != 7 && inner) }

@@ -1,6 +1,6 @@
 @testable import ActiveObject
 
-/// Books, their authors, their covers, and tags that are joined with them.
+/// Books, their authors, their covers, and their tags.
 struct Author: ActiveRecord, Equatable {
     var objectId: Int64?
     var name: String
@@ -13,11 +13,11 @@ struct Book: ActiveRecord, Equatable {
     var title: String
     static var author: BelongsTo<Book, Author> { BelongsTo(\.authorId, onRemove: .setNil) }
     static var cover: HasOne<Book, Cover> { HasOne(\.bookId) }
-    static var tags: ManyToMany<Book, BookTag, Tag> { ManyToMany(\.bookId, \.tagId) }
+    static var tags: ManyToMany<Book, BookTag, Tag> { ManyToMany(\.bookId, to: \.tagId) }
     static var references: [Reference<Book>] { [Reference(author)] }
 }
 
-/// One that must belong to a book.
+/// A cover, which always belongs to a book.
 struct Cover: ActiveRecord, Equatable {
     var objectId: Int64?
     var bookId: Int64
@@ -26,7 +26,7 @@ struct Cover: ActiveRecord, Equatable {
     static var references: [Reference<Cover>] { [Reference(book)] }
 }
 
-/// A join that says something itself, under names that tags have as well.
+/// A join with columns of its own, some of which have the same names as columns of tags.
 struct BookTag: ActiveRecord, Equatable {
     var objectId: Int64?
     var bookId: Int64
@@ -43,10 +43,10 @@ struct BookTag: ActiveRecord, Equatable {
 struct Tag: ActiveRecord, Equatable {
     var objectId: Int64?
     var name: String
-    static var books: ManyToMany<Tag, BookTag, Book> { ManyToMany(\.tagId, \.bookId) }
+    static var books: ManyToMany<Tag, BookTag, Book> { ManyToMany(\.tagId, to: \.bookId) }
 }
 
-/// A tree.
+/// A node of a tree.
 struct Node: ActiveRecord, Equatable {
     var objectId: Int64?
     var parentId: Int64?
@@ -59,7 +59,7 @@ struct Library: Sendable {
     var books: [Book] = []
     var tags: [Tag] = ["blue", "dry", "long"].map { Tag(name: $0) }
 
-    /// Ann has written "B", "A" and "C", Bob "D", Cid nothing; nobody wrote "E".
+    /// Ann has written "B", "A" and "C", Bob "D", Cid nothing; "E" has no author.
     static func fill(_ database: Database) async throws -> Library {
         try await database.write { transaction in
             var library = Library()

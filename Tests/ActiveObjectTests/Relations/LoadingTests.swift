@@ -4,7 +4,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct RelationLoadingTests {
-    @Test func `One record's relations are loaded by the same word, whatever they are`() async throws {
+    @Test func `All kinds of relations of one record are loaded with load`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let (ann, cid) = (library.authors[0], library.authors[2])
@@ -22,7 +22,7 @@ import Testing
             #expect(try await book.load(Book.tags, in: database).map(\.name) == ["blue", "long"])
             #expect(try await library.tags[0].load(Tag.books, in: database) == [book])
 
-            // The same inside a snapshot.
+            // The same inside of a snapshot.
             let read = try await database.read { [cover] snapshot in
                 (
                     try book.load(Book.author, in: snapshot), try ann.load(Author.books, in: snapshot),
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `A record that is not saved has nothing, and a key of nobody leads to nothing`() async throws {
+    @Test func `An unsaved record has no related records, and a dangling key yields nil`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let unsaved = Author(name: "Dan")
@@ -43,7 +43,7 @@ import Testing
             #expect(try await Book(title: "X").load(Book.cover, in: database) == nil)
             let stray = Book(authorId: 99, title: "X")
             #expect(try await stray.load(Book.author, in: database) == nil)
-            // What is not saved can belong to somebody all the same.
+            // An unsaved record can still belong to another one.
             let mine = Book(authorId: library.authors[1].objectId, title: "Y")
             let authors = try await Book.author.load(for: [stray, mine], in: database)
             #expect(authors == [library.authors[1].objectId!: library.authors[1]])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `An order counts, then a second one, then the key`() async throws {
+    @Test func `Related records are sorted by the first order, the second order and the key`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let ann = library.authors[0]
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `A condition on the target holds beside the relation's own, its values bound`() async throws {
+    @Test func `A condition on the target applies with the relation, and its values are bound`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let some = Author.books.where(\.title > "A").where(\.title != "C' OR 1=1")
@@ -88,8 +88,8 @@ import Testing
             let many = try await some.load(for: library.authors, in: database)
             #expect(many.mapValues { $0.map(\.title) } == [1: ["B"]])
             for book in library.books { try await Book.tags.add(library.tags, to: book, in: database) }
-            // `name` is a column of the join as well.
-            let tags = Book.tags.where(.like(\.name, "%l%"))
+            // The join has a column `name` too.
+            let tags = Book.tags.where(.like(\.name, pattern: "%l%"))
             #expect(try await library.books[1].load(tags, in: database).map(\.name) == ["blue", "long"])
             #expect(try await tags.load(for: library.books, in: database).count == 5)
             let cover = Book.cover.where(\.color == "red")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Many records are one statement, with the same text for any number of them`() async throws {
+    @Test func `Loading for many records takes one statement with constant SQL`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             try await database.write { transaction in
@@ -108,7 +108,7 @@ import Testing
                     try body()
                     return connection.uses - before
                 }
-                // The types are known from here on.
+                // From here on, the types are known.
                 _ = try Book.cover.load(for: library.books, in: transaction)
                 for count in 1...5 {
                     let books = Array(library.books.prefix(count))
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `A tree refers to itself`() async throws {
+    @Test func `Relations of a table to itself are loaded`() async throws {
         try await withDatabase { database in
             let nodes = try await database.write { transaction in
                 var nodes = [Node(), Node(parentId: 1), Node(parentId: 1), Node(parentId: 2)]
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `A hundred thousand parents are loaded at once, each with its own`() async throws {
+    @Test func `Loading for a hundred thousand parents returns the records of each`() async throws {
         try await withDatabase { database in
             try await database.write { transaction in
                 let count = 100_000

@@ -3,7 +3,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct RelationReferenceTests {
-    /// The tables as their types say: made by hand, so that these tests are about what SQLite does with them.
+    /// The tables that the types declare, created by hand, so that these tests only cover SQLite's behavior.
     private func withLibrary(_ body: (Database, Library) async throws -> Void) async throws {
         try await withDatabase { database in
             try await database.write { transaction in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `A relation says what a reference would`() {
+    @Test func `A reference made from a relation equals an explicit one`() {
         let reference = Book.references[0]
         #expect(reference.keyPath == \Book.authorId)
         #expect(ObjectIdentifier(reference.target) == ObjectIdentifier(Author.self))
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test
-    func `The tables of the types do what their relations say`() async throws {
+    func `Foreign keys in the file follow the rules of the relations`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             try await Book.tags.add(library.tags[0], to: library.books[0], in: database)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `Cascades and forgotten keys are observed`() async throws {
+    @Test func `Cascades and keys set to nil are observed`() async throws {
         try await withLibrary { database, library in
             try await Book.tags.add(library.tags[0], to: library.books[0], in: database)
             var cover = Cover(bookId: 1, color: "red")
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `Who stands in the way of a removal is named`() async throws {
+    @Test func `A rejected removal names the referring table`() async throws {
         try await withLibrary { database, library in
             try await Book.tags.add(library.tags[0], to: library.books[0], in: database)
             let error = await #expect(throws: ActiveObjectError.self) {
@@ -115,16 +115,16 @@ import Testing
             #expect(error?.table == "book_tags" && error?.column == "tagId")
             #expect(
                 error?.message == """
-                    cannot remove row 1 of tags: book_tags.tagId still refers to it; remove or change what refers, \
-                    or declare another `onRemove`
+                    cannot remove row 1 of tags: book_tags.tagId still refers to it; remove or change the referring \
+                    rows, or declare another `onRemove`
                     """)
             try await remove(2, from: "tags", in: database)
-            // What is in no way of anything is not blamed.
+            // A reference that does not block the removal is not named.
             #expect(try await Tag.findAll(in: database).map(\.objectId) == [1, 3])
         }
     }
 
-    @Test func `Who stands in the way of a cascade is named`() async throws {
+    @Test func `A rejected cascade names the referring table`() async throws {
         try await withLibrary { database, _ in
             try await database.write { transaction in
                 try transaction.connection.run(
@@ -138,11 +138,11 @@ import Testing
                 try await remove(2, from: "books", in: database)
             }
             #expect(error?.table == "loans" && error?.column == "coverId")
-            #expect(error?.message.contains("still refers to a row of covers that would go with it") == true)
+            #expect(error?.message.contains("still refers to a row of covers that would be removed with it") == true)
         }
     }
 
-    @Test func `A removal of nobody knows which names who may be in the way`() async throws {
+    @Test func `A rejected removal of several rows names the table that may refer to them`() async throws {
         try await withLibrary { database, library in
             try await Book.tags.add(library.tags[0], to: library.books[0], in: database)
             try await database.write { transaction in
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `A reference to nobody is named when a record is saved`() async throws {
+    @Test func `Saving a dangling reference names the missing row`() async throws {
         try await withLibrary { database, _ in
             let error = await #expect(throws: ActiveObjectError.self) {
                 try await database.write { transaction in
@@ -168,18 +168,19 @@ import Testing
             }
             #expect(error?.code == .brokenReference && error?.column == "tagId")
             #expect(
-                error?.message
-                    == "cannot save to book_tags: tagId refers to row 77 of tags, which is not there; save that first")
+                error?.message == """
+                    cannot save to book_tags: tagId refers to row 77 of tags, which does not exist; save that row first
+                    """)
         }
     }
 
-    @Test func `Other errors stay as they are`() async throws {
+    @Test func `Other errors are passed on unchanged`() async throws {
         try await withLibrary { database, _ in
             try await database.write { transaction in
                 let error = ActiveObjectError(.busy, "busy")
                 let same = transaction.connection.explained(error, removing: 1, from: "tags") as? ActiveObjectError
                 #expect(same?.code == .busy)
-                // Nothing refers to it (any more): what SQLite said is all that is known.
+                // No row refers to it any more, so only SQLite's message is known.
                 let broken = ActiveObjectError(.brokenReference, "broken")
                 let kept = transaction.connection.explained(broken, removing: 1, from: "tags") as? ActiveObjectError
                 #expect(kept?.message == "broken")

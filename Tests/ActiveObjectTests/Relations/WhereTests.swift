@@ -3,7 +3,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct RelationWhereTests {
-    @Test func `A relation is narrowed like a query`() async throws {
+    @Test func `A relation can be filtered like a query`() async throws {
         try await withDatabase { database in
             let library = try await Library.fill(database)
             let some = Author.books.where(\.title > "A" && \.title != "C")

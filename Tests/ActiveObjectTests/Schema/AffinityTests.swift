@@ -12,7 +12,7 @@ import Testing
     ])
     func `A declared type has SQLite's affinity`(type: String, affinity: Affinity) async throws {
         #expect(Affinity(declaredType: type, isStrict: false) == affinity)
-        // And SQLite agrees: it says so by what it does to values.
+        // SQLite must behave the same for values.
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(
@@ -37,7 +37,7 @@ import Testing
         .real(.leastNonzeroMagnitude), "",
         "it's", "🦉\n\"", .blob(Data()), .blob(Data([0, 0x7f, 0xff])),
     ])
-    func `A default is written so that SQLite reads the same`(value: SQLValue) throws {
+    func `The SQL literal of a default has the same value`(value: SQLValue) throws {
         let connection = try Connection(path: ":memory:", mode: .readWrite(creates: true))
         defer { connection.close() }
         let literal = try #require(value.literal)
@@ -48,7 +48,7 @@ import Testing
         #expect(try connection.rows("SELECT b FROM t") { $0[0] } == [value])
     }
 
-    @Test func `What SQL cannot write is no default`() {
+    @Test func `A value without an SQL literal cannot be a default`() {
         #expect(SQLValue.real(.nan).literal == nil)
         #expect(SQLValue.text("a\u{0}b").literal == nil)
     }

@@ -65,7 +65,7 @@ import Testing
         var count = 0
     }
 
-    @Test func `What has no key has no column, but the key of the row`() throws {
+    @Test func `A property without a coding key has no column, except objectId`() throws {
         #expect(try Self.columns(of: OneKey.self) == ["objectId", "n"])
         let error = Self.error(of: LeftOut.self)
         #expect(error?.code == .badRecord && error?.message.contains("count") == true)
@@ -92,7 +92,7 @@ import Testing
         var objectId: Int64?
         var name: String
         init(from decoder: any Decoder) throws {
-            // Goes on after the first error.
+            // The decoder continues after the first error.
             _ = try? decoder.container(keyedBy: AnyName.self)
             _ = try? decoder.container(keyedBy: ByHand.Keys.self)
             name = ""
@@ -154,7 +154,7 @@ import Testing
         init(from decoder: any Decoder) throws { _ = try decoder.container(keyedBy: NoCase.self) }
     }
 
-    @Test func `What reads by hand keeps its names, or is asked for them`() throws {
+    @Test func `A hand-written decoder keeps the property names or requires column names`() throws {
         let byHand = Self.error(of: ByHand.self)
         #expect(byHand?.code == .badRecord && byHand?.column == "name")
         #expect(try Self.columns(of: OpenKeys.self) == ["objectId_", "name_"])
@@ -180,7 +180,7 @@ import Testing
         var value: Value
     }
 
-    @Test func `Wrapped and generic properties have their keys' names`() async throws {
+    @Test func `Wrapped and generic properties have the names of their coding keys`() async throws {
         #expect(try Self.columns(of: Wrapped.self) == ["objectId", "name"])
         #expect(try Self.columns(of: Generic<Int>.self) == ["objectId", "what"])
         try await withDatabase { database in

@@ -30,7 +30,7 @@ import Testing
         try $0.renameColumn(of: "persons", from: "rank", to: "grade")
     }
 
-    @Test func `A renamed column keeps its values, and its index follows`() async throws {
+    @Test func `A renamed column keeps its values and its index`() async throws {
         try await withFile(Self.old, options: Self.options(Self.rename)) { database in
             let found = try await Person.findAll(in: database)
             #expect(found.map(\.grade) == [3])
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `Each runs once, in order`() async throws {
+    @Test func `Each migration runs once, in order`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, Self.old)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `One that fails undoes itself, and the ones before it stay`() async throws {
+    @Test func `A failed migration is rolled back, and earlier ones are kept`() async throws {
         struct Stop: Error {}
         try await withFolder { folder in
             let path = folder + "/test.db"
@@ -82,10 +82,11 @@ import Testing
 
     @Test(arguments: [
         (["a"], "newer"), ([], "newer"), (["b", "a"], "order"), (["x", "b"], "put it back"),
-        (["a", "b", "a"], "named"),
-        (["a", "b", ""], "named"),
+        (["a", "b", "a"], "unique"),
+        (["a", "b", ""], "not empty"),
     ])
-    func `A list that does not go on from what ran is refused`(names: [String], said: String) async throws {
+    func `A list of migrations that contradicts those that ran is rejected`(names: [String], said: String) async throws
+    {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, Self.old)
@@ -100,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `A new file has had them all, and runs those that are for it`() async throws {
+    @Test func `A new file records all migrations and runs those for new files`() async throws {
         let seed = Migration("seed", inNewFile: true) { transaction in
             var first = Person(name: "First", grade: 1)
             try first.save(in: transaction)
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `Of many that open at the same time one runs each`() async throws {
+    @Test func `Each migration runs once if many open the file concurrently`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
@@ -131,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `Reading only runs none`() async throws {
+    @Test func `A read-only database runs no migrations`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
@@ -151,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `A file that another program holds is busy, and no migration has failed`() async throws {
+    @Test func `A migration of a locked file fails with busy`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
@@ -169,7 +170,7 @@ import Testing
         }
     }
 
-    // MARK: What they do
+    // MARK: Changes
 
     private struct Team: ActiveRecord {
         var objectId: Int64?
@@ -197,7 +198,7 @@ import Testing
         """, "INSERT INTO players VALUES (1, '11', 1), (2, NULL, 2)",
     ]
 
-    @Test func `A table is rebuilt from its type, and what refers to it stays`() async throws {
+    @Test func `A table is rebuilt from its type, and rows that refer to it are kept`() async throws {
         let migrations = Self.options(
             Migration("teams") {
                 try $0.rebuildTable(of: Team.self, taking: ["NAME": "coalesce(name, gone)"], dropping: ["gone"])
@@ -227,7 +228,7 @@ import Testing
         var parent: Int64?
     }
 
-    @Test func `A table that refers to itself is rebuilt with another rule`() async throws {
+    @Test func `A table with a reference to itself is rebuilt with another rule`() async throws {
         let old = [
             """
             CREATE TABLE nodes (objectId INTEGER PRIMARY KEY,
@@ -248,7 +249,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing is lost by rebuilding that was not named`() async throws {
+    @Test func `Rebuilding a table removes only columns that are listed`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, Self.teams)
@@ -273,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `Tables and columns are renamed and dropped, and twice is once`() async throws {
+    @Test func `Renaming and dropping tables and columns is idempotent`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(path, Self.old + ["CREATE TABLE \"a\"\"b\" (\"c\"\"d\" TEXT, e TEXT, f TEXT)"])
@@ -306,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func `What was prepared in a part that is undone is prepared again`() async throws {
+    @Test func `A table created in a rolled back part is created again`() async throws {
         struct Stop: Error {}
         try await withFile(Self.old) { database in
             try await database.write { transaction in
@@ -325,7 +326,7 @@ import Testing
         }
     }
 
-    @Test func `A type looks again after its table was renamed away`() async throws {
+    @Test func `A type checks its table again after it was renamed`() async throws {
         try await withFile(Self.old, options: Self.options(Self.rename)) { database in
             let before = try await Person.findAll(in: database)
             #expect(before.count == 1)

@@ -22,18 +22,18 @@ import Testing
         ("Outer.Inner", "inners"), ("Generic<Int>", "generics"), ("Outer.Generic<Other.Thing>", "generics"),
         ("snake_case", "snake_cases"), ("Ärztin", "ärztins"),
     ])
-    func `A table is called by its type`(type: String, table: String) {
+    func `A table is named after its type`(type: String, table: String) {
         #expect(conventionalTableName(of: type) == table)
     }
 
-    @Test func `Nested and generic types are called by their own name`() {
+    @Test func `Nested and generic types are named after their innermost name`() {
         #expect(Inner.tableName == "inners")
         #expect(Generic<Int>.tableName == "generics")
         #expect(Person.tableName == "persons")
         #expect(Person.databaseName == "main")
     }
 
-    @Test func `A table name is quoted whatever it has`() async throws {
+    @Test func `A table name with special characters is quoted`() async throws {
         try await withDatabase { database in
             var record = Elsewhere(name: "Joe")
             try await record.save(in: database)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `A type names its database`() async throws {
+    @Test func `A type can name its database`() async throws {
         try await withFolder { folder in
             let missing = await thrownError { _ = try await Elsewhere.findAll() }
             #expect(missing?.code == .notOpen)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `Names that only SQLite takes for one are one`() {
+    @Test func `Names that differ only in case are the same`() {
         #expect("Rank".nameKey == "rANK".nameKey)
         #expect("É".nameKey != "é".nameKey)
         #expect("e\u{301}".nameKey != "\u{e9}".nameKey)

@@ -2,7 +2,7 @@ import ActiveObject
 import FoundationEssentials
 import Testing
 
-/// A table grows with its type. Each version of a type is a type of its own here, with the same table.
+/// Tests of tables that grow with their types. Each version of a type is a type of its own here, with the same table.
 @Suite struct PreparationTests {
     private enum Mood: String, Codable { case glad, sad }
     private enum Level: Int, Codable { case low, high }
@@ -41,7 +41,7 @@ import Testing
         var note: String?
     }
 
-    @Test func `A table is made strict, with a key, classes and indexes`() async throws {
+    @Test func `A table is created STRICT with a key, column types and indexes`() async throws {
         try await withDatabase { database in
             var record = First(name: "Joe")
             try await record.save(in: database)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `New properties become columns, and old rows have their defaults`() async throws {
+    @Test func `New properties become columns, and existing rows get defaults`() async throws {
         try await withDatabase { database in
             var record = First(name: "Joe", rank: 3)
             try await record.save(in: database)
@@ -73,13 +73,13 @@ import Testing
             let indexes = try look(
                 into: database.path, "SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name")
             #expect(indexes == [["PERSONS_age_index"], ["PERSONS_name_rank_key"]])
-            // The older type goes on: its new columns have defaults, its indexes come back.
+            // The older type still works: its new columns have defaults, and its indexes are created again.
             var ann = First(name: "Ann")
             try await ann.save(in: database)
         }
     }
 
-    @Test func `Indexes of others stay, and serve where they do the same`() async throws {
+    @Test func `Foreign indexes are kept, and replace equivalent declared ones`() async throws {
         try await withFile([
             "CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT NOT NULL, rank INTEGER NOT NULL) STRICT",
             "CREATE UNIQUE INDEX by_name ON persons (name)", "CREATE INDEX half ON persons (rank) WHERE rank > 0",
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A unique key over rows that are the same is refused, and nothing is kept`() async throws {
+    @Test func `A new unique key over duplicate rows is rejected and rolled back`() async throws {
         try await withFile([
             "CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
             "INSERT INTO persons (name) VALUES ('Joe'), ('Joe')",
@@ -137,7 +137,7 @@ import Testing
         "CREATE TABLE persons (objectId INTEGER PRIMARY KEY) STRICT", "INSERT INTO persons VALUES (1)",
     ]
 
-    @Test func `Where no default could be read, one must be given`() async throws {
+    @Test func `A property without a readable default needs an explicit one`() async throws {
         func refused<Record: ActiveRecord>(_ type: Record.Type, _ code: ActiveObjectError.Code) async throws {
             try await withFile(Self.oneRow) { database in
                 let error = await thrownError { _ = try await type.findAll(in: database) }
@@ -151,7 +151,7 @@ import Testing
         try await refused(NeedsUUID.self, .badSchema)
         try await refused(NeedsList.self, .badSchema)
         try await refused(WrongDefault.self, .badRecord)
-        // No rows, no question.
+        // Without rows, no default is needed.
         try await withFile(Array(Self.oneRow.prefix(1))) { database in
             let found = try await NeedsDate.findAll(in: database)
             #expect(found.isEmpty)
@@ -174,7 +174,7 @@ import Testing
     private static let key = "objectId INTEGER PRIMARY KEY"
 
     @Test(arguments: [
-        // Strict, each with one thing that does not fit.
+        // STRICT tables, each with one thing that does not fit.
         ("\(key), name TEXT, nick TEXT, age INTEGER NOT NULL, income REAL NOT NULL) STRICT", "name"),
         ("\(key), name TEXT NOT NULL, nick TEXT NOT NULL, age INTEGER NOT NULL, income REAL NOT NULL) STRICT", "nick"),
         ("\(key), name BLOB NOT NULL, nick TEXT, age INTEGER NOT NULL, income REAL NOT NULL) STRICT", "name"),
@@ -194,7 +194,7 @@ import Testing
             "id INTEGER PRIMARY KEY, name TEXT NOT NULL, nick TEXT, age INT NOT NULL, income ANY NOT NULL) STRICT",
             "objectId"
         ),
-        // Other programs'.
+        // Tables of other programs.
         ("\(key), name STRING, nick TEXT, age INT, income REAL)", "name"),
         ("\(key), name TEXT, nick TEXT, age FLOAT, income REAL)", "age"),
         ("\(key), name TEXT, nick TEXT, age INT, income TEXT)", "income"),
@@ -203,7 +203,7 @@ import Testing
         ("objectId INTEGER, name TEXT, nick TEXT, age INT, income REAL, PRIMARY KEY (objectId, name))", "objectId"),
         ("objectId INTEGER PRIMARY KEY DESC, name TEXT, nick TEXT, age INT, income REAL)", "objectId"),
     ])
-    func `What does not fit is told by column`(columns: String, column: String) async throws {
+    func `A table that does not fit causes an error with the column`(columns: String, column: String) async throws {
         try await withFile(["CREATE TABLE persons (\(columns)"]) { database in
             let error = await thrownError { _ = try await Plain.findAll(in: database) }
             #expect(error?.code == .badSchema, "\(error?.message ?? "no error")")
@@ -219,7 +219,7 @@ import Testing
         "\(key) AUTOINCREMENT, name CLOB, nick, age BOOLEAN, income DECIMAL(10, 2))",
         "OBJECTID INTEGER PRIMARY KEY, NAME TEXT, Nick TEXT, AGE INT, Income NUMERIC, twice INT AS (age * 2))",
     ])
-    func `What fits is taken as it is`(columns: String) async throws {
+    func `A table that fits is used unchanged`(columns: String) async throws {
         try await withFile(["CREATE TABLE persons (\(columns)"]) { database in
             var joe = Plain(name: "007", nick: nil, age: -5, income: 3)
             try await joe.save(in: database)
@@ -242,7 +242,7 @@ import Testing
         var token: UUID?
     }
 
-    @Test func `Texts that are no numbers go into columns that would make numbers of them`() async throws {
+    @Test func `Texts that never look numeric can be stored in columns with numeric affinity`() async throws {
         try await withFile(["CREATE TABLE events (id INTEGER PRIMARY KEY, at DATETIME, token GUID)"]) { database in
             var event = Dated(at: Date(timeIntervalSince1970: 1.5), token: UUID())
             try await event.save(in: database)
@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test func `A view is read, and a table without row ids is refused`() async throws {
+    @Test func `A view can be read, and a table without rowids is rejected`() async throws {
         let columns =
             "objectId INTEGER PRIMARY KEY, name TEXT NOT NULL, nick TEXT, age INT NOT NULL, income REAL NOT NULL"
         try await withFile([
@@ -281,7 +281,7 @@ import Testing
         CREATE TRIGGER once BEFORE INSERT ON persons WHEN EXISTS (SELECT 1 FROM persons WHERE name = NEW.name)
         BEGIN SELECT RAISE(IGNORE); END
         """,
-    ]) func `What the file ignores gets no other row's number`(made: String) async throws {
+    ]) func `A row that the table ignores does not get another row's number`(made: String) async throws {
         try await withFile([made]) { database in
             let ids = try await database.write { transaction in
                 var people = ["Joe", "Ann", "Joe"].map { Plain(name: $0, age: 1, income: 1) }
@@ -298,7 +298,7 @@ import Testing
         }
     }
 
-    @Test func `Reading only changes nothing`() async throws {
+    @Test func `A read-only database does not change tables`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
             try prepareFile(
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test func `What a transaction prepared and undid is prepared again`() async throws {
+    @Test func `A table created in a rolled back transaction is created again`() async throws {
         struct Stop: Error {}
         try await withDatabase { database in
             try await database.write { transaction in

@@ -52,17 +52,17 @@ import Testing
         }
     }
 
-    @Test func `Any name will do`() async throws {
+    @Test func `A property can have any name`() async throws {
         try await Self.roundTrip(Keywords(select: 1, where: "here", default: 0.5))
     }
 
-    @Test func `Constants are columns, computed properties are none`() async throws {
+    @Test func `Constants are columns, and computed properties are not`() async throws {
         #expect(try Tables.table(of: Constant.self).fields.map(\.column) == ["objectId", "name", "rank", "observed"])
         try await Self.roundTrip(Constant(name: "Joe", rank: nil))
         try await Self.roundTrip(Constant(name: "Joe", rank: 3))
     }
 
-    @Test func `A record may have no column but its key, or two hundred`() async throws {
+    @Test func `A record can have only its key, or two hundred columns`() async throws {
         try await Self.roundTrip(OnlyKey())
         try await Self.roundTrip(WideRecord(p0: -1, p199: 77))
     }
@@ -74,13 +74,13 @@ import Testing
         var others: [Value] = []
     }
 
-    @Test func `Generic types have a table for each`() async throws {
+    @Test func `Each specialization of a generic type has its own table`() async throws {
         try await Self.roundTrip(Node(value: 3, others: [1, 2]))
         try await Self.roundTrip(Node(value: "x", others: ["y"]))
         try await Self.roundTrip(Node<Int?>(value: nil, others: [1, nil]))
     }
 
-    // MARK: What cannot be
+    // MARK: Unsupported types
 
     private final class Object: ActiveRecord, @unchecked Sendable {
         var objectId: Int64?
@@ -184,7 +184,7 @@ import Testing
     ) {
         do throws(ActiveObjectError) {
             _ = try Tables.table(of: type)
-            Issue.record("\(type) is taken", sourceLocation: sourceLocation)
+            Issue.record("\(type) was accepted", sourceLocation: sourceLocation)
         } catch {
             #expect(error.code == .badRecord, sourceLocation: sourceLocation)
             for word in words + ["\(type)"] {
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `A type that cannot be a record is told why`() {
+    @Test func `A type that cannot be a record causes an error with the reason`() {
         Self.refused(Object.self, "struct")
         Self.refused(Choice.self, "struct")
         Self.refused(WithTuple.self, "WithTuple.pair", "(Int, Int)")
@@ -211,7 +211,7 @@ import Testing
         Self.refused(TwoNames.self, "RANK")
         Self.refused(SameNames.self, "Rank")
         Self.refused(UnstoredInt.self, "rank", "optional")
-        Self.refused(ComputedColumn.self, "no stored property")
+        Self.refused(ComputedColumn.self, "not a stored property")
         Self.refused(CaseOfNumber.self, "rank")
         Self.refused(DateOfNumber.self, "rank")
     }
@@ -231,7 +231,7 @@ import Testing
         @Boxed var rank = 3
     }
 
-    @Test func `A wrapped property is a column if its wrapper can be one`() async throws {
+    @Test func `A wrapped property is a column if its wrapper can be stored`() async throws {
         #expect(try Tables.table(of: Wrapped.self).fields.map(\.column) == ["objectId", "_rank"])
         try await Self.roundTrip(Wrapped(rank: 5))
         Self.refused(WrappedBadly.self, "_rank")

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `References that go round are kept by SQLite`() async throws {
+    @Test func `Circular references are enforced by SQLite`() async throws {
         try await withDatabase { database in
             var team = Team(name: "Reds")
             try await team.save(in: database)
@@ -48,7 +48,7 @@ import Testing
             #expect(sql[0][0].contains(#""mentor" INTEGER REFERENCES "players" ("objectId") ON DELETE RESTRICT"#))
             let indexes = try look(
                 into: database.path, "SELECT name FROM sqlite_schema WHERE type = 'index' ORDER BY name")
-            // `team` has one already.
+            // `team` already has an index.
             #expect(
                 indexes.map { $0[0] } == [
                     "players_mentor_index", "players_second_index", "players_team_number_key", "teams_captain_index",
@@ -84,7 +84,7 @@ import Testing
         var team: Int64?
     }
 
-    @Test func `Rules that cannot be are refused`() async throws {
+    @Test func `Invalid remove rules are rejected`() async throws {
         try await withDatabase { database in
             let wrong = await thrownError { _ = try await Wrong.findAll(in: database) }
             #expect(wrong?.code == .badRecord && wrong?.column == "team")
@@ -117,14 +117,14 @@ import Testing
         "team INTEGER REFERENCES others (id) ON DELETE CASCADE) STRICT",
         "team INTEGER REFERENCES teams (name) ON DELETE CASCADE) STRICT",
     ])
-    func `A reference that the file does not have so is told`(columns: String) async throws {
+    func `A reference that differs from the file causes an error`(columns: String) async throws {
         try await withFile(["CREATE TABLE fans (objectId INTEGER PRIMARY KEY, \(columns)"]) { database in
             let error = await thrownError { _ = try await Fan.findAll(in: database) }
             #expect(error?.code == .badSchema && error?.column == "team")
         }
     }
 
-    @Test func `A new reference needs an optional property where there are rows`() async throws {
+    @Test func `A new reference in a table with rows needs an optional property`() async throws {
         let made = "CREATE TABLE fans (objectId INTEGER PRIMARY KEY) STRICT"
         try await withFile([made, "INSERT INTO fans VALUES (1)"]) { database in
             let error = await thrownError { _ = try await StrictFan.findAll(in: database) }

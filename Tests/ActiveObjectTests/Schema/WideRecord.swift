@@ -1,6 +1,6 @@
 import ActiveObject
 
-/// Two hundred columns beside the key.
+/// A record with two hundred columns beside the key.
 struct WideRecord: ActiveRecord, Equatable {
     var objectId: Int64?
     // swift-format-ignore

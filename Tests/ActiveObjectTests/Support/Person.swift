@@ -1,7 +1,7 @@
 import ActiveObject
 import FoundationEssentials
 
-/// The record of old: one property of each common kind.
+/// A record with a property of each common type.
 struct Person: ActiveRecord, Codable, Equatable {
     enum Sex: String, Codable { case female, male }
 

@@ -1,6 +1,6 @@
 @testable import ActiveObject
 
-/// A file as another program, or an older one, would leave it.
+/// Creates a file as another program or an older version would leave it.
 func prepareFile(_ path: String, _ statements: [String]) throws {
     let connection = try Connection(path: path, mode: .readWrite(creates: true))
     defer { connection.close() }
@@ -13,7 +13,7 @@ func prepareFile(_ path: String, _ statements: [String]) throws {
     }
 }
 
-/// What a statement gives, each value as its text.
+/// Returns the rows of a statement, each value as text.
 func look(into path: String, _ sql: String) throws -> [[String]] {
     let connection = try Connection(path: path, mode: .readOnly)
     defer { connection.close() }
@@ -30,7 +30,7 @@ func look(into path: String, _ sql: String) throws -> [[String]] {
     }
 }
 
-/// Runs `body` with a database in a new file that holds what `statements` leave there.
+/// Runs `body` with a database in a new file in which `statements` have run.
 func withFile<Result>(
     _ statements: [String], options: Database.Options = Database.Options(),
     _ body: (Database) async throws -> Result
@@ -38,7 +38,7 @@ func withFile<Result>(
     try await withDatabase(options, in: statements, body)
 }
 
-/// The error that is thrown; nil if none is, or one of another kind.
+/// Returns the error that `body` throws; nil if it throws none, or another type.
 func thrownError(_ body: () async throws -> Void) async -> ActiveObjectError? {
     do {
         try await body()

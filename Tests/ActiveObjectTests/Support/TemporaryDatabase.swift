@@ -1,9 +1,9 @@
 import ActiveObject
 import Foundation
 
-/// Gives a database in a folder of its own and takes both away again.
+/// Runs `body` with a database in a new folder, and removes both.
 ///
-/// - Parameter statements: what another program did in the file before it is opened.
+/// - Parameter statements: SQL that another program runs in the file before it is opened.
 func withDatabase<Result>(
     _ options: Database.Options = Database.Options(), in statements: [String] = [],
     _ body: (Database) async throws -> Result
@@ -23,7 +23,7 @@ func withDatabase<Result>(
     }
 }
 
-/// Gives the path of an empty folder.
+/// Runs `body` with the path of an empty folder.
 func withFolder<Result>(_ body: (String) async throws -> Result) async throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "records-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

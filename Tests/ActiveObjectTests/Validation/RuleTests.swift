@@ -22,11 +22,13 @@ private struct Member: ActiveRecord, Equatable {
     }
     static var rules: [Rule<Member>] {
         [
-            .notEmpty(\.name), .length(\.name, 1...8), .unique(\.name), .notEmpty(\.nick), .length(\.nick, ...3),
-            .range(\.age, 0...150), .range(\.height, 0.5..<3), .present(\.birthdate), .length(\.password, 8...),
-            .length(\.photo, ..<4), .unique(\.team, \.seat),
-            Rule(\.age, "must be even") { $0 % 2 == 0 },
-            Rule("age and birthdate", "must agree") { $0.age >= 18 || $0.birthdate != nil },
+            .notEmpty(\.name), .length(\.name, in: 1...8), .unique(\.name), .notEmpty(\.nick),
+            .length(\.nick, in: ...3),
+            .range(\.age, in: 0...150), .range(\.height, in: 0.5..<3), .present(\.birthdate),
+            .length(\.password, in: 8...),
+            .length(\.photo, in: ..<4), .unique(\.team, \.seat),
+            Rule(\.age, message: "must be even") { $0 % 2 == 0 },
+            Rule("age and birthdate", message: "must agree") { $0.age >= 18 || $0.birthdate != nil },
             .notEmpty(\.address.city),
         ]
     }
@@ -49,14 +51,14 @@ private struct Member: ActiveRecord, Equatable {
         (Member(address: .init(city: "")), [#"\Member.address.city must not be empty"#]),
         (Member(nick: "abc", height: 1, photo: Data([1, 2, 3])), []),
     ])
-    private func `Each rule says what is wrong`(member: Member, expected: [String]) async throws {
+    private func `Each rule has its message`(member: Member, expected: [String]) async throws {
         try await withDatabase { database in
             let failures = try await member.failures(in: database)
             #expect(failures.map(\.description) == expected)
         }
     }
 
-    @Test func `All failures come in one error, without values`() async throws {
+    @Test func `One error contains all failures without values`() async throws {
         try await withDatabase { database in
             let member = Member(name: "", age: 153, password: "hunter2")
             for isSave in [true, false] {
@@ -80,7 +82,7 @@ private struct Member: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `An array names the record that is wrong, and none is saved`() async throws {
+    @Test func `An invalid record in an array is named, and no record is saved`() async throws {
         try await withDatabase { database in
             let error = await #expect(throws: ActiveObjectError.self) {
                 var members = [Member(), Member(name: "Ann", age: 31, seat: 2), Member(name: "")]
@@ -93,11 +95,11 @@ private struct Member: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `unique looks at other rows, also at those of the same transaction`() async throws {
+    @Test func `unique also checks rows of the same transaction`() async throws {
         try await withDatabase { database in
             var joe = Member()
             try await joe.save(in: database)
-            // Its own row is not another one.
+            // The record's own row does not count as another one.
             joe.age = 32
             try await joe.save(in: database)
 
@@ -116,7 +118,7 @@ private struct Member: ActiveRecord, Equatable {
             #expect(error?.index == 1)
             #expect(error?.failures.map(\.column) == ["name"])
 
-            // A row that comes with its own number is no reason to leave that row out.
+            // An insert with an objectId must not exclude the row that has it.
             let copy = await #expect(throws: ActiveObjectError.self) {
                 var copy = Member(objectId: joe.objectId)
                 try await copy.insert(in: database)
@@ -125,7 +127,7 @@ private struct Member: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `nil is not equal to nil`() async throws {
+    @Test func `unique treats nil values as different`() async throws {
         struct Tag: ActiveRecord {
             var objectId: Int64?
             var name: String?
@@ -138,7 +140,7 @@ private struct Member: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `unique of what is no column is refused`() async throws {
+    @Test func `unique without a column is rejected`() async throws {
         struct Tag: ActiveRecord {
             struct Inner: Codable { var word: String }
             var objectId: Int64?

@@ -4,7 +4,7 @@ import Testing
 @testable import ActiveObject
 
 @Suite struct ColumnBytesTests {
-    /// Four bytes, or none at all.
+    /// A value of four bytes, or of none.
     private struct Short: ColumnBytes, Hashable {
         let number: UInt32?
 
@@ -34,7 +34,7 @@ import Testing
         var other: Short?
     }
 
-    @Test func `Bytes come back as they went in, as blobs, none and nil told apart`() async throws {
+    @Test func `Bytes are stored as blobs, and empty bytes differ from nil`() async throws {
         try await withDatabase { database in
             var records = [
                 Kept(key: Short(1), other: nil), Kept(key: Short(.max), other: Short(nil)),
@@ -48,13 +48,13 @@ import Testing
         }
     }
 
-    @Test func `They are found by, alone and in lists, and are the key of an upsert`() async throws {
+    @Test func `ColumnBytes work in criteria, in lists and as the key of an upsert`() async throws {
         try await withDatabase { database in
             var records = (0..<10).map { Kept(key: Short($0), other: nil) }
             try await records.saveAll(in: database)
             let third = try await Kept.first(where: \.key == Short(3), in: database)
             #expect(third == records[3])
-            let some = try await Kept.where(.isIn(\.key, [Short(2), Short(7), Short(99)])).all(in: database)
+            let some = try await Kept.where(.isIn(\.key, values: [Short(2), Short(7), Short(99)])).all(in: database)
             #expect(some == [records[2], records[7]])
             let changed = try await Kept.upsertAll(
                 [Kept(key: Short(3), other: Short(5))], on: \.key, updating: .only(\.other), in: database)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `What is no value of the type is told with its column, and never shown if it is private`() async throws {
+    @Test func `Invalid bytes cause an error with the column, and private ones are not shown`() async throws {
         try await withDatabase { database in
             _ = try await Kept.findAll(in: database)
             _ = try await database.write { try $0.run("INSERT INTO kept (key) VALUES (x'aabbcc')") }

@@ -30,7 +30,7 @@ import Testing
         return dates
     }()
 
-    @Test func `Each form keeps what it says`() async throws {
+    @Test func `Each date form stores dates with its precision`() async throws {
         try await withDatabase { database in
             let saved = try await database.write { transaction in
                 var events = Self.dates.map { Event(exact: $0, unix: $0, iso: $0) }
@@ -45,14 +45,14 @@ import Testing
                     #expect(off <= 0.000_54, "\(date.timeIntervalSince1970) came back \(off) s off")
                 }
             }
-            // What was read and saved again is the same for ever.
+            // A date that is read and saved again stays the same.
             let before = try look(into: database.path, "SELECT unix, iso FROM events ORDER BY objectId")
             try await database.write { transaction in
                 var again = saved
                 try again.saveAll(in: transaction)
             }
             #expect(try look(into: database.path, "SELECT unix, iso FROM events ORDER BY objectId") == before)
-            // SQLite counts as we do, to the day; its own fractions are rounded otherwise.
+            // SQLite computes the same days. It rounds fractions differently.
             let other = try look(
                 into: database.path,
                 """
@@ -75,12 +75,12 @@ import Testing
         (-2_203_891_200.25, "1900-02-28T23:59:59.750Z"), (978_307_200.0004, "2001-01-01T00:00:00.000Z"),
         (978_307_199.9996, "2001-01-01T00:00:00.000Z"), (1_709_210_096.789, "2024-02-29T12:34:56.789Z"),
     ])
-    func `ISO 8601 is to the nearest millisecond`(seconds: Double, text: String) throws {
+    func `ISO 8601 texts are rounded to the millisecond`(seconds: Double, text: String) throws {
         #expect(try ISO8601.text(Date(timeIntervalSince1970: seconds)) == text)
     }
 
     @Test(arguments: [-62_167_219_200.001, 253_402_300_800, 1e300, -Double.infinity, .infinity])
-    func `A date that a form cannot say is not written`(seconds: Double) async throws {
+    func `A date outside of the range of its form is not written`(seconds: Double) async throws {
         let date = Date(timeIntervalSince1970: seconds)
         try await withDatabase { database in
             let error = await thrownError {
@@ -109,7 +109,7 @@ import Testing
         ("2024-02-29T12:34:56.7891234567-0130", 1_709_215_496.789_123_4), ("2024-02-29 12:34:56.5+01", 1_709_206_496.5),
         ("0000-01-01", -62_167_219_200),
     ])
-    func `Other programs' ISO 8601 is read`(text: String, seconds: Double) async throws {
+    func `ISO 8601 texts of other programs are read`(text: String, seconds: Double) async throws {
         try await withFile([
             "CREATE TABLE events (objectId INTEGER PRIMARY KEY, exact REAL, unix INTEGER, iso TEXT)",
             "INSERT INTO events (iso) VALUES ('\(text)')",
@@ -125,7 +125,7 @@ import Testing
         "2024-02-29T12:34:56Zzz", "2024-2-9", "2024-02-29T12:34:56.7Q", "29.02.2024", "2024-02-29T12:34:56.",
         "2024-02-29T12:34:56+2", "10000-01-01", "2024-02-29T12:34",
     ])
-    func `What is no date is told`(text: String) async throws {
+    func `An invalid date causes an error`(text: String) async throws {
         try await withFile([
             "CREATE TABLE events (objectId INTEGER PRIMARY KEY, exact REAL, unix INTEGER, iso TEXT)",
             "INSERT INTO events (iso) VALUES ('\(text)')",

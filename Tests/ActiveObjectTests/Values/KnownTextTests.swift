@@ -3,9 +3,9 @@ import Testing
 
 @testable import ActiveObject
 
-/// Enums whose texts are remembered: what was met before must not be taken for what comes.
+/// Tests of enums whose texts are cached: a cached text must not be confused with another one.
 @Suite struct KnownTextTests {
-    /// Of each length that is looked at in a way of its own, with neighbours that differ in one byte or in the length.
+    /// Texts of each length that has its own code path, with neighbors that differ in one byte or in length.
     enum Word: String, CaseIterable {
         case none = ""
         case a, b
@@ -17,7 +17,7 @@ import Testing
         case accent = "é"
     }
 
-    /// The same texts, and other values for them.
+    /// The same texts with other values.
     enum Turned: String, CaseIterable {
         case baa, aaaa, ab, b, a
         case none = ""
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `Each text is its own value, in any order`() async throws {
+    @Test func `Each text is mapped to its value in any order`() async throws {
         try await withDatabase { database in
             let saved = try await database.write { transaction in
                 var entries = Self.entries(2000)
@@ -69,7 +69,7 @@ import Testing
         ("x'61'", .typeMismatch), ("x''", .typeMismatch), ("1", .typeMismatch), ("NULL", .missingValue),
         ("CAST(x'ff' AS TEXT)", .typeMismatch),
     ])
-    func `What no case has is an error, however much is known`(
+    func `An unknown raw text is an error, regardless of the cache`(
         value: String, code: ActiveObjectError.Code
     ) async throws {
         let words = ["''", "'a'", "'aa'", "'ab'", "'aaa'", "'aaaa'", "'aaaaaaaa'", "'aaaaaaaaa'", "'abcdefghabcdefg'"]
@@ -86,14 +86,14 @@ import Testing
         }
     }
 
-    @Test func `No two short texts are the same`() {
+    @Test func `Different short texts are not equal`() {
         func short(_ bytes: [UInt8]) -> ShortText? {
             unsafe bytes.withUnsafeBytes {
                 unsafe ShortText($0.baseAddress ?? UnsafeRawPointer(bitPattern: 1)!, count: $0.count)
             }
         }
         for count in 0...15 {
-            // All texts of two bytes, and of three where that is not too many.
+            // All texts over an alphabet of two bytes, or of three for short texts.
             let letters: [UInt8] = count < 8 ? [0, 97, 255] : [97, 98]
             var texts: [[UInt8]] = [[]]
             for _ in 0..<count { texts = texts.flatMap { text in letters.map { text + [$0] } } }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ActiveObject
 
-/// Rows that other programs wrote, with what the properties cannot be.
+/// Tests of rows from other programs with values that do not fit the properties.
 @Suite struct UnreadableTests {
     enum Sex: String { case female, male }
     enum Level: Int { case low = 1 }
@@ -45,7 +45,7 @@ import Testing
         ("bytes", "'x'", .typeMismatch, .text, "\"x\""), ("letter", "'ab'", .typeMismatch, .text, "\"ab\""),
         ("letter", "''", .typeMismatch, .text, "Character"), ("needed", "NULL", .missingValue, .null, "NULL"),
     ])
-    func `What cannot be read is told, with its place`(
+    func `A value that cannot be read causes an error with table and column`(
         column: String, value: String, code: ActiveObjectError.Code, valueClass: ValueClass, said: String
     ) async throws {
         let columns = column == "needed" ? "needed" : "\(column), needed"
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `A long value is shown by its start, a private one not at all`() async throws {
+    @Test func `A long value is shortened in errors, and a private one is not shown`() async throws {
         try await withFile([
             Self.table, "INSERT INTO entries (sex, needed) VALUES ('\(String(repeating: "q", count: 500))', '')",
             "INSERT INTO entries (secret, needed) VALUES ('purple', '')",
@@ -74,11 +74,11 @@ import Testing
         }
     }
 
-    // MARK: What was built is taken down
+    // MARK: Partial records
 
     private static let alive = Locked(0)
 
-    /// Counts the instances that live.
+    /// A class that counts its live instances.
     private final class Counted: Codable, Sendable {
         let number: Int
         init(from decoder: any Decoder) throws {
@@ -101,7 +101,7 @@ import Testing
         var last: Int8
     }
 
-    @Test func `A record that cannot be read to its end leaves nothing`() async throws {
+    @Test func `A record that cannot be read completely leaves no objects behind`() async throws {
         try await withFile([
             "CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, name, first TEXT, second TEXT, last)",
             """

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ActiveObject
 
-/// One column of any type. The table is named after the type, so that each value may have a file of its own or share.
+/// A record with one column of any type. The table is named after the type, so that values can share a file or not.
 private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
     static var tableName: String { "held" }
     var objectId: Int64?
@@ -12,7 +12,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
 }
 
 @Suite struct ValueTests {
-    /// Saves each value and reads it back; `class` is what SQLite calls the first one.
+    /// Saves each value and reads it back. `class` is SQLite's class of the first one.
     private static func roundTrip<Value: Sendable & Equatable>(
         _ values: [Value], as valueClass: String, _ same: @escaping @Sendable (Value, Value) -> Bool = { $0 == $1 },
         sourceLocation: SourceLocation = #_sourceLocation
@@ -35,7 +35,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await optionals(values, same, sourceLocation)
     }
 
-    /// The same as optionals, and nil.
+    /// Does the same with optionals and nil.
     private static func optionals<Value: Sendable & Equatable>(
         _ values: [Value], _ same: @escaping @Sendable (Value, Value) -> Bool, _ sourceLocation: SourceLocation
     ) async throws {
@@ -53,7 +53,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         }
     }
 
-    /// Saving must fail, and nothing must be written.
+    /// Expects that saving fails and nothing is written.
     private static func refused<Value: Sendable & Equatable>(
         _ value: Value, _ code: ActiveObjectError.Code, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
@@ -75,7 +75,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await roundTrip([0, 1, Value.min, Value.max, Value(truncatingIfNeeded: -1)], as: "integer")
     }
 
-    @Test func `Integers of all widths keep their limits`() async throws {
+    @Test func `Integers of all widths keep their minimum and maximum`() async throws {
         try await Self.limits(Int.self)
         try await Self.limits(Int8.self)
         try await Self.limits(Int16.self)
@@ -89,7 +89,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await Self.roundTrip([true, false], as: "integer")
     }
 
-    @Test func `What SQLite cannot hold is not written`() async throws {
+    @Test func `A value that SQLite cannot store is not written`() async throws {
         try await Self.refused(UInt64(Int64.max) + 1, .outOfRange)
         try await Self.refused(UInt.max, .outOfRange)
         try await Self.refused(Optional(UInt64.max), .outOfRange)
@@ -100,7 +100,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await Self.refused([Double.infinity], .typeMismatch)
     }
 
-    @Test func `Real numbers come back to the last bit`() async throws {
+    @Test func `Reals are read back exactly`() async throws {
         var random = SeededRandom(seed: 7)
         var doubles: [Double] = [
             0, 1.5, .infinity, -.infinity, .leastNonzeroMagnitude, -.leastNormalMagnitude, .greatestFiniteMagnitude,
@@ -114,11 +114,11 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await Self.roundTrip(
             [0, 1.5, Float.infinity, -.infinity, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 0.1, .pi], as: "real"
         ) { $0.bitPattern == $1.bitPattern }
-        // SQLite keeps whole numbers as integers, which have one zero.
+        // SQLite stores whole numbers as integers, which have only one zero.
         try await Self.roundTrip([-0.0], as: "real")
     }
 
-    @Test func `Texts and bytes come back whole`() async throws {
+    @Test func `Texts and bytes are read back unchanged`() async throws {
         try await Self.roundTrip(
             [
                 "", "Joe", "\u{0}", "a\u{0}b", "it's \"quoted\"", "🦉👩‍👩‍👧", "e\u{301}", "\u{e9}", "\n\r\t", "007", "NULL",
@@ -134,7 +134,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
             [base, try #require(URL(string: "../up")), URL(fileURLWithPath: "/tmp/ü x")], as: "text")
     }
 
-    // MARK: Raw values and types of the user's own
+    // MARK: Raw values and custom types
 
     enum Word: String, Codable { case one, two = "zwei \"2\"", empty = "" }
     enum Number: Int { case low = -1, high = 9 }
@@ -163,7 +163,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         }
     }
 
-    @Test func `Raw values stand for their types`() async throws {
+    @Test func `Types with raw values are stored as raw values`() async throws {
         try await Self.roundTrip([Word.one, .two, .empty], as: "text")
         try await Self.roundTrip([Number.low, .high], as: "integer")
         try await Self.roundTrip([Small.low, .high], as: "integer")
@@ -187,7 +187,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         case opened(by: String, at: Int), closed
     }
 
-    @Test func `Nested values are JSON`() async throws {
+    @Test func `Nested values are stored as JSON`() async throws {
         let place = Place(
             name: "a/\"b\" 🦉", coordinates: [0.1, -5e-300], inner: ["x": [1, nil], "": []], at: .distantPast)
         try await Self.roundTrip([place], as: "text")
