@@ -33,7 +33,7 @@ extension FuzzTarget {
             case 3:
                 unsafe bytes.withUnsafeBytes { bytes in
                     do throws(Rejection) {
-                        let request = try ReplayRequest.read(Array(bytes))
+                        let request = try ReplayRequest.read(unsafe Array(bytes))
                         require(request.limit >= 1, "a limit of \(request.limit)")
                     } catch {
                         require(!error.detail.isEmpty, "a rejection without detail")
