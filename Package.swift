@@ -34,8 +34,11 @@ let package = Package(
         // Floor 1: values, bytes and decisions. No I/O, no clock.
         .target(name: "JSON5", swiftSettings: settings),
         .target(name: "PushTime", swiftSettings: settings),
+        .target(name: "PushText", swiftSettings: settings),
         .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
-        .target(name: "PushWire", dependencies: ["PushModel", "PushTime", "CSimdJSON"], swiftSettings: settings),
+        .target(
+            name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
+            swiftSettings: settings),
         .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, and the record layer.
@@ -44,7 +47,8 @@ let package = Package(
             name: "PushLoop", dependencies: ["PushThread", "PushTime", "CLinux", "CEvent"],
             swiftSettings: settingsOverC),
         .target(
-            name: "PushTransport", dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ"],
+            name: "PushTransport",
+            dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
             swiftSettings: settingsOverC),
 
         .target(name: "ActiveObject", dependencies: ["PushThread", "CSQLite"], swiftSettings: settingsOverC),
@@ -52,7 +56,7 @@ let package = Package(
         // Floor 4: the actors that hold sessions to a push service.
         .target(
             name: "PushGateways",
-            dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop", "PushTime"],
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushTransport", "PushLoop"],
             swiftSettings: settingsOverC),
 
         // Floor 4: what is kept on disk, and the actors between producers and gateways.
@@ -67,29 +71,60 @@ let package = Package(
 
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
         .target(
-            name: "PushSimulator", dependencies: ["JSON5", "PushTransport", "PushLoop"], swiftSettings: settingsOverC),
+            name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushTransport", "PushLoop"],
+            swiftSettings: settingsOverC),
 
-        // Floor 5: what runs.
+        // Floor 5: the settings, and what they are made into; the admin API.
+        .target(
+            name: "PushConfiguration",
+            dependencies: [
+                "PushPipeline", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushText", "PushTransport",
+                "PushLoop", "JSON5",
+            ], swiftSettings: settings),
+        .target(
+            name: "PushAdmin",
+            dependencies: [
+                "PushConfiguration", "PushStore", "PushWire", "PushModel", "PushTime", "PushText", "PushTransport",
+                "PushLoop", "JSON5",
+            ], swiftSettings: settings),
+
+        // Floor 6: the server, put together.
+        .target(
+            name: "PushServer",
+            dependencies: [
+                "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel", "PushTime", "PushTransport", "PushLoop",
+            ], swiftSettings: settings),
+
+        // Floor 7: the programs.
         .executableTarget(
             name: "carillon",
             dependencies: [
-                "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel", "PushTime",
-                "PushSimulator", "PushTransport", "PushLoop", "JSON5",
+                "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
+                "PushModel", "PushTime", "PushText", "PushSimulator", "PushTransport", "PushLoop",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
                 "ActiveObject", "PushPipeline", "PushStore", "PushGateways", "PushLogic", "PushWire", "PushModel",
-                "PushTransport", "PushLoop", "TestSupport",
+                "PushTransport", "PushLoop",
             ],
             swiftSettings: settings),
 
         // Certificates, clocks and peers that tests and benchmarks share.
         .target(name: "TestSupport", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        // An admin API with scripted parts behind it, and configurations, for the tests of server and command line.
+        .target(
+            name: "ServerTestSupport",
+            dependencies: [
+                "PushAdmin", "PushConfiguration", "PushWire", "PushModel", "PushTransport", "PushLoop", "TestSupport",
+            ],
+            swiftSettings: settings),
         .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"], swiftSettings: settings),
         .testTarget(name: "PushModelTests", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
         .testTarget(
-            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport"], swiftSettings: settings),
+            name: "PushWireTests", dependencies: ["PushWire", "PushModel", "TestSupport", "PushTime"],
+            swiftSettings: settings),
         .testTarget(
             name: "PushLogicTests", dependencies: ["PushLogic", "PushModel", "PushTime", "TestSupport"],
             swiftSettings: settings),
@@ -104,30 +139,46 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",
-            dependencies: [
-                "PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "ActiveObject", "TestSupport",
-            ],
+            dependencies: ["PushStore", "PushWire", "PushModel", "PushLoop", "PushTime", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "PushPipelineTests",
             dependencies: [
                 "PushPipeline", "PushStore", "PushLogic", "PushWire", "PushModel", "PushTransport", "PushLoop",
-                "TestSupport",
+                "TestSupport", "PushTime",
             ], swiftSettings: settings),
         .testTarget(
             name: "PushLoopTests", dependencies: ["PushLoop", "PushThread", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport"],
+            name: "PushTransportTests", dependencies: ["PushTransport", "PushLoop", "TestSupport", "CNGHTTP2"],
             swiftSettings: settings),
         .testTarget(
             name: "PushSimulatorTests",
             dependencies: ["PushSimulator", "JSON5", "PushTransport", "PushLoop", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
+            name: "PushConfigurationTests",
+            dependencies: [
+                "PushConfiguration", "PushTransport", "JSON5", "TestSupport", "ServerTestSupport", "PushText",
+            ], swiftSettings: settings),
+        .testTarget(
+            name: "PushAdminTests",
+            dependencies: [
+                "PushAdmin", "PushStore", "PushWire", "PushModel", "PushTransport", "PushLoop", "JSON5", "TestSupport",
+                "ServerTestSupport", "PushConfiguration",
+            ], swiftSettings: settings),
+        .testTarget(
+            name: "PushServerTests",
+            dependencies: [
+                "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushModel", "PushLoop", "TestSupport",
+                "ServerTestSupport",
+            ], swiftSettings: settings),
+        .testTarget(
             name: "CarillonTests",
             dependencies: [
-                "carillon", "TestSupport", "JSON5", "PushPipeline", "PushStore", "PushWire", "PushModel",
-                "PushSimulator", "PushTransport", "PushLoop",
+                "carillon", "PushServer", "PushAdmin", "PushConfiguration", "PushPipeline", "PushStore", "PushWire",
+                "PushModel", "PushText", "PushSimulator", "PushTransport", "PushLoop", "JSON5", "TestSupport",
+                "ServerTestSupport",
             ],
             exclude: ["Pipeline/Scenes"], swiftSettings: settings),
     ],

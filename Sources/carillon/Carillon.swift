@@ -6,7 +6,7 @@ import PushTransport
 enum Carillon {
     static let version = "0.1.0"
 
-    /// Every verb that there is, in the order in which help lists them.
+    /// All verbs, in the order in which the help lists them.
     static let verbs: [Verb] = [
         ServeVerb.verb, CheckVerb.verb, SendVerb.verb, DevicesVerb.verb, MessagesVerb.verb, TraceVerb.verb,
         EventsVerb.verb, StatsVerb.verb, ScaleVerb.verb, ChannelsVerb.verb, KeysVerb.verb, SimulateVerb.verb,
@@ -14,11 +14,11 @@ enum Carillon {
     ]
 
     static func main() async {
-        // A peer that hangs up is an error to handle, not a signal to die of.
+        // A write to a closed connection then fails with EPIPE instead of ending the process.
         Signal.pipe.ignore()
-        // And so is a file that may not grow any more.
+        // A write beyond the file size limit then fails with EFBIG instead of ending the process.
         Signal(number: SIGXFSZ).ignore()
-        // Private keys are in it.
+        // The memory of this process holds private keys.
         PrivateMemory.keep()
         FreeMemory.keepLargeApart()
         OpenSSLAtExit.leave()
@@ -44,7 +44,7 @@ enum Carillon {
         Verb.unknown(name, among: verbs.map(\.name), below: "carillon", listedBy: "carillon help")
     }
 
-    /// `help`, `help VERB` and `help VERB VERB`.
+    /// Runs `help`, `help VERB` and `help VERB VERB`.
     private static func help(on topic: [String]) -> ExitCode {
         guard let word = topic.first, !word.hasPrefix("-") else {
             Terminal.output.write(help)
@@ -72,7 +72,7 @@ enum Carillon {
 
             \(list.joined(separator: "\n"))
 
-            'carillon help VERB' or 'carillon VERB --help' says more, with examples.
+            'carillon help VERB' or 'carillon VERB --help' shows details and examples.
 
             """
     }
@@ -80,8 +80,8 @@ enum Carillon {
 
 enum VersionVerb {
     static let verb = Verb(
-        name: "version", summary: "say which version this is",
-        options: [Option("json", "for machines")], examples: [("carillon version --json", "as JSON")]
+        name: "version", summary: "print the version",
+        options: [Option("json", "print JSON")], examples: [("carillon version --json", "as JSON")]
     ) { arguments in
         Terminal.output.write(
             arguments.has("json") ? "{\"version\":\"\(Carillon.version)\"}\n" : "carillon \(Carillon.version)\n")

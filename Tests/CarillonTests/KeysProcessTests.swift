@@ -4,7 +4,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// `carillon keys` as a process, with files as other tools write them.
+/// Tests of `carillon keys` as a process, with files that other tools wrote.
 @Suite(.timeLimit(.minutes(10))) struct KeysProcessTests {
     private static let password = "s3same-4711"
     private let directory: TemporaryDirectory
@@ -25,7 +25,7 @@ import Testing
             "env",
             (password.map { ["CARILLON_KEY_PASSWORD=\($0)"] } ?? []) + [ChildProcess.carillon, "keys"] + arguments,
             directory: directory.path)
-        // Whatever it was asked: no password, no key, no colours where nobody sees them.
+        // No command may print a password, a key, or colors without a terminal.
         let said = ended.output + ended.errors
         #expect(!said.contains(Self.password))
         #expect(!said.contains("\u{1b}"))
@@ -47,7 +47,7 @@ import Testing
         _ = try directory.write("password.txt", Self.password + "\n")
     }
 
-    @Test func `An old .p12 becomes a PEM that curl and we can use`() async throws {
+    @Test func `An old .p12 file is converted to a usable PEM file`() async throws {
         try await makeArchive()
         let ended = try await keys(["convert", "push.p12", "--out", "push.pem", "--password-file", "password.txt"])
         #expect(ended.status == 0, "\(ended.errors)")
@@ -61,18 +61,18 @@ import Testing
         #expect(mode.output == "600\n")
         let read = try await ChildProcess.run("openssl", ["pkey", "-in", path, "-noout", "-check"])
         #expect(read.output.contains("Key is valid"))
-        // No draft is left behind.
+        // No temporary file is left behind.
         let list = try await ChildProcess.run("ls", [directory.path])
         #expect(!list.output.contains(".new"))
     }
 
-    @Test func `Nothing is overwritten unless it is forced`() async throws {
+    @Test func `An existing file is not overwritten without --force`() async throws {
         try await makeArchive([])
         _ = try directory.write("push.pem", "precious")
         let convert = ["convert", "push.p12", "--out", "push.pem"]
         let refused = try await keys(convert, password: Self.password)
         #expect(refused.status == 77)
-        #expect(refused.errors == "carillon keys convert: push.pem exists already; --force replaces it\n")
+        #expect(refused.errors == "carillon keys convert: push.pem already exists; use --force to overwrite it\n")
         #expect(try String(contentsOfFile: "\(directory.path)/push.pem", encoding: .utf8) == "precious")
         let forced = try await keys(convert + ["--force"], password: Self.password)
         #expect(forced.status == 0)
@@ -81,11 +81,11 @@ import Testing
         #expect(mode.output == "600\n")
     }
 
-    @Test func `What a certificate is, in words and as JSON`() async throws {
+    @Test func `A certificate is shown as text and as JSON`() async throws {
         try await makeArchive()
         let words = try await keys(["show", "push.p12", "--password-file=password.txt"])
         #expect(words.status == 0, "\(words.errors)")
-        #expect(words.output.hasPrefix("push.p12 holds a certificate with its private key (PKCS#12).\n"))
+        #expect(words.output.hasPrefix("push.p12 contains a certificate with its private key (PKCS#12).\n"))
         for text in [
             "  subject       UID=com.example.shop,CN=Apple Push Services: com.example.shop\n",
             "  topics        com.example.shop\n", "  environments  production\n", "  expires       in 82",
@@ -119,26 +119,27 @@ import Testing
         let credential: Credential?
     }
 
-    @Test func `What a provider key is, in words and as JSON`() async throws {
+    @Test func `A provider key is shown as text and as JSON`() async throws {
         _ = try directory.write("AuthKey_ABC123DEFG.p8", key.pem)
         let words = try await keys(["show", "AuthKey_ABC123DEFG.p8"])
         #expect(words.status == 0)
-        #expect(words.output.contains("holds a key for provider tokens (PEM)."))
+        #expect(words.output.contains("contains a provider key (PEM)."))
         #expect(words.output.contains("key_id: \"ABC123DEFG\", team_id: \"…\""))
         let json = try await keys(["show", "AuthKey_ABC123DEFG.p8", "--json"])
         let shown = try JSONDecoder().decode(Shown.self, from: Data(json.output.utf8))
         #expect(shown.holds == "provider_key" && shown.credential?.key_id == "ABC123DEFG" && shown.expires_in_ms == nil)
     }
 
-    @Test func `Halves are said to be halves, and what expired to be so`() async throws {
+    @Test func `A missing key or certificate, and an expired certificate, are reported`() async throws {
         _ = try directory.write("cert.pem", issued.certificatePEM)
         let alone = try await keys(["show", "cert.pem"])
-        #expect(alone.output.contains("holds a certificate without a private key (PEM)."))
+        #expect(alone.output.contains("contains a certificate without a private key (PEM)."))
         let rsa = try await ChildProcess.run("openssl", ["genrsa", "2048"])
         _ = try directory.write("rsa.pem", rsa.output)
         let key = try await keys(["show", "rsa.pem"])
         #expect(
-            key.output.contains("holds a private key without a certificate") && key.output.contains("RSA, 2048 bits"))
+            key.output.contains("contains a private key without a certificate")
+                && key.output.contains("RSA, 2048 bits"))
         let now = WallTime.current().milliseconds
         let old = try TestCertificates.shared.authority.issue(
             CertificateRequest(
@@ -150,19 +151,19 @@ import Testing
         let expired = try await keys(["show", "old.pem"])
         #expect(expired.status == 0)
         #expect(expired.output.contains("10 days ago, at \(old.certificate.notAfter.utcText)"))
-        #expect(expired.output.contains("Next: make a new certificate"))
+        #expect(expired.output.contains("Next: create a new certificate"))
         let der = try await ChildProcess.run(
             "openssl", ["x509", "-in", "cert.pem", "-outform", "der", "-out", "aps.cer"], directory: directory.path)
         #expect(der.status == 0)
         #expect(try await keys(["show", "aps.cer"]).output.contains("without a private key (DER)."))
     }
 
-    @Test func `CURVE keys and certificates to trust are known for what they are`() async throws {
+    @Test func `CURVE keys and CA certificates are recognized`() async throws {
         let made = try await keys(["curve", "server.curve", "--json"])
         struct Made: Decodable { let public_key: String }
         let publicKey = try JSONDecoder().decode(Made.self, from: Data(made.output.utf8)).public_key
         let pair = try await keys(["show", "server.curve"])
-        #expect(pair.status == 0 && pair.output.contains("holds a pair of CURVE keys"), "\(pair.output)\(pair.errors)")
+        #expect(pair.status == 0 && pair.output.contains("contains a CURVE key pair"), "\(pair.output)\(pair.errors)")
         #expect(pair.output.contains(publicKey) && pair.output.contains("secret_key_file: \"server.curve\""))
         let whole = String(
             decoding: try BoundedFile.read(directory.path + "/server.curve", limit: 4096), as: UTF8.self)
@@ -174,41 +175,41 @@ import Testing
         #expect(half.output.contains("\"holds\":\"curve_public_key\"") && half.output.contains("\"public_key\":"))
         _ = try directory.write("ca.pem", TestCertificates.shared.authority.certificatePEM)
         let authority = try await keys(["show", "ca.pem"])
-        #expect(authority.output.contains("holds the certificate of an authority (PEM)"), "\(authority.output)")
+        #expect(authority.output.contains("contains a CA certificate (PEM)"), "\(authority.output)")
         #expect(authority.output.contains("trust: \"ca.pem\"") && !authority.output.contains("private key is missing"))
         #expect(!authority.output.contains("not a push certificate"))
         let described = try await keys(["show", "ca.pem", "--json"]).output
         #expect(described.contains(#""holds":"authority""#), "\(described)")
         #expect(!described.contains(#""environments""#) && !described.contains(#""topics""#), "\(described)")
-        // Other tools write them otherwise.
+        // Other tools write the same keys with other line ends and spaces.
         _ = try directory.write("other.curve", "curve\r\n\tpublic-key=\(publicKey)\r\n secret-key\t= \(secret) \r\n")
         let other = try await keys(["show", "other.curve", "--json"])
         #expect(other.output.contains("\"holds\":\"curve_key_pair\""), "\(other.output)\(other.errors)")
         let stranger = try CurveKeyPair.generate().publicKey.z85
         _ = try directory.write("mixed.curve", "public-key = \(stranger)\nsecret-key = \(secret)\n")
         let mixed = try await keys(["show", "mixed.curve"])
-        #expect(mixed.status == 65 && mixed.errors.contains("its public key is not that of its secret key"))
+        #expect(mixed.status == 65 && mixed.errors.contains("its public key does not match its secret key"))
     }
 
     @Test(
         arguments: [
             ([], 64, "usage: carillon keys VERB"), (["shwo"], 64, "did you mean 'show'?"),
-            (["show"], 64, "it wants FILE"),
-            (["show", "a", "b"], 64, "'b' is one word too many"),
+            (["show"], 64, "FILE is missing"),
+            (["show", "a", "b"], 64, "unexpected argument 'b'"),
             (["show", "a", "--jsn"], 64, "did you mean '--json'?"),
             (["convert", "push.p12"], 64, "--out FILE"), (["show", "absent"], 65, "cannot open absent: No such file"),
             (["show", "push.p12"], 65, "and none was given"),
-            (["show", "push.p12"], 65, "--password-file FILE, or the variable CARILLON_KEY_PASSWORD"),
+            (["show", "push.p12"], 65, "give --password-file FILE, or set CARILLON_KEY_PASSWORD"),
             (["show", "push.p12", "--password-file", "wrong.txt"], 65, "wrong password"),
             (["show", "push.p12", "--password-file", "absent"], 65, "cannot open absent"),
             (["show", "wrong.txt"], 65, "wrong.txt is not PEM"),
-            (["convert", "key.p8", "--out", "x"], 65, "does not hold a certificate with its private key"),
+            (["convert", "key.p8", "--out", "x"], 65, "does not contain a certificate with its private key"),
             (
                 ["convert", "push.p12", "--password-file", "password.txt", "--out", "no/such/place"], 77,
                 "cannot write no/such/place: No such file or directory"
             ),
         ] as [([String], Int32, String)])
-    func `Mistakes are explained`(arguments: [String], status: Int32, text: String) async throws {
+    func `Usage errors are explained`(arguments: [String], status: Int32, text: String) async throws {
         try await makeArchive()
         _ = try directory.write("wrong.txt", "guess")
         _ = try directory.write("key.p8", key.pem)
@@ -223,7 +224,7 @@ import Testing
         (["help", "keys", "convert"], "usage: carillon keys convert FILE [OPTION ...]"),
         (["keys", "show", "--help"], "carillon keys show push.p12"), (["help"], "keys"),
     ])
-    func `Help is there at each step`(arguments: [String], text: String) async throws {
+    func `Each verb has a help text`(arguments: [String], text: String) async throws {
         let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
         #expect(ended.status == 0)
         #expect(ended.output.contains(text), "\(ended.output)")

@@ -2,7 +2,7 @@ import PushLoop
 import PushTransport
 import TestSupport
 
-/// `carillon simulate` as a process, on free ports, with certificates of its own.
+/// A `carillon simulate` process on free ports, with its own certificates.
 struct RunningSimulator {
     let process: ChildProcess
     let directory: TemporaryDirectory
@@ -17,12 +17,13 @@ struct RunningSimulator {
                 "--data", "\(directory.path)/simulator", "--json",
             ] + arguments)
         guard let line = try await process.line() else {
-            throw ChildProcess.NotStarted(description: "the simulator said nothing: \(try await process.end().errors)")
+            throw ChildProcess.NotStarted(
+                description: "the simulator printed nothing: \(try await process.end().errors)")
         }
         announced = line
     }
 
-    /// A field of the line that it announced itself with.
+    /// Returns a field of the JSON line that the simulator printed at its start.
     func field(_ name: String) -> String {
         guard let start = announced.range(of: "\"\(name)\":") else { return "" }
         return String(announced[start.upperBound...].drop { $0 == "\"" }.prefix { !"\",}".contains($0) })
@@ -35,7 +36,7 @@ struct RunningSimulator {
         try await ChildProcess.run("curl", ["--silent", "--show-error", "\(control)\(path)"]).output
     }
 
-    /// A provider token, signed with the key that it wrote down.
+    /// Returns a provider token that is signed with the key of the simulator.
     func providerToken(age seconds: Int64 = 0) throws -> String {
         try Self.token(
             of: try ES256PrivateKey(pem: .file(field("key"))), field("key_id"), field("team_id"), age: seconds)
@@ -57,7 +58,7 @@ struct RunningSimulator {
 }
 
 extension String {
-    /// The first place of a text in this one.
+    /// Returns the range of the first occurrence of a text.
     fileprivate func range(of text: String) -> Range<String.Index>? {
         var start = startIndex
         while start < endIndex {

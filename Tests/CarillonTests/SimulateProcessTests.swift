@@ -2,11 +2,11 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The simulator as others use it: a process, and tools that share no code with it.
+/// Tests of `carillon simulate` as a process, with clients that share no code with it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct SimulateProcessTests {
     private static let token = String(repeating: "ab", count: 32)
 
-    @Test func h2loadSendsAHundredThousand() async throws {
+    @Test("The simulator accepts 100,000 requests of h2load") func h2loadSendsAHundredThousand() async throws {
         let simulator = try await RunningSimulator(["--open-streams"])
         let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
         let ended = try await ChildProcess.run(
@@ -24,7 +24,7 @@ import Testing
         #expect(try await simulator.stop().status == 0)
     }
 
-    @Test func nghttpIsAnswered() async throws {
+    @Test("The simulator responds to nghttp") func nghttpIsAnswered() async throws {
         let simulator = try await RunningSimulator(["--open-streams"])
         let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
         let ended = try await ChildProcess.run(
@@ -39,7 +39,8 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test(arguments: [false, true]) func aGivenKeyIsTaken(_ isPublic: Bool) async throws {
+    @Test("Provider tokens of a key given with --key are accepted", arguments: [false, true])
+    func aGivenKeyIsTaken(_ isPublic: Bool) async throws {
         let directory = try TemporaryDirectory()
         let key = try ES256PrivateKey.generate()
         let file =
@@ -47,7 +48,7 @@ import Testing
             ? try directory.write("shop.pem", key.publicKey.pem) : try directory.write("AuthKey_SHOPKEY123.p8", key.pem)
         let named = isPublic ? ["--key-id", "SHOPKEY123"] : []
         let simulator = try await RunningSimulator(["--key", file, "--team-id", "SHOPTEAM12"] + named)
-        // Of its own key too, as before.
+        // The simulator's own key is still accepted.
         for (token, status) in [
             (try RunningSimulator.token(of: key, "SHOPKEY123", "SHOPTEAM12"), "200"),
             (try simulator.providerToken(), "200"),
@@ -66,7 +67,7 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test func aKeyWithoutAnIdIsRefused() async throws {
+    @Test("A key without a key id is rejected") func aKeyWithoutAnIdIsRefused() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write("shop.p8", try ES256PrivateKey.generate().pem)
         let ended = try await ChildProcess.run(
@@ -77,7 +78,9 @@ import Testing
         #expect(none.status == 65 && none.errors.contains("none.p8"), "\(none.errors)")
     }
 
-    @Test(arguments: [("", "200"), ("b0", "410")])
+    @Test(
+        "curl receives the response for an active and for an unregistered device",
+        arguments: [("", "200"), ("b0", "410")])
     func curlIsAnswered(prefix: String, status: String) async throws {
         let simulator = try await RunningSimulator()
         if !prefix.isEmpty {
@@ -107,7 +110,7 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test func curlThatDoesNotTrustItRefuses() async throws {
+    @Test("curl rejects the simulator without its CA certificate") func curlThatDoesNotTrustItRefuses() async throws {
         let simulator = try await RunningSimulator()
         let ended = try await ChildProcess.run(
             "curl", ["--silent", "--show-error", "--http2", "\(simulator.provider)/3/device/\(Self.token)"])
@@ -116,7 +119,7 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test func aHandshakeIsTLS13WithH2() async throws {
+    @Test("A handshake negotiates TLS 1.3 and h2") func aHandshakeIsTLS13WithH2() async throws {
         let simulator = try await RunningSimulator()
         let ended = try await ChildProcess.run(
             "openssl",
@@ -130,9 +133,9 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test func certificatesAndKeysOutliveARestart() async throws {
+    @Test("Certificates and keys are kept across a restart") func certificatesAndKeysOutliveARestart() async throws {
         let directory = try TemporaryDirectory()
-        // Its announcement, in words.
+        // Starts and stops a simulator, and returns its output.
         func start() async throws -> String {
             let process = try ChildProcess(
                 ChildProcess.carillon,
@@ -147,16 +150,16 @@ import Testing
             #expect(ended.status == 0)
             return words + ended.output
         }
-        #expect(try await start().contains("Made just now: ca.pem"))
-        #expect(try await !start().contains("Made just now"))
-        // Keys are for their owner alone.
+        #expect(try await start().contains("Created: ca.pem"))
+        #expect(try await !start().contains("Created: "))
+        // Only the owner may read the keys.
         let modes = try await ChildProcess.run(
             "stat", ["-c", "%a %n", "ca.key", "server.pem", "push.pem", "AuthKey_SIMULATOR1.p8"],
             directory: "\(directory.path)/kept")
         #expect(modes.output.split(separator: "\n").allSatisfy { $0.hasPrefix("600 ") })
     }
 
-    @Test func aTakenPortIsSaidInWords() async throws {
+    @Test("A port that is in use is reported") func aTakenPortIsSaidInWords() async throws {
         let simulator = try await RunningSimulator()
         let ended = try await ChildProcess.run(
             ChildProcess.carillon,
@@ -169,11 +172,14 @@ import Testing
         _ = try await simulator.stop()
     }
 
-    @Test(arguments: [
-        (["simulate", "--prot", "1"], 64, "did you mean '--port'?"), (["simulat"], 64, "did you mean 'simulate'?"),
-        (["simulate", "--port", "70000"], 64, "from 0 to 65535"),
-        (["simulate", "--faults", "no-such-file"], 65, "cannot read the fault script no-such-file"), ([], 64, "usage:"),
-    ])
+    @Test(
+        "Usage errors have an explanation and an exit code",
+        arguments: [
+            (["simulate", "--prot", "1"], 64, "did you mean '--port'?"), (["simulat"], 64, "did you mean 'simulate'?"),
+            (["simulate", "--port", "70000"], 64, "from 0 to 65535"),
+            (["simulate", "--faults", "no-such-file"], 65, "cannot read the fault script no-such-file"),
+            ([], 64, "usage:"),
+        ])
     func mistakesAreExplained(arguments: [String], status: Int32, text: String) async throws {
         let directory = try TemporaryDirectory()
         let ended = try await ChildProcess.run(ChildProcess.carillon, arguments, directory: directory.path)
@@ -182,13 +188,15 @@ import Testing
         #expect(ended.output.isEmpty)
     }
 
-    @Test(arguments: [["--help"], ["help", "simulate"], ["simulate", "--help"], ["version"], ["version", "--json"]])
+    @Test(
+        "Help and version go to the standard output",
+        arguments: [["--help"], ["help", "simulate"], ["simulate", "--help"], ["version"], ["version", "--json"]])
     func helpGoesToTheOutput(arguments: [String]) async throws {
         let ended = try await ChildProcess.run(ChildProcess.carillon, arguments)
         #expect(ended.status == 0)
         #expect(ended.errors.isEmpty)
         #expect(!ended.output.isEmpty)
-        // No colours where nobody sees them.
+        // There are no colors without a terminal.
         #expect(!ended.output.contains("\u{1b}"))
     }
 }

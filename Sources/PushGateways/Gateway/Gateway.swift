@@ -9,7 +9,7 @@ package import PushTransport
 /// The actor is pinned to its loop. Its `GatewayMachine` decides; the actor has the objects that the machine counts:
 /// the queue, the connections and the timer. The input of a tick is handled at the end of the tick, so that a busy tick
 /// needs only one round of decisions.
-package actor Gateway {
+package actor Gateway: DeliveryGate {
     package nonisolated let loop: EventLoop
     package nonisolated let app: AppID
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }

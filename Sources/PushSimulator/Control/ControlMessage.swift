@@ -1,3 +1,5 @@
+import PushText
+
 /// A request to the control port, already parsed by the HTTP server.
 package struct ControlRequest: Sendable {
     package var method: String
@@ -81,7 +83,7 @@ struct ControlQuery {
             let key = try Self.decode(pieces[0])
             let value = try pieces.count > 1 ? Self.decode(pieces[1]) : ""
             guard keys.contains(key) else {
-                let nearest = ScriptObject.nearest(to: key, in: keys)
+                let nearest = NearestWord.to(key, in: keys)
                 throw ControlError(
                     "unknown parameter \"\(key)\"",
                     advice: nearest.map { "did you mean \"\($0)\"?" }

@@ -1,5 +1,6 @@
 import JSON5
 package import PushLoop
+import PushText
 
 extension SimulatorMachine {
     /// Answers one request to the control port.
@@ -23,7 +24,7 @@ extension SimulatorMachine {
         let device = request.path.hasPrefix("/devices/") ? String(request.path.dropFirst(9)) : nil
         let path = device == nil ? request.path : "/devices/TOKEN"
         guard let known = Self.methods.first(where: { $0.path == path }) else {
-            let nearest = ScriptObject.nearest(to: path, in: Self.methods.map(\.path))
+            let nearest = NearestWord.to(path, in: Self.methods.map(\.path))
             throw ControlError(
                 404, "unknown path \(request.path)",
                 advice: nearest.map { "did you mean \($0)?" } ?? "GET / lists the known paths")

@@ -1,4 +1,5 @@
 import JSON5
+import PushText
 
 extension FaultScript {
     /// Parses a script from JSON5 text.
@@ -217,7 +218,7 @@ extension FaultRule.Match {
         if let name = try object.string("reason") {
             guard let known = Reason(named: name) else {
                 let names = Reason.allCases.map { $0.name.description }
-                let hint = ScriptObject.nearest(to: name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
+                let hint = NearestWord.to(name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
                 throw object.error("reason", "\"\(name)\" is not one of Apple's reasons\(hint)")
             }
             reason = known

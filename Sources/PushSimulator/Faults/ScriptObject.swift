@@ -1,4 +1,5 @@
 import JSON5
+import PushText
 
 /// An error in a script or in a request to the control port: the problem, its place, and the correction.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
@@ -27,7 +28,7 @@ struct ScriptObject {
         self.line = line
         for (place, member) in members.enumerated() {
             if !keys.contains(member.key) {
-                let nearest = Self.nearest(to: member.key, in: keys)
+                let nearest = NearestWord.to(member.key, in: keys)
                 let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "known keys: \(keys.joined(separator: ", "))"
                 throw ScriptError(
                     line: member.line, path: path, problem: "unknown key \"\(member.key)\"; \(hint)")
@@ -103,28 +104,5 @@ struct ScriptObject {
             break
         }
         throw error(key, "\"\(text)\" is not a duration; write \"250ms\", \"5s\" or \"2m\"")
-    }
-
-    static func nearest(to word: String, in known: [String]) -> String? {
-        let near = known.map { (distance(word, $0), $0) }.min { $0.0 < $1.0 }
-        guard let near, near.0 <= max(2, word.utf8.count / 3) else { return nil }
-        return near.1
-    }
-
-    /// Returns the Levenshtein distance: the number of characters to change, add or remove.
-    private static func distance(_ left: String, _ right: String) -> Int {
-        let left = Array(left.utf8.prefix(64))
-        let right = Array(right.utf8.prefix(64))
-        var row = Array(0...right.count)
-        for (i, letter) in left.enumerated() {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for (j, other) in right.enumerated() {
-                let cost = min(diagonal + (letter == other ? 0 : 1), row[j] + 1, row[j + 1] + 1)
-                diagonal = row[j + 1]
-                row[j + 1] = cost
-            }
-        }
-        return row[right.count]
     }
 }

@@ -173,7 +173,7 @@ package struct CertificateRequest: Sendable {
 /// A new certificate and its private key.
 package struct IssuedCertificate: Sendable {
     package let certificate: CertificateInfo
-    private let key: KeyHandle
+    let key: KeyHandle
 
     fileprivate init(certificate: CertificateInfo, key: KeyHandle) {
         self.certificate = certificate
@@ -182,8 +182,4 @@ package struct IssuedCertificate: Sendable {
 
     package var certificatePEM: String { certificate.pem }
     package var privateKeyPEM: String { key.privatePEMText }
-
-    package var identity: TLSIdentity {
-        TLSIdentity(certificate: certificate, key: key)
-    }
 }

@@ -1,4 +1,5 @@
 package import PushModel
+import PushText
 
 /// A request for past events by a client that missed them.
 package struct ReplayRequest: Sendable, Equatable {

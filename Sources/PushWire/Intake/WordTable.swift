@@ -1,3 +1,5 @@
+import PushText
+
 /// A closed set of words of at most 16 bytes each. Look-ups compare two registers per word and create no `String`.
 struct WordTable: Sendable {
     let words: [String]

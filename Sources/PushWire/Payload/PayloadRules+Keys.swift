@@ -1,3 +1,5 @@
+import PushText
+
 /// The required form of a value.
 enum ValueShape: Equatable {
     case string, stringOrObject, object, array, number, bool

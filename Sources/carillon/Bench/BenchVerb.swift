@@ -1,33 +1,33 @@
 import PushTransport
 
-/// `carillon bench`: what this machine and this build can do.
+/// `carillon bench`: measures the performance of this build on this machine.
 enum BenchVerb {
     static let verb = Verb(
-        name: "bench", summary: "what this machine and this build can do", verbs: [gateway])
+        name: "bench", summary: "measure the performance of this build on this machine", verbs: [gateway])
 
     private static let gateway = Verb(
-        name: "bench gateway", summary: "send notifications through a gateway, and say what each cost",
+        name: "bench gateway", summary: "measure the CPU time and memory of a gateway per notification",
         options: [
-            Option("host", "H", "where they go (127.0.0.1)"),
-            Option("port", "P", "(2197)"),
-            Option("trust", "CA", "certificates that the peer's must lead to (PEM)"),
-            Option("key", "FILE", "a provider key that the other side knows, with --key-id and --team-id"),
-            Option("key-id", "ID", "its id"),
-            Option("team-id", "ID", "its team's"),
-            Option("count", "N", "notifications, each to a token of its own (100000)"),
-            Option("connections", "C", "(2)"),
-            Option("json", "one line of JSON"),
+            Option("host", "H", "the host of the push service (127.0.0.1)"),
+            Option("port", "P", "its port (2197)"),
+            Option("trust", "CA", "the CA certificates for that host (PEM)"),
+            Option("key", "FILE", "a provider key that the service accepts, with --key-id and --team-id"),
+            Option("key-id", "ID", "the id of that key"),
+            Option("team-id", "ID", "the team of that key"),
+            Option("count", "N", "the number of notifications, each to its own device token (100000)"),
+            Option("connections", "C", "the number of connections (2)"),
+            Option("json", "print one line of JSON"),
         ],
         examples: [
             (
                 "carillon bench gateway --trust simulator/ca.pem --key simulator/AuthKey_SIMULATOR1.p8 "
                     + "--key-id SIMULATOR1 --team-id CARILLON01",
-                "against a simulator on its usual port"
+                "send to a simulator on its default port"
             )
         ]
     ) { arguments in
         guard let trust = arguments.text("trust") else {
-            throw Failure(.usage, "'--trust' is needed: the certificate of the authority that the peer's leads to")
+            throw Failure(.usage, "'--trust' is needed: the CA certificate that issued the server's certificate (PEM)")
         }
         var bench = GatewayBench(
             place: HostPort(
@@ -36,7 +36,7 @@ enum BenchVerb {
             connections: try arguments.number("connections", in: 1...64) ?? 2)
         if let key = arguments.text("key") {
             guard let keyID = arguments.text("key-id"), let teamID = arguments.text("team-id") else {
-                throw Failure(.usage, "'--key' goes with '--key-id' and '--team-id'")
+                throw Failure(.usage, "'--key' needs '--key-id' and '--team-id'")
             }
             bench.key = (key, keyID, teamID)
         }
@@ -56,8 +56,8 @@ extension GatewayBench.Result {
     fileprivate var text: String {
         let rate = Int((Double(count) / seconds).rounded())
         return """
-            \(ok) of \(count) accepted\(resent > 0 ? ", \(resent) of them sent again," : "") in \(rounded(seconds, 2)) s: \(rate) a second
-            CPU \(rounded(microsecondsEach, 2)) us each, peak memory \(rounded(peakMegabytes, 1)) MB
+            \(ok) of \(count) accepted\(resent > 0 ? ", \(resent) of them sent again," : "") in \(rounded(seconds, 2)) s: \(rate) per second
+            CPU \(rounded(microsecondsEach, 2)) us per notification, peak memory \(rounded(peakMegabytes, 1)) MB
 
             """
     }

@@ -7,14 +7,15 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// Sends so many notifications, each to a token of its own, through a real gateway and its connections, and measures what this
-/// process spent on them.
+/// Sends notifications, each to its own device token, through a real gateway and its connections, and measures the time and
+/// memory that this process used.
 struct GatewayBench: Sendable {
     var place: HostPort
     var trust: String
     var count: Int
     var connections: Int
-    /// A key that the other side knows, and its ids. Without one a key is made up, for those who do not look.
+    /// A key that the push service accepts, and its ids. If nil, a new key is generated, for services that do not check
+    /// tokens.
     var key: (path: String, keyID: String, teamID: String)?
 
     struct Result: Sendable {
@@ -23,9 +24,9 @@ struct GatewayBench: Sendable {
         var seconds: Double
         var microsecondsEach: Double
         var peakMegabytes: Double
-        /// Given again, since their answers were lost or "not now".
+        /// The number of notifications that were sent again, because their outcome was unknown or a retry was requested.
         var resent: Int
-        /// Why connections ended that should not have.
+        /// The reasons for connections that failed.
         var faults: [String]
     }
 
@@ -59,21 +60,21 @@ struct GatewayBench: Sendable {
         let signer = try key.map { try ES256PrivateKey(pem: .file($0.path)) } ?? .generate()
         let now = WallTime.current().seconds
         guard let text = ProviderTokenText(keyID: keyID, teamID: teamID, issuedAt: now) else {
-            throw Failure(.badInput, "key id and team id have 10 characters of A to Z and 0 to 9 each")
+            throw Failure(.badInput, "'--key-id' and '--team-id' must each have 10 characters of A to Z and 0 to 9")
         }
         return ProviderToken(
             text: Secret(text.text(signature: try signer.sign(text.signingInput))), keyID: keyID, teamID: teamID,
             generation: 1, mintedAt: .current())
     }
 
-    /// Gives the gateway as much as it asks for, and counts what comes back. On the loop only.
+    /// Submits deliveries up to the credit of the gateway, and counts their outcomes. Used on the loop only.
     private final class Load {
         private let plan: GatewayBench
         private let loop: EventLoop
         private let done: (Result) -> Void
         private let message: Message
         private var gateway: Gateway?
-        /// What is to be given once more: its answer was lost, or was "not now".
+        /// The numbers of notifications to send again, because their outcome was unknown or a retry was requested.
         private var again: [UInt64] = []
         private var submitted: UInt64 = 0
         private var next = 0
@@ -158,7 +159,7 @@ struct GatewayBench: Sendable {
         }
 
         private func delivery(_ number: UInt64) -> Delivery {
-            // The same each time that it is given: both sides tell a notification by these.
+            // A notification keeps its token and apns-id when it is sent again, because both identify it.
             var random = SplitMix(seed: number)
             let token = DeviceToken(words: (number, random.next(), random.next(), random.next()))
             return Delivery(

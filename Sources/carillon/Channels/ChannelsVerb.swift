@@ -1,24 +1,27 @@
 import PushGateways
 import PushModel
+import PushText
 import PushWire
 
-/// `carillon channels`: the broadcast channels of an app.
+/// `carillon channels`: manages the broadcast channels of an app.
 enum ChannelsVerb {
     static let verb = Verb(
-        name: "channels", summary: "make, list, show and delete broadcast channels",
+        name: "channels", summary: "create, list, show and delete broadcast channels",
         verbs: [create, list, show, delete])
 
     private static let options =
         AppOptions.options + [
-            Option("timeout", "TIME", "(20s)"), Option("json", "for machines: one object"),
+            Option("timeout", "TIME", "the limit for the whole command (20s)"), Option("json", "print one JSON object"),
         ]
 
-    private static let idWord = Word("ID", "the channel's id, as its creation returned it")
+    private static let idWord = Word("ID", "the channel id from 'carillon channels create'")
 
     private static let create = Verb(
-        name: "channels create", summary: "make a channel",
-        options: [Option("keep", "WHAT", "for devices that are away: 'newest' message, or 'none' (newest)")] + options,
-        examples: [("carillon channels create --app shop", "a channel that keeps its newest message for up to 8 hours")]
+        name: "channels create", summary: "create a channel",
+        options: [Option("keep", "WHAT", "for offline devices: the 'newest' message, or 'none' (newest)")] + options,
+        examples: [
+            ("carillon channels create --app shop", "create a channel that keeps its newest message for up to 8 hours")
+        ]
     ) { arguments in
         try await run(arguments) { channels in
             let policy = try policy(arguments.text("keep"))
@@ -27,7 +30,7 @@ enum ChannelsVerb {
             }.map { id in
                 Answer(
                     members: ["channel": .string(id.text), "keep": .string(word(policy))],
-                    text: "Made the channel \(id.text) of \(channels.bundle).\n\n"
+                    text: "Created the channel \(id.text) of \(channels.bundle).\n\n"
                         + "Next: carillon send --channel \(id.text) --payload update.json, with the same app.\n")
             }
         }
@@ -35,7 +38,7 @@ enum ChannelsVerb {
 
     private static let list = Verb(
         name: "channels list", summary: "list the channels of an app", options: options,
-        examples: [("carillon channels list --app shop --json", "as JSON")]
+        examples: [("carillon channels list --app shop --json", "list them as JSON")]
     ) { arguments in
         try await run(arguments) { channels in
             await channels.call(.management) { client, bundle, token in
@@ -45,15 +48,15 @@ enum ChannelsVerb {
                 return Answer(
                     members: ["channels": .texts(ids.map(\.text))],
                     text: ids.isEmpty
-                        ? "\(channels.bundle) has no channels; 'carillon channels create' makes one.\n"
+                        ? "\(channels.bundle) has no channels; 'carillon channels create' creates one.\n"
                         : "\(channels.bundle) has \(ids.count) channel\(ids.count == 1 ? "" : "s"):\n" + table)
             }
         }
     }
 
     private static let show = Verb(
-        name: "channels show", summary: "say what a channel is", words: [idWord], options: options,
-        examples: [("carillon channels show dHN0LXNyY2gtY2hubA== --app shop", "what does it keep?")]
+        name: "channels show", summary: "show a channel", words: [idWord], options: options,
+        examples: [("carillon channels show dHN0LXNyY2gtY2hubA== --app shop", "show what the channel keeps")]
     ) { arguments in
         let id = try id(arguments)
         return try await run(arguments) { channels in
@@ -74,7 +77,7 @@ enum ChannelsVerb {
 
     private static let delete = Verb(
         name: "channels delete", summary: "delete a channel", words: [idWord], options: options,
-        examples: [("carillon channels delete dHN0LXNyY2gtY2hubA== --app shop", "nobody listens to it any more")]
+        examples: [("carillon channels delete dHN0LXNyY2gtY2hubA== --app shop", "delete a channel that is not used")]
     ) { arguments in
         let id = try id(arguments)
         return try await run(arguments) { channels in
@@ -84,7 +87,7 @@ enum ChannelsVerb {
         }
     }
 
-    // MARK: What they have in common
+    // MARK: Shared by all verbs
 
     private struct Answer: Sendable {
         let members: [String: JSONValue?]
@@ -127,7 +130,7 @@ enum ChannelsVerb {
 
     private static func id(_ arguments: Arguments) throws(Failure) -> ChannelID {
         guard let id = ChannelID(arguments.word("ID")) else {
-            throw Failure(.badInput, "the ID is no channel id: base64, as the channel's creation returned it")
+            throw Failure(.badInput, "ID is not a channel id: use the base64 id from 'carillon channels create'")
         }
         return id
     }
@@ -137,7 +140,7 @@ enum ChannelsVerb {
         case nil, "newest": return .newestStored
         case "none": return .notStored
         case let other?:
-            throw Failure(.usage, "'--keep' is newest or none, not '\(PlainText.line(other, limit: 40))'")
+            throw Failure(.usage, "'--keep' must be newest or none, not '\(PlainText.line(other, limit: 40))'")
         }
     }
 

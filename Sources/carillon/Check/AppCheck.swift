@@ -1,23 +1,24 @@
+import PushConfiguration
 import PushGateways
 import PushLoop
 import PushModel
 import PushWire
 
-/// What there is to say of one app before traffic moves.
+/// The check of one app: its files and, with `--connect`, the response of the push service.
 struct AppCheck: Sendable {
     let app: Configuration.App
-    /// Nil if its credential or trust is faulty.
+    /// The gateway of the app; nil if its credential or trust is faulty.
     let gateway: AppGateway?
-    /// What is wrong with its files.
+    /// The fault in its files, if there is one.
     let fault: String?
     private(set) var warnings: [String]
     let now: WallTime
-    /// What the push service said; nil if it was not asked.
+    /// The result of the connection attempt; nil if there was none.
     private(set) var verdict: Verdict?
     private(set) var address: String?
     private(set) var took: Duration?
 
-    /// A certificate that ends sooner is warned of.
+    /// A certificate that expires within this many seconds causes a warning.
     private static let soon: Int64 = 30 * 86_400
 
     /// Reads the app's files.
@@ -31,7 +32,7 @@ struct AppCheck: Sendable {
             warnings = gateway.warnings
             if let end = gateway.credential.facts.notAfter, end.seconds - now.seconds < Self.soon {
                 warnings.append(
-                    "the certificate expires \(KeysShowVerb.distance(end.seconds - now.seconds)); make the next one now"
+                    "the certificate expires \(KeysShowVerb.distance(end.seconds - now.seconds)); create a new one now"
                 )
             }
         } catch {
@@ -41,10 +42,12 @@ struct AppCheck: Sendable {
         }
     }
 
-    /// What `--connect` sends; nil over the binary protocol, which would not say what became of it.
+    /// Returns the notification that `--connect` sends, or nil for the binary protocol, which does not report an
+    /// outcome.
     ///
-    /// The token is 32 zero bytes: of the usual length, so that it is looked up and not just malformed, and no device
-    /// was ever given it. Should one have been: the notification only wakes an app, shows nothing and is not stored.
+    /// The token is 32 zero bytes. It has the usual length, so the provider looks it up and does not reject it as
+    /// malformed, and no device should have it. If a device had it, the notification would only wake an app: it shows
+    /// nothing and is not stored.
     static func probe(_ app: Configuration.App) -> Delivery? {
         guard app.gateway.wireProtocol == .http2, let id = MessageID("check") else { return nil }
         let token = DeviceToken(words: (0, 0, 0, 0))
@@ -64,22 +67,24 @@ struct AppCheck: Sendable {
         switch outcome {
         case .refused(let refusal) where refusal.concern == .device && [400, 410].contains(refusal.status):
             var verdict = Verdict(
-                .accepted, "credential, topic and environment are taken: only the token that does not exist was refused"
+                .accepted,
+                "credential, topic and environment are accepted; only the made-up device token was rejected"
             )
             verdict.refusal = refusal
             return verdict
         case .accepted:
             var verdict = Verdict(
                 .accepted,
-                "credential and topic are taken; so was a token that does not exist, as simulators do and Apple does not"
+                "credential and topic are accepted; the made-up device token was accepted as well, which only a "
+                    + "simulator does"
             )
             verdict.isAnswered = true
             return verdict
         case .stayedOpen:
             return Verdict(
                 .accepted,
-                "TLS came to pass with the certificate, and the connection stayed open; topic and environment the "
-                    + "binary protocol cannot prove")
+                "TLS handshake with the certificate succeeded and the connection stayed open; the binary protocol "
+                    + "cannot verify topic and environment")
         case .notConnected, .timedOut:
             var verdict = Verdict(outcome, of: app)
             if verdict.kind == .tryAgain { verdict.kind = .unreachable }

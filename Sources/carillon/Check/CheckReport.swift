@@ -1,16 +1,17 @@
 import PushGateways
 import PushModel
+import PushText
 import PushWire
 
-/// What `carillon check` found.
+/// The findings of `carillon check`.
 struct CheckReport: Sendable {
     let file: String
     let warnings: [String]
-    /// For which `serve` would not start.
+    /// The faults that would prevent `serve` from starting.
     let faults: [Failure]
     let checks: [AppCheck]
 
-    /// The gravest of all.
+    /// The most severe code of all apps and faults.
     var code: ExitCode { ExitCode.gravest(checks.map(\.code) + faults.map(\.code)) ?? .done }
 
     private static let heading = ["app", "topic", "environment", "credential", "expires", "service", "connections"]

@@ -1,33 +1,38 @@
 import FoundationEssentials
 import Glibc
+import PushConfiguration
 import PushGateways
 import PushLoop
 import PushModel
+import PushServer
 import PushWire
 
-/// `carillon check`: whether `serve` would start with the configuration, whether the credentials of its apps are in order,
-/// and with `--connect` whether the push service takes them.
+/// `carillon check`: checks whether `serve` would start with the configuration, whether the credentials of its apps are
+/// valid, and with `--connect` whether the push service accepts them.
 enum CheckVerb {
     static let verb = Verb(
-        name: "check", summary: "would serve start, and are the credentials right? With --connect, try them",
-        words: [Word("APP", "one app of the configuration; without it all", mayBeLeftOut: true)],
+        name: "check", summary: "check configuration and credentials; with --connect, try them",
+        words: [Word("APP", "an app of the configuration; all if left out", mayBeLeftOut: true)],
         options: [
             Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
             Option(
                 "connect",
-                "prove that each key, topic and environment is taken: one notification to a token\nthat cannot exist"),
-            Option("timeout", "TIME", "for each app (20s)"),
-            Option("json", "for machines: one object"),
+                "check that the push service accepts each key, topic and environment, with one notification "
+                    + "to a device token that does not exist"),
+            Option("timeout", "TIME", "the limit for each app (20s)"),
+            Option("json", "print one JSON object"),
         ],
         examples: [
-            ("carillon check", "before a reload: is everything right?"),
-            ("carillon check --connect", "before traffic moves: does the push service take every credential?"),
-            ("carillon check shop --connect --json", "of one app, for a script"),
+            ("carillon check", "check the configuration before a reload"),
+            ("carillon check --connect", "check before going live that the push service accepts every credential"),
+            ("carillon check shop --connect --json", "check one app, for a script"),
         ]
     ) { arguments in
         do {
             return try await run(arguments)
-        } catch let failure as Failure where arguments.has("json") && failure.code != .usage {
+        } catch {
+            let failure = Failure(error)
+            guard arguments.has("json"), failure.code != .usage else { throw error }
             let members: [String: JSONValue?] = [
                 "ok": false, "exit_code": .integer(Int64(failure.code.rawValue)),
                 "faults": .texts(failure.description.split(separator: "\n").map(String.init)),
@@ -37,7 +42,7 @@ enum CheckVerb {
         }
     }
 
-    /// Connections that are tried at the same time.
+    /// The maximum number of connections that are tried at the same time.
     private static let mostAtOnce = 8
 
     private static func run(_ arguments: Arguments) async throws -> ExitCode {
@@ -51,16 +56,17 @@ enum CheckVerb {
         // A check of one app examines that app only.
         let isWhole = arguments.wordIfGiven("APP") == nil
         let cautions = isWhole ? StartCheck(parsed.configuration).cautions : []
+        let faults = isWhole ? StartCheck.faults(of: parsed.configuration) : []
         let report = CheckReport(
             file: file, warnings: parsed.warnings.map(\.description) + cautions,
-            faults: isWhole ? StartCheck.faults(of: parsed.configuration) : [], checks: checks)
+            faults: faults.map { (fault: StartError) in Failure(fault) }, checks: checks)
         Terminal.output.write(
             arguments.has("json")
                 ? report.json : report.text(on: Terminal.output, isConnected: arguments.has("connect")))
         return report.code
     }
 
-    /// All at once as far as that is bounded; the answers in the order of the apps.
+    /// Tries the apps, up to `mostAtOnce` at the same time, and returns the checks in their order.
     private static func connect(_ checks: [AppCheck], timeout: Duration) async -> [AppCheck] {
         let ground = TrialGround(lookUps: 4)
         var checks = checks
@@ -90,7 +96,7 @@ enum CheckVerb {
         return checks
     }
 
-    /// On a terminal only.
+    /// A line that shows the progress, on a terminal only.
     private struct Progress {
         private let isShown = isatty(2) == 1
 

@@ -1,4 +1,6 @@
-/// How the process ends, for scripts (sysexits.h, as far as they fit).
+import PushConfiguration
+
+/// The exit status of the process, for scripts. The values from 64 are those of `sysexits.h`.
 enum ExitCode: Int32 {
     case done = 0
     case failed = 1
@@ -10,13 +12,24 @@ enum ExitCode: Int32 {
     case configuration = 78
 }
 
-/// An end with a message for people: what happened, where, and what to do.
-struct Failure: Error, CustomStringConvertible {
-    let code: ExitCode
-    let description: String
+extension ExitCode {
+    init(_ code: StartError.Code) {
+        self =
+            switch code {
+            case .configuration: .configuration
+            case .notPermitted: .notPermitted
+            case .unavailable: .unavailable
+            case .tryAgain: .tryAgain
+            case .badInput: .badInput
+            case .failed: .failed
+            }
+    }
 
-    init(_ code: ExitCode, _ description: String) {
-        self.code = code
-        self.description = description
+    /// Returns the most severe code, or nil if there is none. Faults that a person has to correct are more severe than
+    /// faults that may be temporary.
+    static func gravest(_ codes: [ExitCode]) -> ExitCode? {
+        let codes = Set(codes)
+        return [.configuration, .notPermitted, .unavailable, .tryAgain].first { codes.contains($0) }
+            ?? codes.first { $0 != .done }
     }
 }

@@ -1,12 +1,13 @@
 import FoundationEssentials
 import PushLoop
+import PushText
 import PushTime
 
-/// A point in time as people write it on the command line: `10m`, which is ten minutes ago, or a date.
+/// Parses a point in time from the command line: `10m` (ten minutes ago), or a date.
 enum Moment {
     static let about = "10m, 2h, 7d ago, or a date such as 2026-03-01T12:00:00Z"
 
-    /// Milliseconds since 1970; nil if it is none.
+    /// Returns the time in milliseconds since 1970, or nil if the text is not a time.
     static func read(_ text: String, now: WallTime) -> Int64? {
         if let duration = DurationText.read(text) { return now.milliseconds - duration.wholeMilliseconds }
         if text.utf8.count == 13, let milliseconds = Int64(text), milliseconds > 0 { return milliseconds }
@@ -16,11 +17,11 @@ enum Moment {
         return abs(milliseconds) < 1e15 ? Int64(milliseconds) : nil
     }
 
-    /// The value of an option, for a query.
+    /// Returns the time given for an option, or nil if the option is not given.
     static func read(_ option: String, of arguments: Arguments, now: WallTime = .current()) throws(Failure) -> Int64? {
         guard let text = arguments.text(option) else { return nil }
         guard let moment = read(text, now: now) else {
-            throw Failure(.usage, "'--\(option)' wants a time: \(about); not '\(PlainText.line(text, limit: 60))'")
+            throw Failure(.usage, "'--\(option)' must be a time: \(about); not '\(PlainText.line(text, limit: 60))'")
         }
         return moment
     }

@@ -1,23 +1,23 @@
-/// Lays out columns under a heading, within the width of a terminal where there is one.
+/// Lays out columns under a heading, within the width of the terminal if there is one.
 ///
-/// This is the one place that decides what a table does when it is wider than the terminal: nothing is cut off, and no
-/// line is left to the terminal to break. Columns that do not fit go to further lines of the same row, indented and
-/// aligned under further lines of the heading; a cell that is wider than a line by itself is broken between words.
+/// If a table is wider than the terminal, no text is cut off, and the terminal does not have to wrap any line. Columns
+/// that do not fit continue on further lines of the same row, indented and aligned under further lines of the heading. A
+/// cell that is wider than a line is wrapped between words.
 struct TableLayout {
     private static let margin = 2
-    /// The indentation of the further lines of a row.
+    /// The indentation of the second and further lines of a row.
     private static let indentation = 6
     private static let gap = 2
 
     private let heading: [String]
     private let rows: [[String]]
     private let width: Int?
-    /// As wide as the widest cell; none is wider than a line.
+    /// The width of each column: that of its widest cell, but at most one line.
     private let widths: [Int]
-    /// Which columns stand on which line of a row.
+    /// The columns on each line of a row.
     private let lines: [Range<Int>]
 
-    /// - Parameter width: of the terminal; nil where nobody sits before one, and lines may have any length.
+    /// - Parameter width: The width of the terminal; nil if the output is not a terminal and lines may have any length.
     init(_ heading: [String], rows: [[String]], width: Int?) {
         self.heading = heading
         self.rows = rows
@@ -31,7 +31,7 @@ struct TableLayout {
         lines = Self.flow(widths, within: width)
     }
 
-    /// As many columns on each line as fit, in their order.
+    /// Returns the columns of each line: as many as fit, in their order.
     private static func flow(_ widths: [Int], within width: Int?) -> [Range<Int>] {
         guard let width else { return [0..<widths.count] }
         var lines: [Range<Int>] = []
@@ -50,9 +50,11 @@ struct TableLayout {
         return lines + [start..<widths.count]
     }
 
+    /// Returns the text of the table.
+    ///
     /// - Parameters:
-    ///   - paintHeading: colours a piece of the heading.
-    ///   - paint: colours a piece of a cell, given its column and the whole cell.
+    ///   - paintHeading: Adds color to a piece of the heading.
+    ///   - paint: Adds color to a piece of a cell, given its column and the whole cell.
     func text(
         paintHeading: (String) -> String = { $0 }, paint: (_ column: Int, _ cell: String, _ piece: String) -> String
     ) -> String {
@@ -69,7 +71,7 @@ struct TableLayout {
                 width == nil ? [cells[column]] : WrappedText.lines(cells[column], width: widths[column])
             }
             for line in 0..<(pieces.map(\.count).max() ?? 0) {
-                // What is empty up to the end of the line is left out.
+                // Empty pieces at the end of the line are left out.
                 let last = pieces.lastIndex { line < $0.count } ?? 0
                 var shown = String(repeating: " ", count: indent)
                 for place in 0...last {
@@ -86,9 +88,9 @@ struct TableLayout {
     }
 }
 
-/// Text broken into lines between its words. Colours take no room.
+/// Wraps text between words. Escape sequences for colors do not count for the width.
 enum WrappedText {
-    /// At least one line. Words that are longer than a line are broken.
+    /// Returns at least one line. Words that are longer than a line are split.
     static func lines(_ text: String, width: Int) -> [String] {
         guard width > 0, length(of: text) > width else { return [text] }
         var lines: [String] = []
@@ -109,7 +111,7 @@ enum WrappedText {
         return line.isEmpty && !lines.isEmpty ? lines : lines + [line]
     }
 
-    /// The number of columns that a text takes.
+    /// Returns the number of columns that a text occupies.
     static func length(of text: String) -> Int {
         guard text.utf8.contains(0x1b) else { return text.count }
         var count = 0

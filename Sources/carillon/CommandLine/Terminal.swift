@@ -1,13 +1,13 @@
 import Glibc
 
-/// What people read: plain text, in colours on a terminal only.
+/// Output for people: plain text, with colors only on a terminal.
 struct Terminal: Sendable {
     static let output = Terminal(descriptor: 1)
     static let error = Terminal(descriptor: 2)
 
     private let descriptor: Int32
     private let hasColours: Bool
-    /// Whether somebody sits before it, who can be shown a line that changes.
+    /// Whether the output is a terminal, on which a line can be overwritten.
     let isInteractive: Bool
 
     init(descriptor: Int32) {
@@ -16,7 +16,7 @@ struct Terminal: Sendable {
         hasColours = isInteractive && getenv("NO_COLOR") == nil
     }
 
-    /// False once nobody reads it any more.
+    /// Writes the whole text. Returns false if writing fails, for example because the reader closed its end.
     @discardableResult
     func write(_ text: String) -> Bool {
         var bytes = Array(text.utf8)[...]
@@ -47,7 +47,7 @@ struct Terminal: Sendable {
         text + String(repeating: " ", count: max(0, width - text.count))
     }
 
-    /// The number of columns; nil if this is not a terminal.
+    /// The number of columns; nil if the output is not a terminal.
     var width: Int? {
         guard isInteractive else { return nil }
         var size = winsize()
@@ -55,8 +55,9 @@ struct Terminal: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Rows under a heading, columns aligned; `TableLayout` says what becomes of them on a narrow terminal. `colour` may
-    /// colour a cell once its width is settled.
+    /// Returns rows under a heading with aligned columns; ``TableLayout`` wraps them on a narrow terminal.
+    ///
+    /// - Parameter colour: Returns the color of a cell, given its column and text.
     func table(_ heading: [String], _ rows: [[String]], colour: (Int, String) -> Colour? = { _, _ in nil }) -> String {
         TableLayout(heading, rows: rows, width: width).text(paintHeading: { coloured($0, .dim) }) {
             column, cell, piece in
@@ -64,10 +65,10 @@ struct Terminal: Sendable {
         }
     }
 
-    /// Text behind something that stands before its first line, broken where the terminal ends, each further line
-    /// beginning below the first one's text.
+    /// Returns text wrapped at the width of the terminal, with the second and further lines indented to where the text
+    /// begins on the first line.
     ///
-    /// - Parameter indent: the columns that are taken before the text.
+    /// - Parameter indent: The number of columns before the text on the first line.
     func hanging(_ text: String, indent: Int, paint: (String) -> String = { $0 }) -> String {
         guard let width, indent + WrappedText.length(of: text) > width else { return paint(text) }
         let lines = WrappedText.lines(text, width: max(20, width - indent))

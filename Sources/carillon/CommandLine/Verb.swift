@@ -1,16 +1,18 @@
-/// One verb of the command line: what it takes, how it is explained, what it does. A verb that has verbs of its own
-/// (`carillon keys show`) does nothing but lead to them.
+import PushText
+
+/// One verb of the command line: its words and options, its help, and the function that runs it. A verb with verbs below
+/// it (`carillon keys show`) only dispatches to them.
 struct Verb: Sendable {
-    /// Of a verb below another, both words: "keys show".
+    /// The name; for a verb below another both words: "keys show".
     let name: String
     let summary: String
-    /// What stands without `--`, in this order; those that may be left out come last.
+    /// The positional arguments, in this order; optional ones come last.
     let words: [Word]
     let options: [Option]
-    /// A command, and what it is for.
+    /// Example commands with a short explanation each.
     let examples: [(command: String, about: String)]
     let verbs: [Verb]
-    /// Text at the end of the help; may be empty.
+    /// The text at the end of the help; may be empty.
     let notes: String
     let run: @Sendable (Arguments) async throws -> ExitCode
 
@@ -29,7 +31,7 @@ struct Verb: Sendable {
         self.run = run
     }
 
-    /// One that leads to others, whose names begin with its own.
+    /// Creates a verb that dispatches to others, whose names begin with its own.
     init(name: String, summary: String, verbs: [Verb]) {
         self.name = name
         self.summary = summary
@@ -38,10 +40,10 @@ struct Verb: Sendable {
         words = []
         options = []
         examples = verbs.flatMap(\.examples)
-        run = { _ in throw Failure(.usage, "which of its verbs?") }
+        run = { _ in throw Failure(.usage, "a verb is missing") }
     }
 
-    /// The verb of that word below this one.
+    /// Returns the verb with that name below this one.
     func verb(_ word: String) -> Verb? {
         verbs.first { $0.name == "\(name) \(word)" }
     }
@@ -61,9 +63,9 @@ struct Verb: Sendable {
         do {
             return try await run(try Arguments(words, of: self))
         } catch {
-            // Words of the command line are in it as they were given.
+            // The message may repeat arguments of the command line, which may hold control characters.
             Terminal.error.write("carillon \(name): \(PlainText.lines("\(error)"))\n")
-            return (error as? Failure)?.code ?? .failed
+            return Failure(error).code
         }
     }
 
@@ -72,30 +74,30 @@ struct Verb: Sendable {
         return unknown(word)
     }
 
-    /// Says that there is no such verb below this one.
+    /// Reports an unknown verb below this one.
     func unknown(_ word: String) -> ExitCode {
         Self.unknown(
             word, among: verbs.map { String($0.name.dropFirst(name.count + 1)) }, below: "carillon \(name)",
             listedBy: "carillon \(name) --help")
     }
 
-    /// Says that there is no such verb.
+    /// Reports an unknown verb.
     ///
     /// - Parameters:
-    ///   - names: the verbs that there are.
-    ///   - command: the command that leads to them.
-    ///   - help: the command that lists them.
+    ///   - names: The names of the known verbs.
+    ///   - command: The command to which the verb was given.
+    ///   - help: The command that lists the known verbs.
     static func unknown(
         _ word: String, among names: [String], below command: String, listedBy help: String
     ) -> ExitCode {
-        let nearest = Spelling.nearest(to: word, in: names)
+        let nearest = NearestWord.to(word, in: names)
         Terminal.error.write(
-            "\(command): there is no verb '\(PlainText.line(word, limit: 60))'"
+            "\(command): unknown verb '\(PlainText.line(word, limit: 60))'"
                 + (nearest.map { "; did you mean '\($0)'?" } ?? "; '\(help)' lists them") + "\n")
         return .usage
     }
 
-    /// As wide as the terminal, but for commands.
+    /// The help text. It is wrapped at the width of the terminal, except for commands.
     var help: String {
         let terminal = Terminal.output
         let usage =
@@ -127,12 +129,12 @@ struct Verb: Sendable {
     }
 }
 
-/// A word that a verb wants: what stands for it in help.
+/// A positional argument of a verb.
 struct Word: Sendable {
     let name: String
     let about: String
     let mayBeLeftOut: Bool
-    /// Only of the last: it takes all that follow.
+    /// Whether the argument takes all following words; allowed only for the last one.
     let mayRepeat: Bool
 
     init(_ name: String, _ about: String, mayBeLeftOut: Bool = false, mayRepeat: Bool = false) {
@@ -150,11 +152,11 @@ struct Word: Sendable {
 
 struct Option: Sendable {
     let name: String
-    /// What stands for the value in help; nil for an option without one.
+    /// The placeholder for the value in the help; nil for an option without a value.
     let value: String?
     let about: String
     let mayRepeat: Bool
-    /// Another name by which it is taken, and which help does not list: what it was called in earlier versions.
+    /// The name of the option in earlier versions. It is still accepted, but the help does not list it.
     let earlierName: String?
 
     init(
@@ -172,7 +174,7 @@ struct Option: Sendable {
     }
 }
 
-/// The words after a verb, read against its options. What does not fit is an error that says what would.
+/// The arguments of a verb, parsed by its words and options.
 struct Arguments: Sendable {
     private var values: [String: [String]] = [:]
     private var words: [String: [String]] = [:]
@@ -192,7 +194,7 @@ struct Arguments: Sendable {
                         .usage,
                         verb.words.isEmpty
                             ? "'\(word)' is not an option; 'carillon \(verbName) --help' lists them"
-                            : "'\(word)' is one word too many; 'carillon \(verbName) --help' says what it takes")
+                            : "unexpected argument '\(word)'; 'carillon \(verbName) --help' lists the arguments")
                 }
                 words[place.name, default: []].append(word)
                 continue
@@ -202,20 +204,20 @@ struct Arguments: Sendable {
             let known = options.first { $0.name == given } ?? options.first { $0.earlierName == given }
             let name = known?.name ?? given
             guard let option = known else {
-                let nearest = Spelling.nearest(to: name, in: options.map(\.name))
+                let nearest = NearestWord.to(name, in: options.map(\.name))
                 throw Failure(
                     .usage,
-                    "there is no option '--\(name)'"
+                    "unknown option '--\(name)'"
                         + (nearest.map { "; did you mean '--\($0)'?" } ?? "; 'carillon \(verbName) --help' lists them"))
             }
             var value = ""
             if let placeholder = option.value {
                 guard let given = parts.count > 1 ? String(parts[1]) : rest.popFirst() else {
-                    throw Failure(.usage, "'--\(name)' wants a value: --\(name) \(placeholder)")
+                    throw Failure(.usage, "'--\(name)' needs a value: --\(name) \(placeholder)")
                 }
                 value = given
             } else if parts.count > 1 {
-                throw Failure(.usage, "'--\(name)' takes no value")
+                throw Failure(.usage, "'--\(name)' does not take a value")
             }
             guard option.mayRepeat || values[name] == nil else {
                 throw Failure(.usage, "'--\(name)' was given twice")
@@ -224,19 +226,19 @@ struct Arguments: Sendable {
         }
         if let missing = wanted.first, !missing.mayBeLeftOut {
             throw Failure(
-                .usage, "it wants \(missing.name): \(missing.about); 'carillon \(verbName) --help' has examples")
+                .usage, "\(missing.name) is missing: \(missing.about); 'carillon \(verbName) --help' shows examples")
         }
     }
 
-    /// What was given for a word of the verb.
+    /// Returns the value of a required positional argument.
     func word(_ name: String) -> String {
-        guard let word = words[name]?.first else { preconditionFailure("this verb takes no word \(name)") }
+        guard let word = words[name]?.first else { preconditionFailure("this verb does not declare the word \(name)") }
         return word
     }
 
     func wordIfGiven(_ name: String) -> String? { words[name]?.first }
 
-    /// All that were given for a word that may repeat.
+    /// Returns all values of a positional argument that may repeat.
     func words(_ name: String) -> [String] { words[name] ?? [] }
 
     func has(_ name: String) -> Bool { values[name] != nil }
@@ -250,7 +252,7 @@ struct Arguments: Sendable {
         guard let number = Int(text), range.contains(number) else {
             throw Failure(
                 .usage,
-                "'--\(name)' wants a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+                "'--\(name)' must be a whole number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
         }
         return number
     }

@@ -1,7 +1,7 @@
 import PushLoop
 
-/// For verbs that go on until Ctrl-C: tells when the Carillon that they ask is gone and when it is back, once each, and
-/// paces how often they try.
+/// Reports, for verbs that run until Ctrl-C, that the connection to Carillon was lost and that it is restored, once each.
+/// It also delays the attempts to reconnect.
 struct ConnectionWatch {
     private static let firstPause = Duration.milliseconds(250)
     private static let longestPause = Duration.seconds(2)
@@ -14,26 +14,26 @@ struct ConnectionWatch {
         self.verb = verb
     }
 
-    /// It did not answer. Returns when it is worth another try.
+    /// Reports the loss of the connection if that is new, and returns when the verb may retry.
     mutating func lost(_ failure: Failure) async throws {
         if !isLost {
             isLost = true
-            Terminal.error.write("carillon \(verb): connection lost: \(failure); trying again until it is back\n")
+            Terminal.error.write("carillon \(verb): connection lost: \(failure); retrying\n")
         }
         try await Task.sleep(for: pause)
         pause = min(pause * 2, Self.longestPause)
     }
 
-    /// It answered.
+    /// Called after each response; reports that the connection is restored if it was lost.
     mutating func stands() {
         guard isLost else { return }
         isLost = false
         pause = Self.firstPause
-        Terminal.error.write("carillon \(verb): connected again\n")
+        Terminal.error.write("carillon \(verb): reconnected\n")
     }
 }
 
 extension Failure {
-    /// Whether another try may succeed although nobody has corrected anything: the other side restarts, or is busy.
+    /// Whether a retry may succeed without any correction, because the server restarts or is busy.
     var mayPass: Bool { code == .unavailable || code == .tryAgain }
 }

@@ -1,10 +1,14 @@
-/// What all verbs that talk to a running Carillon have in common.
+import PushAdmin
+import PushConfiguration
+
+/// The options of all verbs that connect to a running Carillon.
 enum ControlOptions {
     static let options = [
         Option("data", "DIR", "the data directory of the running Carillon"),
-        Option("config", "FILE", "the configuration that says it (else CARILLON_CONFIG, or the usual places)"),
+        Option(
+            "config", "FILE", "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
     ]
-    static let json = Option("json", "for machines")
+    static let json = Option("json", "print JSON")
 
     static func client(_ arguments: Arguments) throws -> ControlClient {
         ControlClient(
@@ -12,8 +16,8 @@ enum ControlOptions {
                 flag: arguments.text("data"), file: arguments.text("config")))
     }
 
-    /// One answer as one line of JSON.
+    /// Prints a response as one line of JSON.
     static func write(_ value: some Encodable) {
-        Terminal.output.write(String(decoding: ControlAnswer.json(value).body, as: UTF8.self))
+        Terminal.output.write(String(decoding: AdminAnswer.json(value).body, as: UTF8.self))
     }
 }

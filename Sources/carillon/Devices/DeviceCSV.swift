@@ -1,10 +1,10 @@
-/// Reads CSV as RFC 4180 has it, from bytes as they come: quotes, line ends of either kind, a byte order mark. A record
-/// is bounded; what is wrong with one does not reach beyond its line.
+/// Parses CSV (RFC 4180) incrementally, with quoted fields, line ends of either kind, and a byte order mark. The length of
+/// a record is limited. After a fault in a record, parsing continues with the next line.
 struct CSVReader {
     static let longestRecord = 64 * 1024
 
     enum Item: Equatable {
-        /// `line`: where it begins, counted from 1.
+        /// A record. `line` is the number of its first line, counted from 1.
         case record(line: Int, fields: [String])
         case fault(line: Int, String)
     }
@@ -14,7 +14,7 @@ struct CSVReader {
     private var line = 1
     private var isAtStart = true
     private var hasEnded = false
-    /// Within a line that is too long and was reported: the rest of it is passed over.
+    /// Whether the rest of the current line is skipped, because the line has a fault that was reported.
     private var isSkipping = false
 
     init() {}
@@ -27,10 +27,10 @@ struct CSVReader {
         bytes.append(contentsOf: piece)
     }
 
-    /// There is no more.
+    /// Called at the end of the file.
     mutating func ended() { hasEnded = true }
 
-    /// Nil when more bytes are needed, or all have been read. Empty lines are passed over.
+    /// Returns the next item, or nil if more bytes are needed or all have been read. Empty lines are skipped.
     mutating func next() -> Item? {
         if isAtStart {
             guard bytes.count - at >= 3 || hasEnded else { return nil }
@@ -72,8 +72,8 @@ struct CSVReader {
                 return .fault(
                     line: line,
                     hasEnded
-                        ? "a quotation mark is opened and never closed"
-                        : "it is longer than \(Self.longestRecord / 1024) KiB: is a quotation mark not closed?")
+                        ? "a closing quotation mark is missing"
+                        : "longer than \(Self.longestRecord / 1024) KiB: is a closing quotation mark missing?")
             }
             return nil
         }
@@ -96,7 +96,7 @@ struct CSVReader {
                         field.append(byte)
                         continue
                     }
-                    // The last byte so far: whether another follows decides what it means.
+                    // The next byte decides whether this quotation mark closes the field.
                     if index == bytes.count, !hasEnded { return .needsMore }
                     guard index < bytes.count, bytes[index] == UInt8(ascii: "\"") else { break }
                     field.append(byte)
@@ -105,7 +105,7 @@ struct CSVReader {
             } else {
                 while index < bytes.count, bytes[index] != UInt8(ascii: ","), bytes[index] != 0x0a {
                     if bytes[index] == UInt8(ascii: "\"") {
-                        return .wrong("a quotation mark stands within a field: quote the field, and double the mark")
+                        return .wrong("a quotation mark within a field: quote the field and double the mark")
                     }
                     field.append(bytes[index])
                     index += 1
@@ -114,27 +114,27 @@ struct CSVReader {
                 if field.last == 0x0d { field.removeLast() }
             }
             guard index - at <= Self.longestRecord else {
-                return .wrong("it is longer than \(Self.longestRecord / 1024) KiB: is a quotation mark not closed?")
+                return .wrong("longer than \(Self.longestRecord / 1024) KiB: is a closing quotation mark missing?")
             }
-            guard let text = String(validating: field, as: UTF8.self) else { return .wrong("it is not UTF-8") }
+            guard let text = String(validating: field, as: UTF8.self) else { return .wrong("not valid UTF-8") }
             fields.append(text)
             if index == bytes.count { return hasEnded ? .done(fields: fields, end: index, lines: lines) : .needsMore }
             switch bytes[index] {
             case UInt8(ascii: ","): index += 1
             case 0x0a: return .done(fields: fields, end: index + 1, lines: lines)
             case 0x0d:
-                // Behind a closing quotation mark.
+                // A carriage return after a closing quotation mark.
                 if index + 1 == bytes.count {
                     return hasEnded ? .done(fields: fields, end: index + 1, lines: lines) : .needsMore
                 }
                 guard bytes[index + 1] == 0x0a else { fallthrough }
                 return .done(fields: fields, end: index + 2, lines: lines)
-            default: return .wrong("something follows a closing quotation mark: double the marks within a field")
+            default: return .wrong("text after a closing quotation mark: double the marks within a field")
             }
         }
     }
 
-    /// False if its end is still to come.
+    /// Skips the current line. Returns false if its end has not been received yet.
     private mutating func skipLine() -> Bool {
         guard let end = bytes[at...].firstIndex(of: 0x0a) else {
             at = bytes.count
@@ -146,7 +146,7 @@ struct CSVReader {
 }
 
 enum CSVWriter {
-    /// One record with its line end. What needs quotation marks gets them.
+    /// Returns one record with its line end. Fields are quoted where necessary.
     static func line(_ fields: [String]) -> String {
         fields.map(quoted).joined(separator: ",") + "\r\n"
     }
@@ -157,7 +157,7 @@ enum CSVWriter {
     }
 }
 
-/// Tags in one column: `a;b`. One that holds a semicolon or a backslash has a backslash before it.
+/// Tags in one CSV column: `a;b`. A semicolon or backslash within a tag has a backslash before it.
 enum TagColumn {
     static func text(_ tags: [String]) -> String {
         tags.map { $0.replacing("\\", with: "\\\\").replacing(";", with: "\\;") }.joined(separator: ";")

@@ -1,17 +1,19 @@
+import PushAdmin
 import PushModel
+import PushText
 import PushWire
 
-/// How devices lie in a file.
+/// The format of a file of devices.
 enum DeviceFormat: String, CaseIterable {
     case csv
-    /// One JSON object a line.
+    /// One JSON object per line.
     case jsonl
 
-    /// By the option, else by what the file's name ends in; nil where neither tells.
+    /// Returns the format that the option names, or else that of the file extension; nil if it is unknown.
     static func choose(_ option: String?, file: String?) throws(Failure) -> DeviceFormat? {
         if let option {
             guard let format = DeviceFormat(rawValue: option) else {
-                throw Failure(.usage, "'--format' is csv or jsonl, not '\(option)'")
+                throw Failure(.usage, "'--format' must be csv or jsonl, not '\(option)'")
             }
             return format
         }
@@ -20,18 +22,18 @@ enum DeviceFormat: String, CaseIterable {
         return [".jsonl", ".ndjson", ".json"].contains { name.hasSuffix($0) } ? .jsonl : nil
     }
 
-    /// What an export has beside what can be registered.
+    /// The columns of an export that a registration does not have.
     static let records = ["device", "active", "registered_at", "seen_at", "deactivated_at", "reason"]
-    /// The same with the name that a device's id had in exports of earlier versions.
+    /// The columns that an import ignores: `records` and the name of the device id in exports of earlier versions.
     static let passedOver = records + ["id"]
     static let columns = DeviceInput.keys.filter { $0 != "replaces" } + records
 }
 
-/// Reads devices from a file's bytes as they come, line by line. What is wrong with a line is said of that line.
+/// Parses devices from the bytes of a file incrementally, line by line. A fault affects only its line.
 struct DeviceFileReader {
     enum Item: Equatable {
         case device(line: Int, DeviceRegistration)
-        /// An exported device that was inactive: registering it would bring it back.
+        /// A device that is inactive in the export. It is not imported, because registering it would reactivate it.
         case inactive(line: Int)
         case refused(line: Int, String)
 
@@ -50,7 +52,9 @@ struct DeviceFileReader {
     private var lines = LineReader()
     private var columns: [String]?
 
-    /// - Parameter app: of lines that name none.
+    /// Creates a reader.
+    ///
+    /// - Parameter app: The app of lines that do not name one.
     init(_ format: DeviceFormat, app: String?) {
         self.app = app
         if format == .csv { csv = CSVReader() }
@@ -66,20 +70,20 @@ struct DeviceFileReader {
         lines.ended()
     }
 
-    /// Nil when more bytes are needed, or all have been read.
+    /// Returns the next item, or nil if more bytes are needed or all have been read.
     ///
-    /// - Throws: `badInput` if the heading is not that of devices.
+    /// - Throws: `badInput` if the heading of a CSV file is invalid.
     mutating func next() throws(Failure) -> Item? {
         csv == nil ? nextLine() : try nextRecord()
     }
 
     private mutating func nextLine() -> Item? {
         guard let (line, bytes) = lines.next() else { return nil }
-        guard let bytes else { return .refused(line: line, "it is longer than \(LineReader.longest / 1024) KiB") }
+        guard let bytes else { return .refused(line: line, "longer than \(LineReader.longest / 1024) KiB") }
         do {
             let document = try JSONDocument(bytes, depthLimit: 8)
             if let key = document.repeatedKey() {
-                throw DeviceFault("the key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\" is there twice")
+                throw DeviceFault("duplicate key \"\(PlainText.line(document.string(key) ?? "", limit: 60))\"")
             }
             let input = try DeviceInput(document, at: document.root, ignoring: DeviceFormat.passedOver)
             if document.value("active", in: document.root).flatMap({ document.bool($0) }) == false {
@@ -87,7 +91,7 @@ struct DeviceFileReader {
             }
             return .device(line: line, try registration(input))
         } catch let error as JSONError {
-            return .refused(line: line, "it is no JSON: \(error)")
+            return .refused(line: line, "invalid JSON: \(error)")
         } catch {
             return .refused(line: line, "\(error)")
         }
@@ -97,7 +101,7 @@ struct DeviceFileReader {
         while let item = csv?.next() {
             switch item {
             case .fault(let line, let what):
-                guard columns != nil else { throw Failure(.badInput, "line \(line), the heading: \(what)") }
+                guard columns != nil else { throw Failure(.badInput, "heading in line \(line): \(what)") }
                 return .refused(line: line, what)
             case .record(let line, let fields):
                 guard let columns else {
@@ -105,7 +109,7 @@ struct DeviceFileReader {
                     continue
                 }
                 guard fields.count == columns.count else {
-                    return .refused(line: line, "it has \(fields.count) fields, the heading has \(columns.count)")
+                    return .refused(line: line, "\(fields.count) fields, but the heading has \(columns.count)")
                 }
                 var input = DeviceInput()
                 for (column, field) in zip(columns, fields) where !field.isEmpty {
@@ -134,23 +138,23 @@ struct DeviceFileReader {
                 let fault = DeviceInput.unknown(name, DeviceFormat.records)
                 throw Failure(
                     .badInput,
-                    "line \(line) is to be the heading: "
+                    "heading in line \(line): "
                         + fault.description.replacing("key", with: "column"))
             }
             guard !names[..<place].contains(name) else {
-                throw Failure(.badInput, "line \(line), the heading: the column \(name) is there twice")
+                throw Failure(.badInput, "heading in line \(line): duplicate column \(name)")
             }
         }
         guard names.contains("token") else {
-            throw Failure(.badInput, "line \(line), the heading: there is no column token")
+            throw Failure(.badInput, "heading in line \(line): no column token")
         }
         guard names.contains("app") || app != nil else {
-            throw Failure(.badInput, "there is no column app; say with --app APP whose devices these are")
+            throw Failure(.badInput, "heading in line \(line): no column app; give --app APP for all lines")
         }
         return names
     }
 
-    /// Tokens as people have them: also in brackets, with spaces, in base64.
+    /// Checks a registration. Tokens may also have brackets and spaces, or be base64.
     private func registration(_ input: DeviceInput) throws(DeviceFault) -> DeviceRegistration {
         var input = input
         input.app = input.app ?? app
@@ -168,13 +172,13 @@ struct DeviceFileReader {
     }
 }
 
-/// Lines of bytes as they come, each bounded. Empty ones are passed over, and so is a byte order mark.
+/// Splits bytes into lines incrementally. The length of a line is limited; empty lines and a byte order mark are skipped.
 struct LineReader {
     static let longest = 64 * 1024
 
     private var bytes: [UInt8] = []
     private var at = 0
-    /// Up to where no line end was found.
+    /// The index up to which no line end was found.
     private var searched = 0
     private var line = 0
     private var hasEnded = false
@@ -192,7 +196,8 @@ struct LineReader {
 
     mutating func ended() { hasEnded = true }
 
-    /// The line's number, counted from 1, and what stands in it; nil in place of one that is too long.
+    /// Returns the number of the next line, counted from 1, and its bytes, which are nil if the line is too long. Returns
+    /// nil if more bytes are needed or all have been read.
     mutating func next() -> (line: Int, bytes: [UInt8]?)? {
         if isAtStart {
             guard bytes.count - at >= 3 || hasEnded else { return nil }

@@ -1,7 +1,9 @@
+import PushAdmin
 import PushLoop
 import PushModel
+import PushText
 
-/// Devices as people read them.
+/// Formats devices for people.
 struct DeviceTable {
     private let terminal: Terminal
 
@@ -9,7 +11,7 @@ struct DeviceTable {
         self.terminal = terminal
     }
 
-    /// Everything of one.
+    /// Returns all properties of a device.
     func one(_ device: DeviceAnswer) -> String {
         var rows: [(name: String, text: String)] = [
             ("device", PlainText.line(device.id)), ("app", PlainText.line(device.app)), ("state", state(device)),
@@ -17,7 +19,7 @@ struct DeviceTable {
             ("tags", device.tags.isEmpty ? "-" : PlainText.line(device.tags.joined(separator: ", "), limit: 10_000)),
             ("locale", PlainText.line(device.locale ?? "-")), ("platform", PlainText.line(device.platform ?? "-")),
             ("app version", PlainText.line(device.appVersion ?? "-")),
-            ("registered", Self.time(device.registeredAt) ?? "never: only a push service told of it"),
+            ("registered", Self.time(device.registeredAt) ?? "never: known only from the push service"),
             ("last seen", Self.time(device.seenAt) ?? "-"),
         ]
         if let time = Self.time(device.deactivatedAt) { rows.append(("deactivated", time)) }

@@ -1,21 +1,25 @@
 import FoundationEssentials
 import Glibc
+import PushAdmin
 import PushLoop
 import PushTime
 
-/// `carillon devices export`: a backup of the registry.
+/// `carillon devices export`: writes a backup of the registry.
 enum DevicesExport {
     static let verb = Verb(
-        name: "devices export", summary: "write devices WITH THEIR TOKENS, as a backup: keep it as you keep keys",
+        name: "devices export", summary: "write a backup of devices WITH THEIR TOKENS: protect it like a key",
         options: [
             Option(
-                "out", "FILE", "write into this file, which only this user may read (else: standard output)",
+                "out", "FILE", "write to this file, readable only by you (else standard output)",
                 earlierName: "to"),
-            Option("format", "NAME", "csv or jsonl (by the file's name, else csv)"),
+            Option("format", "NAME", "csv or jsonl (from the file extension, else csv)"),
         ] + DevicesVerb.filters + ControlOptions.options,
         examples: [
-            ("carillon devices export --out devices.csv", "all, for 'carillon devices import'"),
-            ("carillon devices export --app shop --active --format jsonl | gzip > shop.jsonl.gz", "packed, of one app"),
+            ("carillon devices export --out devices.csv", "export all devices, for 'carillon devices import'"),
+            (
+                "carillon devices export --app shop --active --format jsonl | gzip > shop.jsonl.gz",
+                "export the active devices of one app, compressed"
+            ),
         ]
     ) { arguments in
         let path = arguments.text("out")
@@ -61,7 +65,7 @@ private struct ExportRun {
             count += 1
             switch format {
             case .csv: text += CSVWriter.line(Self.fields(device.device, token))
-            case .jsonl: text += String(decoding: ControlAnswer.json(device).body, as: UTF8.self)
+            case .jsonl: text += String(decoding: AdminAnswer.json(device).body, as: UTF8.self)
             }
         }
         try output.write(text)
@@ -73,8 +77,10 @@ private struct ExportRun {
         if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
         let left =
             withoutToken == 0
-            ? "" : "; \(withoutToken) more are known as gone only, without a token, and not in it"
-        terminal.write("exported \(count) devices with their tokens\(output.name.map { " to \($0)" } ?? "")\(left)\n")
+            ? "" : "; left out \(withoutToken) \(withoutToken == 1 ? "device" : "devices") without a token"
+        terminal.write(
+            "exported \(count) \(count == 1 ? "device" : "devices") with tokens\(output.name.map { " to \($0)" } ?? "")\(left)\n"
+        )
     }
 
     private mutating func writeHeading(_ text: inout String) {
@@ -82,7 +88,7 @@ private struct ExportRun {
         hasHeading = true
     }
 
-    /// In the order of `DeviceFormat.columns`.
+    /// Returns the fields of a device in the order of ``DeviceFormat/columns``.
     private static func fields(_ device: DeviceAnswer, _ token: String) -> [String] {
         [
             device.app, token, device.user ?? "", TagColumn.text(device.tags), device.locale ?? "",
@@ -93,7 +99,8 @@ private struct ExportRun {
     }
 }
 
-/// The standard output, or a file that only this user may read. A file has its name once it is whole.
+/// The standard output, or a file that only this user can read. The file is written under another name and renamed when it
+/// is complete.
 private final class OutputFile {
     let name: String?
     private let descriptor: CInt
@@ -107,7 +114,7 @@ private final class OutputFile {
             descriptor = 1
             return
         }
-        // One that was left behind is not written into: it may belong to somebody, or be a link.
+        // A leftover file is removed, not overwritten: it may belong to another user, or be a link.
         unlink(partial)
         descriptor = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {

@@ -1,40 +1,47 @@
 import FoundationEssentials
 import Glibc
+import PushAdmin
 import PushLoop
 import PushModel
+import PushText
 import PushTime
 import PushWire
 
-/// `carillon devices import`: many registrations from a file.
+/// `carillon devices import`: registers the devices of a file.
 enum DevicesImport {
     static let verb = Verb(
         name: "devices import", summary: "register the devices of a file",
-        words: [Word("FILE", "CSV with a heading, or one JSON object a line; - reads the standard input")],
+        words: [Word("FILE", "CSV with a heading, or one JSON object per line; - for standard input")],
         options: [
             Option(
                 "format", "NAME",
-                "csv or jsonl, where the file's name does not end in .csv, .jsonl or .ndjson.\nColumns or keys: "
+                "csv or jsonl, if the file name does not end in .csv, .jsonl or .ndjson.\nColumns or keys: "
                     + "\(DeviceInput.keys.joined(separator: ", ")).\n"
-                    + "What is empty stays as it was; tags of a CSV file have semicolons between them. A line that is\n"
-                    + "wrong is refused, and the others are taken. What is inactive in an export is left out: to\n"
-                    + "register it would bring it back"),
-            Option("app", "APP", "whose the devices are, on lines that do not say"),
-            Option("dry-run", "say what would come of it, and register nothing"),
+                    + "Empty values change nothing. In a CSV file, semicolons separate tags. Invalid lines are\n"
+                    + "rejected, and the others are imported. Devices that are inactive in an export are left\n"
+                    + "out, because registering them would reactivate them"),
+            Option("app", "APP", "the app of lines that do not name one"),
+            Option("dry-run", "show the result, and register nothing"),
         ] + DevicesVerb.options,
         examples: [
-            ("carillon devices import devices.csv --app shop --dry-run", "is the file good, and how many are new?"),
-            ("carillon devices export | ssh new-host carillon devices import - --format csv", "move them"),
+            ("carillon devices import devices.csv --app shop --dry-run", "check a file and count its new devices"),
+            (
+                "carillon devices export | ssh new-host carillon devices import - --format csv",
+                "move the devices to another host"
+            ),
         ]
     ) { arguments in
         let file = arguments.word("FILE")
         let format = try DeviceFormat.choose(arguments.text("format"), file: file == "-" ? nil : file)
         guard let format else {
             throw Failure(
-                .usage, "say with --format csv or --format jsonl what \(file == "-" ? "comes" : "'\(file)' is")")
+                .usage,
+                "unknown format of \(file == "-" ? "the input" : "'\(file)'"): give --format csv or --format jsonl")
         }
         if let app = arguments.text("app"), AppID(app) == nil {
             throw Failure(
-                .usage, "'\(PlainText.line(app, limit: 80))' is no app id: 1 to 64 of letters, digits, '.', '_' and '-'"
+                .usage,
+                "'\(PlainText.line(app, limit: 80))' is not an app id: 1 to 64 letters, digits, '.', '_' and '-'"
             )
         }
         let input = try InputFile(file)
@@ -59,7 +66,7 @@ enum DevicesImport {
     }
 }
 
-/// A file or the standard input, piece by piece.
+/// A file or the standard input, read in pieces.
 private final class InputFile {
     private let descriptor: CInt
     private let name: String
@@ -76,7 +83,7 @@ private final class InputFile {
             throw Failure(
                 error.number == EACCES ? .notPermitted : .badInput,
                 "cannot read \(path): "
-                    + (error.number == ENOENT ? "there is no such file" : "\(error)"))
+                    + (error.number == ENOENT ? "no such file" : "\(error)"))
         }
     }
 
@@ -84,7 +91,7 @@ private final class InputFile {
         if descriptor != 0 { close(descriptor) }
     }
 
-    /// Nil at its end.
+    /// Returns the next piece, or nil at the end of the file.
     func read() throws(Failure) -> [UInt8]? {
         var piece = [UInt8](repeating: 0, count: 65_536)
         while true {
@@ -96,14 +103,14 @@ private final class InputFile {
     }
 }
 
-/// Sends registrations in batches and counts what becomes of them.
+/// Submits registrations in batches and counts the results.
 struct ImportRun {
     struct Counts: Codable, Equatable {
         var new = 0
         var known = 0
         var reactivated = 0
         var refused = 0
-        /// Inactive in the file, and left out.
+        /// The number of devices that were left out because they are inactive in the file.
         var inactive = 0
 
         var total: Int { new + known + reactivated + refused + inactive }
@@ -126,7 +133,7 @@ struct ImportRun {
     }
 
     static let mostBytes = 512 * 1024
-    /// So many refusals are told one by one.
+    /// The maximum number of rejected lines that are reported one by one.
     static let mostTold = 1000
 
     private let client: ControlClient
@@ -171,14 +178,15 @@ struct ImportRun {
             "POST", "/v1/devices" + (isTrial ? "?dry_run=true" : ""), body: body + Array("]}".utf8),
             for: RegistrationListAnswer.self)
         guard answer.devices.count == lines.count else {
-            throw Failure(.failed, "\(lines.count) devices were sent and \(answer.devices.count) answered")
+            throw Failure(
+                .failed, "invalid response: \(answer.devices.count) results for \(lines.count) devices")
         }
         for (line, device) in zip(lines, answer.devices) {
             switch device.change {
             case "registered": counts.new += 1
             case "known": counts.known += 1
             case "reactivated": counts.reactivated += 1
-            default: refuse(line, device.error?.message ?? "it was not taken")
+            default: refuse(line, device.error?.message ?? "rejected without a reason")
             }
         }
         lastDone = lines.last ?? lastDone
@@ -192,7 +200,7 @@ struct ImportRun {
         refusals.append(Refusal(line: line, reason: PlainText.line(reason)))
         if !isJSON {
             if terminal.isInteractive { terminal.write("\r\u{1b}[K") }
-            terminal.write("line \(line): \(terminal.coloured("refused", .red)): \(PlainText.line(reason))\n")
+            terminal.write("line \(line): \(terminal.coloured("rejected", .red)): \(PlainText.line(reason))\n")
         }
     }
 
@@ -206,7 +214,8 @@ struct ImportRun {
 
     var whereItStopped: String {
         lastDone > 0
-            ? "; all up to line \(lastDone) was sent: mend it and import the whole file again, nothing is doubled" : ""
+            ? "; lines up to \(lastDone) were processed; correct the error and import the whole file again, which causes "
+                + "no duplicates" : ""
     }
 
     func report() {
@@ -216,12 +225,13 @@ struct ImportRun {
             return
         }
         if counts.refused > refusals.count {
-            terminal.write("and \(counts.refused - refusals.count) more were refused\n")
+            terminal.write("\(counts.refused - refusals.count) more rejected lines are not shown\n")
         }
         var parts = ["\(counts.new) new", "\(counts.known) known", "\(counts.reactivated) reactivated"]
-        parts.append("\(counts.refused) refused")
-        if counts.inactive > 0 { parts.append("\(counts.inactive) left out, inactive in the file") }
+        parts.append("\(counts.refused) rejected")
+        if counts.inactive > 0 { parts.append("\(counts.inactive) left out (inactive in the file)") }
         Terminal.output.write(
-            (isTrial ? "Nothing was registered. It would be: " : "Imported: ") + parts.joined(separator: ", ") + "\n")
+            (isTrial ? "Nothing was registered. The result would be: " : "Imported: ") + parts.joined(separator: ", ")
+                + "\n")
     }
 }

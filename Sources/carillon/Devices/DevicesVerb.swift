@@ -1,7 +1,9 @@
+import PushAdmin
 import PushModel
+import PushText
 import PushWire
 
-/// `carillon devices`: the registry of a running Carillon.
+/// `carillon devices`: manages the registry of a running Carillon.
 enum DevicesVerb {
     static let verb = Verb(
         name: "devices", summary: "add, show, list, deactivate, remove, import and export devices",
@@ -10,24 +12,25 @@ enum DevicesVerb {
     static let options = ControlOptions.options + [ControlOptions.json]
 
     private static let add = Verb(
-        name: "devices add", summary: "register a device, or say anew what is known of it",
+        name: "devices add", summary: "register a device, or update its properties",
         words: [
             Word("APP", "an app of the configuration"),
             Word(
-                "TOKEN", "the device's token: hexadecimal, as the app or a log shows it, or base64", mayBeLeftOut: true),
+                "TOKEN", "the device token: hexadecimal, as an app or a log shows it, or base64", mayBeLeftOut: true),
         ],
         options: [
             TokenOptions.fileOption,
-            Option("user", "NAME", "whose it is"), Option("tag", "TAG", "a tag; may be given again", mayRepeat: true),
-            Option("locale", "NAME", "as in de-CH"), Option("platform", "NAME", "as in ios"),
-            Option("app-version", "TEXT", "as in 4.2.1"),
-            Option("replaces", "TOKEN", "the token that this one takes the place of: user and tags go with it"),
-            Option("replaces-file", "FILE", "the same from a file, or from - for standard input"),
+            Option("user", "NAME", "the user of the device"),
+            Option("tag", "TAG", "a tag; may be given several times", mayRepeat: true),
+            Option("locale", "NAME", "the locale, as in de-CH"), Option("platform", "NAME", "the platform, as in ios"),
+            Option("app-version", "TEXT", "the version of the app, as in 4.2.1"),
+            Option("replaces", "TOKEN", "the previous token of the device, whose user and tags are kept"),
+            Option("replaces-file", "FILE", "read the previous token from a file, or - for standard input"),
         ] + options,
         examples: [
-            ("carillon devices add shop 1f2e… --user ada --tag beta", "whose it is, and a tag"),
-            ("carillon devices add shop --token-file token.txt", "no other user of this machine sees the token"),
-            ("carillon devices add shop 1f2e… --replaces 77aa…", "the app has a new token on the same device"),
+            ("carillon devices add shop 1f2e… --user ada --tag beta", "register a device with its user and a tag"),
+            ("carillon devices add shop --token-file token.txt", "register without showing the token to other users"),
+            ("carillon devices add shop 1f2e… --replaces 77aa…", "replace the token of a device by a new one"),
         ]
     ) { arguments in
         var input = DeviceInput()
@@ -53,25 +56,26 @@ enum DevicesVerb {
         } else {
             let what =
                 switch answer.change {
-                case "registered": "is new"
+                case "registered": "was registered"
                 case "reactivated": "was inactive and is active again"
-                default: "was known; it is as you said now"
+                default: "was already registered and was updated"
                 }
             Terminal.output.write("The device \(PlainText.line(answer.id ?? "?")) of \(device.app) \(what).\n")
         }
         return .done
     }
 
-    /// The token of a device to add, and the one that it replaces.
+    /// Returns the token of a device to add, and the token that it replaces.
     private static func tokens(_ arguments: Arguments) throws(Failure) -> (token: DeviceToken, replaced: DeviceToken?) {
         let (word, replaces) = (arguments.wordIfGiven("TOKEN"), arguments.text("replaces"))
         caution(arguments, token: word, replaces: replaces)
         if arguments.text("token-file") == "-", arguments.text("replaces-file") == "-" {
-            throw Failure(.usage, "'--token-file -' goes without '--replaces-file -': standard input is read once")
+            throw Failure(
+                .usage, "'--token-file -' cannot be combined with '--replaces-file -': standard input is read once")
         }
         guard let token = try TokenOptions.one(arguments, word: "TOKEN", text: word) else {
             throw Failure(
-                .usage, "it wants TOKEN, or --token-file FILE; 'carillon devices add --help' has examples")
+                .usage, "TOKEN or --token-file FILE is missing; 'carillon devices add --help' shows examples")
         }
         return (
             token,
@@ -79,7 +83,7 @@ enum DevicesVerb {
         )
     }
 
-    /// Whoever reads JSON is a program that was told once.
+    /// Warns of tokens on the command line, unless the output is JSON, which is for programs.
     private static func caution(_ arguments: Arguments, token: String?, replaces: String? = nil) {
         if arguments.has("json") { return }
         if token != nil {
@@ -92,14 +96,14 @@ enum DevicesVerb {
     }
 
     private static let show = Verb(
-        name: "devices show", summary: "say what is known of a device (never its token)",
+        name: "devices show", summary: "show a device (never its token)",
         words: [
-            Word("DEVICE", "a device id: 32 hexadecimal digits; or the app, if its token follows"),
-            Word("TOKEN", "the device's token", mayBeLeftOut: true),
+            Word("DEVICE", "a device id: 32 hexadecimal digits; or an app, if a token follows"),
+            Word("TOKEN", "the device token", mayBeLeftOut: true),
         ], options: [TokenOptions.fileOption] + options,
         examples: [
-            ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as events and logs name it"),
-            ("carillon devices show shop --token-file -", "by app and token: what is its id?"),
+            ("carillon devices show 4f1c9be2a07d55b3c2e8f6a91d304b7e", "by its id, as in events and logs"),
+            ("carillon devices show shop --token-file -", "by app and token, to find its id"),
         ]
     ) { arguments in
         let first = arguments.word("DEVICE")
@@ -132,11 +136,14 @@ enum DevicesVerb {
     private static let list = Verb(
         name: "devices list", summary: "list devices (never their tokens)",
         options: filters + [
-            Option("limit", "N", "how many at most (100)")
+            Option("limit", "N", "the maximum number of devices (100)")
         ] + options,
         examples: [
-            ("carillon devices list --app shop --tag beta", "those of an app with a tag"),
-            ("carillon devices list --inactive --limit 1000 --json", "gone ones, one JSON object a line"),
+            ("carillon devices list --app shop --tag beta", "list the devices of an app with a tag"),
+            (
+                "carillon devices list --inactive --limit 1000 --json",
+                "print inactive devices, one JSON object per line"
+            ),
         ]
     ) { arguments in
         let limit = try arguments.number("limit", in: 1...1_000_000) ?? 100
@@ -152,7 +159,7 @@ enum DevicesVerb {
                 for: DeviceListAnswer.self)
             let text =
                 arguments.has("json")
-                ? page.devices.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined()
+                ? page.devices.map { String(decoding: AdminAnswer.json($0).body, as: UTF8.self) }.joined()
                 : page.devices.isEmpty ? "" : table.list(page.devices)
             guard Terminal.output.write(text) else { return .done }
             count += page.devices.count
@@ -160,22 +167,22 @@ enum DevicesVerb {
             cursor = page.next
         } while cursor != nil && left > 0
         if arguments.has("json") {
-            // Not among the lines, which a program reads.
+            // Notes go to the standard error, because a program reads the lines.
             if cursor != nil {
-                Terminal.error.write("carillon devices list: there are more; --limit shows more than \(limit)\n")
+                Terminal.error.write("carillon devices list: there are more than \(limit); raise --limit\n")
             }
             return .done
         }
-        if count == 0 { Terminal.output.write("There are no such devices.\n") }
-        if cursor != nil { Terminal.output.write("There are more; --limit shows more than \(limit).\n") }
+        if count == 0 { Terminal.output.write("There are no matching devices.\n") }
+        if cursor != nil { Terminal.output.write("There are more than \(limit); raise --limit.\n") }
         return .done
     }
 
     private static let remove = Verb(
-        name: "devices remove", summary: "erase devices: token, user and tags are gone, the id stays in past events",
+        name: "devices remove", summary: "erase devices with token, user and tags; past events keep the id",
         words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)], options: options,
         examples: [
-            ("carillon devices remove 4f1c9be2a07d55b3c2e8f6a91d304b7e", "when a user asks to be forgotten")
+            ("carillon devices remove 4f1c9be2a07d55b3c2e8f6a91d304b7e", "erase a device at the request of its user")
         ]
     ) { arguments in
         let ids = try arguments.words("DEVICE").map { try id($0) }
@@ -185,14 +192,14 @@ enum DevicesVerb {
             do {
                 let device = try await client.ask("GET", "/v1/devices/\(id)", for: DeviceAnswer.self)
                 let answer = try await client.ask(
-                    "DELETE", "/v1/apps/\(ControlQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
+                    "DELETE", "/v1/apps/\(AdminQuery.escaped(device.app))/devices/\(id)", for: RemovalAnswer.self)
                 if arguments.has("json") {
                     ControlOptions.write(answer)
                 } else {
-                    Terminal.output.write("\(id) is erased\n")
+                    Terminal.output.write("\(id) was erased\n")
                 }
             } catch let failure as Failure where failure.code == .badInput {
-                // The others are not kept waiting for a slip.
+                // An unknown id does not prevent the others from being handled.
                 Terminal.error.write("carillon devices remove: \(failure)\n")
                 code = failure.code
             }
@@ -201,11 +208,14 @@ enum DevicesVerb {
     }
 
     private static let deactivate = Verb(
-        name: "devices deactivate", summary: "send no more to devices, until they register again",
+        name: "devices deactivate", summary: "stop sending to devices until they register again",
         words: [Word("DEVICE", "a device id: 32 hexadecimal digits", mayRepeat: true)],
-        options: [Option("reason", "TEXT", "why, for the event and whoever asks later (by_hand)")] + options,
+        options: [Option("reason", "TEXT", "the reason, stored in the event and the registry (by_hand)")] + options,
         examples: [
-            ("carillon devices deactivate 4f1c9be2a07d55b3c2e8f6a91d304b7e --reason 'lost phone'", "one of them")
+            (
+                "carillon devices deactivate 4f1c9be2a07d55b3c2e8f6a91d304b7e --reason 'lost phone'",
+                "deactivate a device with a reason"
+            )
         ]
     ) { arguments in
         let ids = try arguments.words("DEVICE").map { try id($0) }
@@ -220,10 +230,10 @@ enum DevicesVerb {
                     ControlOptions.write(answer)
                 } else {
                     Terminal.output.write(
-                        "\(id) \(answer.deactivated ? "is inactive now" : "was inactive already")\n")
+                        "\(id) \(answer.deactivated ? "was deactivated" : "was already inactive")\n")
                 }
             } catch let failure as Failure where failure.code == .badInput {
-                // The others are not kept waiting for a slip.
+                // An unknown id does not prevent the others from being handled.
                 Terminal.error.write("carillon devices deactivate: \(failure)\n")
                 code = failure.code
             }
@@ -231,17 +241,17 @@ enum DevicesVerb {
         return code
     }
 
-    // MARK: What they have in common
+    // MARK: Shared by all verbs
 
     static let filters = [
-        Option("app", "APP", "of this app only"), Option("user", "NAME", "of this user only"),
-        Option("tag", "TAG", "with this tag only"), Option("active", "active ones only"),
-        Option("inactive", "inactive ones only"),
+        Option("app", "APP", "only devices of this app"), Option("user", "NAME", "only devices of this user"),
+        Option("tag", "TAG", "only devices with this tag"), Option("active", "only active devices"),
+        Option("inactive", "only inactive devices"),
     ]
 
     static func query(_ arguments: Arguments, after cursor: String?, limit: Int) throws -> String {
         let active = try isActive(arguments)
-        return ControlQuery.encoded([
+        return AdminQuery.encoded([
             ("app", arguments.text("app")), ("user", arguments.text("user")), ("tag", arguments.text("tag")),
             ("active", active.map { "\($0)" }), ("after", cursor), ("limit", "\(limit)"),
         ])
@@ -249,7 +259,7 @@ enum DevicesVerb {
 
     private static func isActive(_ arguments: Arguments) throws(Failure) -> Bool? {
         switch (arguments.has("active"), arguments.has("inactive")) {
-        case (true, true): throw Failure(.usage, "'--active' and '--inactive' exclude each other")
+        case (true, true): throw Failure(.usage, "'--active' cannot be combined with '--inactive'")
         case (true, false): true
         case (false, true): false
         case (false, false): nil
@@ -260,7 +270,8 @@ enum DevicesVerb {
         guard let id = DeviceID(text.lowercased()) else {
             throw Failure(
                 .usage,
-                "that is no device id: 32 hexadecimal digits; 'carillon devices show APP TOKEN' says the id of a token")
+                "DEVICE is not a device id: 32 hexadecimal digits; 'carillon devices show APP TOKEN' finds the id of a "
+                    + "token")
         }
         return id
     }

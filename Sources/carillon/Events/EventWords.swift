@@ -1,8 +1,10 @@
+import PushAdmin
 import PushLoop
+import PushText
 
-/// Says in plain words what an event tells.
+/// Describes events in sentences for people.
 struct EventWords {
-    /// What the reader knows already and need not read again on every line.
+    /// The subject of the whole output, which is not repeated in every sentence.
     enum Subject: Sendable {
         case none, message, device
     }
@@ -13,7 +15,7 @@ struct EventWords {
         self.subject = subject
     }
 
-    /// One line, without its time.
+    /// Returns one line for an event, without its time.
     func sentence(_ event: EventRecord) -> String {
         switch event.family {
         case "message": message(event)
@@ -43,12 +45,12 @@ struct EventWords {
             let words = RequestWords(event.request)
             return "\(name)accepted from \(words.client.map { "the client \($0)" } ?? "a producer") for "
                 + words.audience(devices: event.number("devices")) + (words.options.map { ": \($0)" } ?? "")
-        case "duplicate": return "\(name)handed in again: it was known, nothing is sent for it"
+        case "duplicate": return "\(name)duplicate: this message was accepted before and is not sent again"
         case "rejected":
             let detail = event.text("detail").map { " (\(PlainText.line($0)))" } ?? ""
             let client = event.text("client").map { " from the client \(PlainText.line($0, limit: 64))" } ?? ""
-            return "\(name)not taken\(client): \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
-        case "expired": return "\(name)expired: its time was over before anybody was found for it"
+            return "\(name)rejected\(client): \(word(event.reason))\(ReasonWords.rejection(event.reason))\(detail)"
+        case "expired": return "\(name)expired before its devices were looked up"
         case "completed":
             return "\(name)completed: \(Self.counts(event.numbers("counts") ?? []))"
         default: return name + rest(event)
@@ -60,7 +62,7 @@ struct EventWords {
     static func counts(_ counts: [(name: String, number: Int64)]) -> String {
         let some = counts.filter { $0.number != 0 }
         return some.isEmpty
-            ? "there was nobody to send it to"
+            ? "there were no devices to send to"
             : some.map { "\($0.number) \(PlainText.line($0.name, limit: 40))" }.joined(separator: ", ")
     }
 
@@ -72,23 +74,23 @@ struct EventWords {
         let device = subject == .device ? nil : event.text("device").map { PlainText.line($0, limit: 40) }
         let (to, about) = (device.map { " to device \($0)" } ?? "", device.map { " for device \($0)" } ?? "")
         switch event.kind {
-        case "sent": return "\(name)sent\(to): the push service accepted it\(attempt(event))"
+        case "sent": return "\(name)sent\(to): accepted by the push service\(attempt(event))"
         case "rejected":
-            return "\(name)refused by the push service\(about): "
+            return "\(name)rejected by the push service\(about): "
                 + ReasonWords.answer(status: status, reason: reason) + attempt(event)
         case "retry":
-            let after = event.number("retry_after_ms").map { ", again in \(PlainText.milliseconds(Double($0)))" } ?? ""
-            return "\(name)put off by the push service\(about): "
+            let after = event.number("retry_after_ms").map { ", retry in \(PlainText.milliseconds(Double($0)))" } ?? ""
+            return "\(name)deferred by the push service\(about): "
                 + ReasonWords.answer(status: status, reason: reason) + after + attempt(event)
         case "unknown":
             let next =
                 switch event.flag("resend") {
                 case true?: "it is sent again"
-                case false?: "it is not sent again, as its message asks"
+                case false?: "it is not sent again (on_unknown: drop)"
                 case nil: "it may have been accepted"
                 }
-            return "\(name)sent\(to), and \(ReasonWords.unknown(reason)): \(next)\(attempt(event))"
-        case "expired": return "\(name)not sent\(to): its time was over\(attempt(event))"
+            return "\(name)sent\(to), outcome unknown: \(ReasonWords.unknown(reason)); \(next)\(attempt(event))"
+        case "expired": return "\(name)not sent\(to): expired\(attempt(event))"
         case "suppressed": return "\(name)not sent\(to): \(ReasonWords.suppression(reason))"
         default: return name + rest(event)
         }
@@ -98,7 +100,7 @@ struct EventWords {
         var parts: [String] = []
         if let attempt = event.number("attempt") { parts.append("attempt \(attempt)") }
         if let latency = event.number("latency_ms") {
-            parts.append("\(PlainText.milliseconds(Double(latency))) after it was accepted")
+            parts.append("\(PlainText.milliseconds(Double(latency))) after the message was accepted")
         }
         return parts.isEmpty ? "" : " (\(parts.joined(separator: ", ")))"
     }
@@ -113,14 +115,14 @@ struct EventWords {
         let name = subject == .device ? "device" : "device \(device: event.text("device"))"
         switch event.kind {
         case "registered": return "\(name) registered"
-        case "reactivated": return "\(name) registered again: it was inactive and is active now"
+        case "reactivated": return "\(name) reactivated: it was inactive and has registered again"
         case "deactivated":
             return "\(name) deactivated because \(ReasonWords.deactivation(event.reason))"
         case "brake":
             return event.text("state") == "off"
-                ? "the answers are as usual again: devices are deactivated as before\(particulars(event))"
-                : "too many devices would be deactivated at once: none is until this is over; check the app's environment "
-                    + "and topic\(particulars(event))"
+                ? "deactivation of devices resumed: the responses of the push service are normal again\(particulars(event))"
+                : "deactivation of devices paused: the push service rejects too many tokens at once; check the app's "
+                    + "environment and topic\(particulars(event))"
         default: return rest(event)
         }
     }
@@ -129,13 +131,13 @@ struct EventWords {
         let why = event.reason.map { ": \(PlainText.line($0, limit: 200))" } ?? ""
         let what: String =
             switch (event.family, event.kind) {
-            case ("connection", "up"): "a connection came up"
-            case ("connection", "down"): "a connection ended"
-            case ("connection", "goaway"): "the push service ends a connection in an orderly way"
-            case ("connection", "scaled"): "the number of connections was changed"
-            case ("credential", "expiring"): "the credential expires soon"
-            case ("credential", "rotated"): "a new credential is in force"
-            case ("credential", "failed"): "the credential was refused: nothing is sent until a person acts"
+            case ("connection", "up"): "connection up"
+            case ("connection", "down"): "connection ended"
+            case ("connection", "goaway"): "GOAWAY received, connection accepts no more requests"
+            case ("connection", "scaled"): "gateway scaled"
+            case ("credential", "expiring"): "credential expires soon"
+            case ("credential", "rotated"): "credential rotated"
+            case ("credential", "failed"): "credential unusable, sending halted until it is replaced"
             default: "\(PlainText.line(event.family, limit: 40)) \(PlainText.line(event.kind, limit: 40))"
             }
         return what + why + particulars(event)
@@ -148,7 +150,9 @@ struct EventWords {
     }
 
     private func particulars(_ event: EventRecord) -> String {
-        let text = event.particulars
+        let text = event.particulars.map { name, value in
+            PlainText.line("\(name.replacing("_", with: " ")) \(value)", limit: 300)
+        }.joined(separator: ", ")
         return text.isEmpty ? "" : " (\(text))"
     }
 
@@ -156,7 +160,7 @@ struct EventWords {
 }
 
 extension DefaultStringInterpolation {
-    /// A device's id as far as people need it to tell two apart in one story.
+    /// Appends the id of a device, or a replacement if the event has none.
     fileprivate mutating func appendInterpolation(device id: String?) {
         guard let id else { return appendLiteral("without an id") }
         appendLiteral(PlainText.line(id, limit: 40))

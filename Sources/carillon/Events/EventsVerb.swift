@@ -1,33 +1,36 @@
+import PushAdmin
 import PushLoop
+import PushText
 
-/// `carillon events`: what happened, from the ledger of a running Carillon, and what happens.
+/// `carillon events`: shows events from the ledger of a running Carillon, and follows new ones.
 enum EventsVerb {
     static let verb = Verb(
-        name: "events", summary: "show what happened, and with --follow what happens",
+        name: "events", summary: "show past events, and with --follow new ones",
         options: [
-            Option("follow", "go on with what happens, until Ctrl-C"),
+            Option("follow", "wait for new events and show them, until Ctrl-C"),
             Option(
                 "since", "WHEN",
-                "all that are numbered above a seq (0: all that are kept), or since a time:\n\(Moment.about)"),
-            Option("until", "TIME", "only what happened until then"),
-            Option("prefix", "TOPIC", "only topics that begin so: family/app/kind, as in delivery/shop/rejected"),
-            Option("limit", "N", "end after so many (100, unless --since or --follow is given)"),
-        ] + ControlOptions.options + [Option("json", "for machines: each event as it is, one JSON object a line")],
+                "only events after this sequence number (0: all stored events), or since a time:\n\(Moment.about)"),
+            Option("until", "TIME", "only events until this time"),
+            Option(
+                "prefix", "TOPIC", "only topics with this prefix: family/app/kind, as in delivery/shop/rejected"),
+            Option("limit", "N", "stop after N events (100, unless --since or --follow is given)"),
+        ] + ControlOptions.options + [Option("json", "print each event as stored, one JSON object per line")],
         examples: [
-            ("carillon events", "the last hundred"),
-            ("carillon events --follow --prefix delivery/shop/", "deliveries of one app, as they happen"),
+            ("carillon events", "show the last 100 events"),
+            ("carillon events --follow --prefix delivery/shop/", "follow the deliveries of one app"),
             (
                 "carillon events --since 10m --prefix delivery/shop/rejected",
-                "what was refused in the last ten minutes?"
+                "show the deliveries that were rejected in the last ten minutes"
             ),
-            ("carillon events --since 918273 --json", "everything after an event that you have seen"),
-            ("carillon events --follow --prefix credential/", "does a credential need attention?"),
+            ("carillon events --since 918273 --json", "print all events after number 918273"),
+            ("carillon events --follow --prefix credential/", "watch for credentials that need attention"),
         ]
     ) { arguments in
         let follows = arguments.has("follow")
         let (since, sinceTime) = try start(arguments.text("since"))
         let until = try Moment.read("until", of: arguments)
-        if follows, until != nil { throw Failure(.usage, "'--until' goes without '--follow', which has no end") }
+        if follows, until != nil { throw Failure(.usage, "'--until' cannot be combined with '--follow'") }
         let limit = try arguments.number("limit", in: 1...1_000_000_000)
         var run = EventsRun(
             client: try ControlOptions.client(arguments), prefix: arguments.text("prefix"),
@@ -41,24 +44,24 @@ enum EventsVerb {
         }
     }
 
-    /// The number of an event, or a time in milliseconds since 1970.
+    /// Parses `--since`: the sequence number of an event, or a time in milliseconds since 1970.
     private static func start(_ text: String?) throws(Failure) -> (seq: UInt64?, time: Int64?) {
         guard let text else { return (nil, nil) }
         if let number = UInt64(text), number < 1_000_000_000_000 { return (number, nil) }
         if let time = Moment.read(text, now: .current()) { return (nil, time) }
         throw Failure(
             .usage,
-            "'--since' wants the number of an event (its seq) or a time: \(Moment.about); not "
+            "'--since' must be the sequence number of an event or a time: \(Moment.about); not "
                 + "'\(PlainText.line(text, limit: 60))'")
     }
 }
 
-/// Asks for events page by page and shows them.
+/// Requests events page by page and prints them.
 struct EventsRun: Sendable {
     let client: ControlClient
     let prefix: String?
     let isJSON: Bool
-    /// Only what happened in that time, milliseconds since 1970.
+    /// The first and last time of the events to show, in milliseconds since 1970.
     var since: Int64?
     var until: Int64?
     private let words = EventWords()
@@ -74,11 +77,13 @@ struct EventsRun: Sendable {
         let page = try await ask([("last", "\(left)")])
         tell(damaged: page)
         _ = show(page, &left)
-        if page.lines.isEmpty, !isJSON { Terminal.error.write("no such events are kept\n") }
+        if page.lines.isEmpty, !isJSON { Terminal.error.write("no matching events\n") }
         return .done
     }
 
-    /// - Parameter since: nil begins with what happens next.
+    /// Prints events in their order.
+    ///
+    /// - Parameter since: The sequence number after which to begin; nil begins with the next new event.
     func forward(since: UInt64?, limit: Int, follows: Bool) async throws -> ExitCode {
         var left = limit
         var at: UInt64
@@ -101,13 +106,13 @@ struct EventsRun: Sendable {
                 try await connection.lost(failure)
                 continue
             } catch let failure as Failure where hasAnswered {
-                throw Failure(failure.code, "\(failure); go on later with --since \(at)")
+                throw Failure(failure.code, "\(failure); to continue later, use --since \(at)")
             }
             hasAnswered = true
             connection.stands()
             if page.oldest > at + 1 {
                 Terminal.error.write(
-                    "carillon events: events \(at + 1) to \(page.oldest - 1) are not kept any more: the retention removed them\n"
+                    "carillon events: events \(at + 1) to \(page.oldest - 1) are no longer stored: removed by retention\n"
                 )
             }
             tell(damaged: page)
@@ -121,20 +126,20 @@ struct EventsRun: Sendable {
 
     private func ask(_ query: [(name: String, value: String?)]) async throws -> EventPage {
         let answer = try await client.send(
-            "GET", "/v1/events" + ControlQuery.encoded(query + [("prefix", prefix)]))
+            "GET", "/v1/events" + AdminQuery.encoded(query + [("prefix", prefix)]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        return try EventPage(answer.body)
+        return try ControlClient.page(answer)
     }
 
     private func tell(damaged page: EventPage) {
         for first in page.damaged {
             Terminal.error.write(
-                "carillon events: the part of the event log that begins with number \(first) is damaged and passed over\n"
+                "carillon events: skipped a damaged segment of the event log, which begins with event \(first)\n"
             )
         }
     }
 
-    /// False once nobody reads it any more.
+    /// Prints the events of a page, up to the limit. Returns false if the output was closed.
     private func show(_ page: EventPage, _ left: inout Int) -> Bool {
         var text = ""
         for line in page.lines.prefix(left) {

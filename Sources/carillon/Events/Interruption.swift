@@ -1,6 +1,6 @@
 import PushLoop
 
-/// Work that goes on until it is done or somebody presses Ctrl-C, which ends it well.
+/// Runs work until it ends or until SIGINT (Ctrl-C) or SIGTERM, which end it successfully.
 enum Interruption {
     private struct State {
         var result: Result<ExitCode, any Error>?
@@ -14,7 +14,7 @@ enum Interruption {
             LoopBound(
                 SignalSource(on: loop, [.interrupt, .terminate]) { _ in finish(state, .success(.done)) }, on: loop)
         }
-        // Not waited for when it is interrupted: what it asked may be answered much later.
+        // After an interruption nothing waits for this task, because the response to its request may take long.
         let task = Task {
             do {
                 finish(state, .success(try await work()))
@@ -41,7 +41,7 @@ enum Interruption {
         return try result.get()
     }
 
-    /// The first counts.
+    /// Sets the result and resumes the waiter; only the first call has an effect.
     private static func finish(_ state: Locked<State>, _ result: Result<ExitCode, any Error>) {
         let waiter = state.withLock { state -> CheckedContinuation<ExitCode, any Error>? in
             guard state.result == nil else { return nil }

@@ -1,70 +1,72 @@
 import PushModel
+import PushText
 
-/// The words of events, in words for people.
+/// Descriptions of the reason codes in events.
 enum ReasonWords {
-    /// `410 Unregistered: the device no longer takes notifications of this app`.
+    /// Describes a response of the push service: `410 Unregistered: the device no longer takes notifications of this app`.
     static func answer(status: Int64?, reason: String?) -> String {
         let word = PlainText.line(reason ?? "", limit: 80)
         let name = [status.map { "\($0)" } ?? "", word].filter { !$0.isEmpty }.joined(separator: " ")
         let refusal = Refusal(status: Int(clamping: status ?? 0), reason: reason.map { ProviderReason(rawValue: $0) })
-        guard refusal.reason?.known != nil else { return name.isEmpty ? "without saying why" : name }
+        guard refusal.reason?.known != nil else { return name.isEmpty ? "no reason given" : name }
         return "\(name): \(refusal.explanation.meaning)"
     }
 
-    /// What can be done about an answer; nil for what is not known.
+    /// Returns what to do about a reason of the push service, or nil for an unknown reason.
     static func advice(reason: String?) -> String? {
         reason.flatMap { ProviderReason(rawValue: $0).known?.advice }
     }
 
     static func unknown(_ cause: String?) -> String {
         switch cause.flatMap({ UnknownCause(rawValue: $0) }) {
-        case .timeout: "no answer came in time"
-        case .connectionLost: "the connection was lost before the answer"
-        case .reset: "the push service broke the request off"
-        case nil: cause.map { PlainText.line($0, limit: 80) } ?? "nobody knows why"
+        case .timeout: "timed out waiting for the response"
+        case .connectionLost: "connection lost before the response"
+        case .reset: "the push service reset the request"
+        case nil: cause.map { PlainText.line($0, limit: 80) } ?? "no cause recorded"
         }
     }
 
     static func suppression(_ reason: String?) -> String {
         switch reason.flatMap({ DeliveryRecord.Suppression(rawValue: $0) }) {
-        case .inactive: "the device is inactive: it is known to be gone"
-        case .duplicate: "the device had this message id already"
-        case .unknownDevice: "no device of that id is known"
-        case nil: reason.map { PlainText.line($0, limit: 80) } ?? "nobody knows why"
+        case .inactive: "the device is inactive"
+        case .duplicate: "duplicate: this message was already processed for the device"
+        case .unknownDevice: "unknown device: the registry has no device with this id"
+        case nil: reason.map { PlainText.line($0, limit: 80) } ?? "no reason recorded"
         }
     }
 
     static func rejection(_ reason: String?) -> String {
         switch reason.flatMap({ RejectionReason(rawValue: $0) }) {
-        case .badFrame: "the frames are not those of a push"
-        case .badJSON: "it is no JSON"
-        case .missingField: "something that is needed is missing"
-        case .badField: "a field is not as it may be"
-        case .unknownApp: "there is no such app"
-        case .badAudience: "whom it is for cannot be understood"
-        case .badToken: "a token is no token"
+        case .badFrame: "the frames are invalid"
+        case .badJSON: "invalid JSON"
+        case .missingField: "a required field is missing"
+        case .badField: "a field is invalid"
+        case .unknownApp: "the configuration has no such app"
+        case .badAudience: "the audience is invalid"
+        case .badToken: "a device token is invalid"
         case .payloadTooLarge: "the payload is larger than its push type allows"
-        case .badPayload: "the payload is not what its push type wants"
-        case .idConflict: "its id was used for a message with another content"
-        case .expired: "its time was over when it came"
-        case .forbidden: "its sender may not push to this app"
-        case .tooMany: "there are too many in one"
-        case nil: reason.map { PlainText.line($0, limit: 80) } ?? "nobody knows why"
+        case .badPayload: "the payload is invalid for its push type"
+        case .idConflict: "its id was used before for a message with different content"
+        case .expired: "it had expired when it arrived"
+        case .forbidden: "the client has no permission to push to this app"
+        case .tooMany: "it exceeds the maximum number of items"
+        case nil: reason.map { PlainText.line($0, limit: 80) } ?? "no reason recorded"
         }
     }
 
-    /// Why a device was deactivated, after "because": an answer of the push service, its feedback, or a person's words.
+    /// Returns why a device was deactivated, as text after "because". The reason is that of a response of the push
+    /// service, that of its feedback service, or text that an operator gave.
     static func deactivation(_ reason: String?) -> String {
-        guard let reason else { return "of something that nobody said" }
+        guard let reason else { return "of an unknown reason" }
         let word = PlainText.line(reason, limit: 200)
         if let known = ProviderReason(rawValue: reason).known {
             return "the push service answered \(word): \(known.meaning)"
         }
         switch reason {
-        case "feedback": return "the push service reported that the app is gone from it (feedback)"
-        case "by_hand": return "an operator said so (by_hand)"
-        case "removed": return "an operator removed it, with all that was known of it (removed)"
-        case "replaced": return "the device has another token now (replaced)"
+        case "feedback": return "the feedback service reported that the app was uninstalled (feedback)"
+        case "by_hand": return "an operator deactivated it (by_hand)"
+        case "removed": return "an operator removed it and its data (removed)"
+        case "replaced": return "another token replaced its token (replaced)"
         default: return "of: \(word)"
         }
     }

@@ -1,37 +1,40 @@
+import FoundationEssentials
+import PushConfiguration
 import PushGateways
 import PushModel
+import PushText
 import PushTransport
 
-/// The options by which a verb is told which app it is about: one of the configuration, or one that flags describe.
+/// The options that select the app of a verb: an app of the configuration, or one described by flags.
 enum AppOptions {
     static let options: [Option] =
         [
-            Option("app", "APP", "an app of the configuration; may be left out where there is but one"),
+            Option("app", "APP", "an app of the configuration; may be left out if there is only one"),
             Option("config", "FILE", "the configuration (carillon.json5 here or in /etc/carillon)"),
         ] + flags
 
-    /// Without a configuration.
+    /// The flags that describe an app without a configuration.
     private static let flags: [Option] = [
-        Option("topic", "BUNDLE", "instead of --app: the app's bundle id, and with it"),
+        Option("topic", "BUNDLE", "the app's bundle id, instead of --app; with the next options"),
         Option("environment", "NAME", "production or sandbox"),
-        Option("key", "FILE", "a provider key (.p8), or the key that belongs to --certificate"),
-        Option("key-id", "ID", "of the provider key (what the name of its file says)"),
-        Option("team-id", "ID", "of the provider key"),
+        Option("key", "FILE", "a provider key (.p8), or the private key of --certificate"),
+        Option("key-id", "ID", "the id of the provider key (taken from its file name)"),
+        Option("team-id", "ID", "the team of the provider key"),
         Option("certificate", "FILE", "a push certificate, .p12 or .pem"),
-        Option("password-file", "F", "a file with the password of the certificate alone in it"),
+        Option("password-file", "F", "a file that contains only the password of the certificate"),
         Option("host", "H", "a simulator or a private service, instead of Apple's"),
-        Option("port", "P", "(443; 2195 with --binary)"),
-        Option("trust", "CA", "the authority of that host (PEM), or 'system' for a public one"),
-        Option("binary", "the legacy protocol, which Apple ended in 2021"),
+        Option("port", "P", "the port of that host (443; 2195 with --binary)"),
+        Option("trust", "CA", "the CA certificate for that host (PEM), or 'system' for a public CA"),
+        Option("binary", "use the legacy protocol, which Apple ended in 2021"),
     ]
 
     struct Chosen: Sendable {
         let app: Configuration.App
-        /// What the configuration warns of.
+        /// The warnings about the configuration.
         let warnings: [String]
     }
 
-    /// What the app is called that flags describe: no configuration knows it.
+    /// The id of an app that is described by flags.
     static let flagsName = AppID("flags")!
 
     static func choose(_ arguments: Arguments) throws(Failure) -> Chosen {
@@ -39,7 +42,7 @@ enum AppOptions {
         guard let first = given.first else { return try configured(arguments) }
         for option in ["app", "config"] where arguments.has(option) {
             throw Failure(
-                .usage, "'--\(option)' goes without '--\(first)': either the configuration says it all, or the flags do"
+                .usage, "'--\(option)' cannot be combined with '--\(first)': use the configuration or the flags"
             )
         }
         return Chosen(app: try described(arguments), warnings: [])
@@ -47,34 +50,32 @@ enum AppOptions {
 
     private static func configured(_ arguments: Arguments) throws(Failure) -> Chosen {
         let name = arguments.text("app")
-        let (file, parsed): (String, Configuration.Parsed)
-        do {
-            (file, parsed) = try Configuration.load(file: arguments.text("config"))
-        } catch {
-            guard name == nil, arguments.text("config") == nil,
-                error.description == ConfigurationFile.notFound().description
-            else { throw error }
-            throw Failure(error.code, "\(error); or say it by flags: --topic, --environment, --key or --certificate")
+        let isWithoutFile =
+            arguments.text("config") == nil
+            && ConfigurationFile.locate(flag: nil, environment: ProcessInfo.processInfo.environment) == nil
+        let advice = "or describe the app with --topic, --environment, and --key or --certificate"
+        let (file, parsed) = try Failure.converting(advice: name == nil && isWithoutFile ? advice : nil) {
+            () throws(StartError) in try Configuration.load(file: arguments.text("config"))
         }
         let app = try find(name, in: parsed.configuration.apps, of: file)
         return Chosen(app: app, warnings: parsed.warnings.map(\.description))
     }
 
-    /// The app of that name; without a name the only one.
+    /// Returns the app with that name; without a name, the only app.
     static func find(
         _ name: String?, in apps: [Configuration.App], of file: String
     ) throws(Failure) -> Configuration.App {
         let names = apps.map(\.id.name)
         guard let name else {
             if apps.count == 1 { return apps[0] }
-            throw Failure(.usage, "which app? --app with one of \(names.joined(separator: ", "))")
+            throw Failure(.usage, "no app: give --app with one of \(names.joined(separator: ", "))")
         }
         if let app = apps.first(where: { $0.id.name == name }) { return app }
-        let nearest = Spelling.nearest(to: name, in: names)
+        let nearest = NearestWord.to(name, in: names)
         throw Failure(
             .badInput,
-            "there is no app \"\(PlainText.line(name, limit: 64))\" in \(file)"
-                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; there are \(names.joined(separator: ", "))"))
+            "unknown app \"\(PlainText.line(name, limit: 64))\" in \(file)"
+                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the apps are \(names.joined(separator: ", "))"))
     }
 
     // MARK: Flags
@@ -87,7 +88,7 @@ enum AppOptions {
         guard !topic.isEmpty, topic.utf8.count <= 155, topic.utf8.allSatisfy(isOfBundleID) else {
             throw Failure(
                 .usage,
-                "'--topic \(PlainText.line(topic, limit: 80))' is no bundle id: up to 155 letters, digits, '.', '-' and '_'"
+                "'--topic \(PlainText.line(topic, limit: 80))' is not a bundle id: up to 155 letters, digits, '.', '-' and '_'"
             )
         }
         let environment = try environment(arguments.text("environment"))
@@ -118,7 +119,7 @@ enum AppOptions {
         }
         guard let environment = PushEnvironment(rawValue: word == "development" ? "sandbox" : word) else {
             throw Failure(
-                .usage, "'--environment' is production or sandbox, not '\(PlainText.line(word, limit: 40))'")
+                .usage, "'--environment' must be production or sandbox, not '\(PlainText.line(word, limit: 40))'")
         }
         return environment
     }
@@ -129,12 +130,12 @@ enum AppOptions {
     ) throws(Failure) -> Configuration.Endpoint {
         guard let host = arguments.text("host") else {
             for option in ["port", "trust"] where arguments.has(option) {
-                throw Failure(.usage, "'--\(option)' goes with '--host'; without it Apple's is used")
+                throw Failure(.usage, "'--\(option)' needs '--host'; without it, Apple's host is used")
             }
             guard wireProtocol == .http2 else {
                 throw Failure(
                     .usage,
-                    "'--binary' goes with '--host': Apple ended the legacy protocol, so it needs a simulator or a private service"
+                    "'--binary' needs '--host' with a simulator or a private service: Apple ended the legacy protocol"
                 )
             }
             return environment.endpoint
@@ -144,7 +145,7 @@ enum AppOptions {
         else {
             throw Failure(
                 .usage,
-                "'--host \(PlainText.line(host, limit: 80))' is no host: a name or an IP address, without scheme and port"
+                "'--host \(PlainText.line(host, limit: 80))' is not a host: a name or an IP address, without scheme and port"
             )
         }
         let port = try number("port", arguments)
@@ -156,11 +157,11 @@ enum AppOptions {
         case nil:
             throw Failure(
                 .usage,
-                "'--trust' is needed: the PEM file of the authority that \(host) shows, or system for a public one")
+                "'--trust' is needed: the CA certificate for \(host) (PEM), or system for a public CA")
         }
         if endpoint.isApple, !environment.hosts.contains(host.lowercased()) {
             throw Failure(
-                .usage, "'--host \(host)' does not serve \(environment.rawValue): that is \(environment.hosts[0])")
+                .usage, "'--host \(host)' does not serve \(environment.rawValue); use \(environment.hosts[0])")
         }
         return endpoint
     }
@@ -168,7 +169,8 @@ enum AppOptions {
     private static func number(_ name: String, _ arguments: Arguments) throws(Failure) -> UInt16? {
         guard let text = arguments.text(name) else { return nil }
         guard let port = UInt16(text), port > 0 else {
-            throw Failure(.usage, "'--\(name)' wants a port from 1 to 65535, not '\(PlainText.line(text, limit: 20))'")
+            throw Failure(
+                .usage, "'--\(name)' must be a port from 1 to 65535, not '\(PlainText.line(text, limit: 20))'")
         }
         return port
     }
@@ -179,7 +181,7 @@ enum AppOptions {
         let (key, password) = (arguments.text("key"), arguments.text("password-file"))
         if let certificate = arguments.text("certificate") {
             for option in ["key-id", "team-id"] where arguments.has(option) {
-                throw Failure(.usage, "'--\(option)' goes with a provider key, not with '--certificate'")
+                throw Failure(.usage, "'--\(option)' needs a provider key; it cannot be combined with '--certificate'")
             }
             return key.map { .certificate(certificate: certificate, key: $0, passwordFile: password) }
                 ?? .bundle(certificate: certificate, passwordFile: password)
@@ -190,13 +192,14 @@ enum AppOptions {
                 "a credential is needed: --key AuthKey_….p8 with --key-id and --team-id, or --certificate push.p12")
         }
         guard wireProtocol == .http2 else {
-            throw Failure(.usage, "'--binary' knows no provider tokens; it needs '--certificate'")
+            throw Failure(.usage, "'--binary' needs '--certificate': the legacy protocol has no provider tokens")
         }
         guard password == nil else {
-            throw Failure(.usage, "'--password-file' goes with '--certificate'; a .p8 has none")
+            throw Failure(.usage, "'--password-file' needs '--certificate'; a .p8 file has no password")
         }
         guard let keyID = arguments.text("key-id") ?? ProviderKeyName.keyID(in: key) else {
-            throw Failure(.usage, "'--key-id' is needed: the name of \(key) does not say it, as AuthKey_KEYID.p8 would")
+            throw Failure(
+                .usage, "'--key-id' is needed: the file name \(key) does not contain it, as AuthKey_KEYID.p8 does")
         }
         guard let teamID = arguments.text("team-id") else {
             throw Failure(.usage, "'--team-id' is needed: it is on the membership page of Apple's developer site")
@@ -206,7 +209,7 @@ enum AppOptions {
 }
 
 extension AppGateway {
-    /// For verbs: every fault of credential and trust is one of the configuration.
+    /// Creates the gateway of an app. Faults of its credential or trust become configuration failures.
     static func load(_ app: Configuration.App) throws(Failure) -> AppGateway {
         do {
             return try AppGateway(app)
@@ -217,7 +220,7 @@ extension AppGateway {
 }
 
 extension Duration {
-    /// `--timeout` of the verbs that talk to a push service.
+    /// The default of `--timeout` for verbs that connect to a push service.
     static let usualTimeout: Duration = .seconds(20)
 
     static func timeout(_ arguments: Arguments) throws(Failure) -> Duration {
@@ -225,7 +228,7 @@ extension Duration {
         guard let time = DurationText.read(text), (.milliseconds(100) ... .seconds(600)).contains(time) else {
             throw Failure(
                 .usage,
-                "'--timeout' wants a time from 100ms to 10m, such as 20s, not '\(PlainText.line(text, limit: 20))'")
+                "'--timeout' must be a time from 100ms to 10m, such as 20s, not '\(PlainText.line(text, limit: 20))'")
         }
         return time
     }

@@ -1,53 +1,54 @@
+import PushConfiguration
 import PushGateways
 import PushLogic
 import PushLoop
 import PushModel
 import PushTransport
 
-/// One notification through a gateway of its own, over one connection: what traffic does, with the first answer, or the
-/// first reason why there is none, as its end.
+/// Sends one notification through its own gateway over one connection, as `serve` would. It ends with the first response,
+/// or with the first reason why there is none.
 struct Trial: Sendable {
     enum Outcome: Sendable {
         case accepted(uniqueID: String?)
-        /// The provider's answer, whatever it asks for.
+        /// The provider rejected the notification, whatever the disposition.
         case refused(Refusal)
-        /// It was written, and no answer came.
+        /// The request was written, but there was no response.
         case unknown(UnknownCause)
-        /// Its time had passed before it was sent.
+        /// The notification expired before it was sent.
         case expired
-        /// Nothing was to be sent: a connection came up, and stayed.
+        /// A trial without a notification: a connection opened and stayed open.
         case stayedOpen
-        /// No connection, at none of the addresses that were tried. `inTime` false: the last one let us wait.
+        /// None of the addresses that were tried gave a connection. `inTime` is false if the last one timed out.
         case notConnected(ConnectionEnd, inTime: Bool)
-        /// The provider turned the notification away each time, with the reason of a GOAWAY if there was one.
+        /// The provider returned the notification unprocessed each time, with the reason of a GOAWAY if there was one.
         case dismissed(ProviderReason?)
-        /// Nothing can go out with this credential.
+        /// The gateway cannot send with this credential.
         case halted(GatewayHalt)
-        /// Not even sent.
+        /// The notification could not be sent within the timeout.
         case timedOut(after: Duration)
     }
 
     struct Report: Sendable {
         var outcome: Outcome
-        /// `address:port` of the last connection, or of the last attempt.
+        /// The `address:port` of the last connection, or of the last attempt.
         var address: String?
         var took: Duration
-        /// From the request's leaving to its answer.
+        /// The time between request and response.
         var latency: Duration?
-        /// What went wrong on the way.
+        /// Problems that occurred before the outcome.
         var notes: [String]
     }
 
     let gateway: AppGateway
-    /// Nil: nothing is sent, and a connection has to come up and stay for `stay`.
+    /// The notification; if nil, nothing is sent, and a connection has to open and stay open for `stay`.
     let delivery: Delivery?
     let timeout: Duration
     var stay: Duration = .seconds(1)
 
-    /// Addresses that are tried before it is given up.
+    /// The maximum number of addresses to try.
     static let mostAttempts = 3
 
-    /// Reads an app's files for a trial: one connection, and time for a second attempt.
+    /// Reads an app's files for a trial with one connection and enough time for a second attempt.
     static func load(_ app: Configuration.App, timeout: Duration) throws(Failure) -> AppGateway {
         var app = app
         app.gateway.connections = 1...1
@@ -65,19 +66,21 @@ struct Trial: Sendable {
         return report
     }
 
-    /// An answer is what is wanted: none is waited out, and none leads to a second token.
+    /// Returns the disposition of a response. A trial reports the first response, so it neither waits to retry nor creates
+    /// a second token.
     static func classify(_ status: Int, _ reason: ProviderReason?) -> Disposition {
         let usual = Disposition.of(status: status, reason: reason)
         switch usual {
         case .halt, .renewToken, .renewTokenOnce:
-            // Why a connection was ended is judged as a 503, and has no notification to be reported with.
+            // The gateway classifies the reason of a GOAWAY with status 503. It belongs to no notification, so only `halt`
+            // reports it.
             return status == 503 ? .halt : .drop
         case .drop, .deactivate, .retry, .reconnect, .slowMinting: return usual
         }
     }
 }
 
-/// Listens to the gateway until something is certain. On the loop only.
+/// The run of a trial: handles the reports of the gateway until the outcome is certain. Used on the loop only.
 private final class TrialRun {
     private let trial: Trial
     private let ground: TrialGround
@@ -86,11 +89,11 @@ private final class TrialRun {
     private var timers: [TimerID] = []
     private var begunAt: MonotonicTime
     private var address: String?
-    /// Connections that came up.
+    /// The connections that opened.
     private var cameUp: Set<ConnectionID> = []
     private var failed: Set<String> = []
     private var lostCount = 0
-    /// How many addresses the last look-up gave.
+    /// The number of addresses that the last lookup returned.
     private let known = Locked(1)
     private var lastEnd: ConnectionEnd?
     private var goAway: ProviderReason?
@@ -131,7 +134,7 @@ private final class TrialRun {
             switch one.outcome {
             case .accepted(let uniqueID): finish(.accepted(uniqueID: uniqueID), latency: one.latency)
             case .rejected(let refusal, _), .retry(_, let refusal):
-                // Without a status there was no answer: it came back too often.
+                // A status of 0 means that there was no response: the notification was returned too often.
                 finish(refusal.status == 0 ? .dismissed(goAway) : .refused(refusal), latency: one.latency)
             case .unknown(let cause): finish(.unknown(cause))
             case .expired: finish(.expired)
@@ -155,7 +158,7 @@ private final class TrialRun {
         case .goAway(_, _, let reason):
             goAway = reason
             wasDismissed = true
-            notes.append("the provider ended a connection with GOAWAY" + (reason.map { " (\($0))" } ?? ""))
+            notes.append("the provider closed a connection with GOAWAY" + (reason.map { " (\($0))" } ?? ""))
         case .breakerOpened:
             if let lastEnd { finish(.notConnected(lastEnd, inTime: true)) }
         case .credentialFailed(let halt):
@@ -167,7 +170,7 @@ private final class TrialRun {
 
     private func wentDown(_ id: ConnectionID, _ address: String?, _ end: ConnectionEnd, _ age: Duration) {
         if let address { self.address = place(address) }
-        // What is to be said of a credential comes with the halt, and of a GOAWAY it has been said.
+        // A credential fault is reported by the halt that follows, and a GOAWAY already has a note.
         if end.kind == .credential { return }
         lastEnd = end
         if end.kind != .byUs, end.kind != .goAway { notes.append(end.message) }

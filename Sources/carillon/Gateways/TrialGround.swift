@@ -2,7 +2,8 @@ import PushGateways
 import PushLoop
 import PushTransport
 
-/// What trials stand on: a loop, threads for look-ups, and the provider tokens, so that apps of one key share one.
+/// The shared resources of trials: a loop, threads for DNS lookups, and the provider tokens, so that apps with the same
+/// key share a token.
 struct TrialGround: Sendable {
     let loop: EventLoop
     let tokens: ProviderTokens
@@ -16,13 +17,13 @@ struct TrialGround: Sendable {
 
     var resolver: NameResolver { NameResolver(pool: pool) }
 
-    /// Ends it. Only a look-up that hangs is not waited for: its answer comes to a loop that is gone, and is dropped.
+    /// Shuts the resources down. It does not wait for a DNS lookup that hangs, whose result is dropped.
     func end() async {
         await loop.shutDown()
         if pool.load == (0, 0) { await pool.shutDown() }
     }
 
-    /// The provider token of a key, as soon as it is signed.
+    /// Returns the provider token of a key as soon as it is signed.
     func token(of key: ProviderKey) async throws -> ProviderToken {
         let once = Locked<CheckedContinuation<ProviderToken, any Error>?>(nil)
         let subscription = Locked<TokenSubscription?>(nil)

@@ -1,9 +1,11 @@
+import PushConfiguration
 import PushGateways
 import PushLoop
 import PushModel
+import PushText
 import PushWire
 
-/// What came of asking a push service for something: for people in words, for scripts as a word and an exit code.
+/// The result of a request to a push service: text for people, and a word and an exit code for scripts.
 struct Verdict: Sendable {
     enum Kind: String, Sendable {
         case accepted, rejected, unknown, unreachable
@@ -26,13 +28,13 @@ struct Verdict: Sendable {
     }
 
     var kind: Kind
-    /// What happened, without an end mark.
+    /// What happened, without a period at the end.
     var meaning: String
-    /// What to do; nil where there is nothing.
+    /// What to do; nil if there is nothing to do.
     var advice: String?
     var refusal: Refusal?
     var uniqueID: String?
-    /// The provider said 200.
+    /// Whether the provider responded with status 200.
     var isAnswered = false
 
     init(_ kind: Kind, _ meaning: String, _ advice: String? = nil, refusal: Refusal? = nil) {
@@ -50,14 +52,14 @@ struct Verdict: Sendable {
         }
     }
 
-    /// The head line: `rejected: 410 Unregistered: the device …`.
+    /// Returns the first line of the output: `rejected: 410 Unregistered: the device …`.
     func headline(on terminal: Terminal) -> String {
         let word = kind.rawValue.replacing("_", with: " ")
         let answer = refusal.map { ": \($0.status)\($0.reason.map { " \($0)" } ?? "")" } ?? ""
         return terminal.coloured(word + answer, colour) + ": " + meaning + "\n"
     }
 
-    /// What it says, for machines.
+    /// The members of the JSON output.
     var members: [String: JSONValue?] {
         var members: [String: JSONValue?] = [
             "outcome": .string(kind.rawValue), "exit_code": .integer(Int64(kind.code.rawValue)),
@@ -76,7 +78,7 @@ struct Verdict: Sendable {
 }
 
 extension MachineLine {
-    /// What kept a verb from asking at all.
+    /// Returns the JSON output for a failure before any request.
     static func text(_ failure: Failure) -> String {
         let kind: Verdict.Kind = [.configuration, .notPermitted].contains(failure.code) ? .configuration : .badInput
         return text([
@@ -86,10 +88,10 @@ extension MachineLine {
     }
 }
 
-// MARK: Answers
+// MARK: Responses
 
 extension Verdict {
-    /// An answer that said no.
+    /// Creates the verdict for a response with an error status.
     init(_ refusal: Refusal) {
         let kind: Kind =
             switch refusal.status {
@@ -101,16 +103,16 @@ extension Verdict {
         var (meaning, advice) = refusal.explanation
         switch refusal.disposition {
         case .retry where refusal.concern != .device, .reconnect:
-            // Nobody does here what the gateway of a running Carillon does by itself.
-            advice = "send it again in a while"
+            // This command does not retry; only a running Carillon does.
+            advice = "send it again later"
         case .renewToken:
-            advice = "set this machine's clock right: the token was made a moment ago"
+            advice = "set this machine's clock: the token was created just now"
         default: break
         }
         if let timestamp = refusal.timestamp {
             meaning += ", since \(WallTime(milliseconds: timestamp).utcText) at the latest"
         }
-        if let seconds = refusal.retryAfter { advice += "; not before \(seconds) s have passed" }
+        if let seconds = refusal.retryAfter { advice += "; wait at least \(seconds) s" }
         self.init(kind, meaning, advice, refusal: refusal)
     }
 
@@ -121,37 +123,38 @@ extension Verdict {
             self.init(
                 .accepted,
                 isBinary
-                    ? "the service took it and did not complain, which is all that the binary protocol tells"
-                    : "the provider took it; whether a device shows it nobody says")
+                    ? "the service received it and sent no error; the binary protocol has no other confirmation"
+                    : "the provider accepted the notification; it does not report delivery")
             self.uniqueID = uniqueID
             isAnswered = !isBinary
         case .refused(let refusal):
             self.init(refusal)
         case .stayedOpen:
-            self.init(.accepted, "TLS came to pass and the connection stayed open")
+            self.init(.accepted, "TLS handshake succeeded and the connection stayed open")
         case .unknown(let cause):
             let what =
                 switch cause {
-                case .timeout: "it was sent, and no answer came in time"
-                case .connectionLost: "it was sent, and the connection was lost before the answer"
-                case .reset: "it was sent, and the provider broke the request off"
+                case .timeout: "timed out waiting for the response"
+                case .connectionLost: "connection lost before the response"
+                case .reset: "the provider reset the request"
                 }
             self.init(
-                .unknown, "\(what): it may have been accepted", "look at the device before you send it again")
+                .unknown, "\(what); the notification may have been accepted",
+                "check the device before you send it again")
         case .expired:
-            self.init(.badInput, "it had expired before it was sent", "give a later --expires-at, or --ttl")
+            self.init(.badInput, "it expired before it was sent", "give a later --expires-at, or --ttl")
         case .dismissed(let reason):
             let known = reason?.known.map { ": \($0.meaning)" } ?? ""
             self.init(
                 .tryAgain,
-                "the provider turned the notification away each time, unprocessed"
-                    + (reason.map { " (GOAWAY \($0)\(known))" } ?? ""), "send it again in a while")
+                "the provider returned the notification unprocessed each time"
+                    + (reason.map { " (GOAWAY \($0)\(known))" } ?? ""), "send it again later")
         case .halted(let halt):
             self.init(halt)
         case .timedOut(let time):
             self.init(
-                .tryAgain, "nothing could be sent to \(app.place) within \(DurationText.write(time))",
-                "check that \(app.place) is reached from here, or give more time with --timeout")
+                .tryAgain, "timed out: nothing could be sent to \(app.place) within \(DurationText.write(time))",
+                "check that this machine can reach \(app.place), or give more time with --timeout")
         case .notConnected(let end, let inTime):
             self.init(end, of: app)
             if !inTime { kind = .tryAgain }
@@ -168,8 +171,8 @@ extension Verdict {
         case .certificate:
             self.init(
                 .credentialRefused, halt.message,
-                "check with 'carillon keys show' that the certificate is in force and for this service, and that the "
-                    + "app has one if the service asks for it")
+                "check with 'carillon keys show' that the certificate is valid and for this service, and that the app "
+                    + "has one if the service requires it")
         case .providerToken:
             self.init(.configuration, halt.message, "check the key with 'carillon keys show'")
         }
@@ -181,49 +184,49 @@ extension Verdict {
         case .unreachable:
             self.init(
                 .unreachable, end.message,
-                "check the host and port (\(place)), that a service listens there, and that DNS and firewalls let this "
-                    + "machine reach it")
+                "check the host and port (\(place)), that a service listens there, and that DNS and firewalls allow "
+                    + "this machine to connect")
         case .credential:
             self.init(
-                .credentialRefused, end.message, "check with 'carillon keys show' that the certificate is in force")
+                .credentialRefused, end.message, "check with 'carillon keys show' that the certificate is valid")
         case .broken:
             self.init(
                 .unreachable, end.message,
                 app.endpoint.isApple
-                    ? "check this machine's clock and roots (ca-certificates), and that no proxy opens TLS on the way"
+                    ? "check this machine's clock and CA certificates, and that no proxy intercepts TLS"
                     : "check that \(place) speaks "
                         + (app.gateway.wireProtocol == .binary ? "the binary protocol over TLS" : "HTTP/2 over TLS")
-                        + ", that its certificate is in force, and that what is trusted (\(app.endpoint.trust)) is its authority"
+                        + ", that its certificate is valid, and that its CA is the trusted one (\(app.endpoint.trust))"
             )
         case .silent, .lost, .byUs:
             self.init(
                 .unreachable, end.message,
-                "check that \(place) is the push service, and that nothing on the way cuts in")
+                "check that \(place) is the push service, and that no proxy or firewall interrupts the connection")
         case .goAway:
-            self.init(.tryAgain, end.message, "send it again in a while")
+            self.init(.tryAgain, end.message, "send it again later")
         }
     }
 }
 
 extension Verdict {
-    /// A call about channels that went wrong.
+    /// Creates the verdict for a failed request about broadcast channels.
     init(_ error: ChannelError, of app: Configuration.App, at place: String) {
         switch error {
         case .refused(let refusal, _):
             self.init(refusal)
         case .unreadable(let what):
-            self.init(.unknown, "the provider's answer could not be used: \(what)", "list the channels")
+            self.init(.unknown, "cannot parse the provider's response: \(what)", "list the channels")
         case .notSent(let why):
             self.init(
                 .unreachable, "\(place): nothing was sent: \(why)",
-                "check the host and port, what is trusted (\(app.endpoint.trust)), and that firewalls let this machine out"
+                "check the host and port, the trusted CA (\(app.endpoint.trust)), and that firewalls allow the connection"
             )
         case .timedOut(let time, wasSent: false):
             self.init(
-                .tryAgain, "\(place) could not be asked within \(DurationText.write(time))",
-                "check that it is reached from here, or give more time with --timeout")
+                .tryAgain, "timed out: nothing could be sent to \(place) within \(DurationText.write(time))",
+                "check that this machine can reach it, or give more time with --timeout")
         case .unanswered, .timedOut, .cancelled, .busy, .closed:
-            self.init(.unknown, "\(error)", "look at what there is before you ask again")
+            self.init(.unknown, "\(error)", "check the result before you repeat the command")
         }
     }
 }

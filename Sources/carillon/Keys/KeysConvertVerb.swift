@@ -2,31 +2,31 @@ import Glibc
 import PushGateways
 import PushLoop
 
-/// `carillon keys convert`: a key with its certificates as PEM, which needs no password and no old algorithms.
+/// `carillon keys convert`: writes a key and its certificates as PEM, which needs no password and no obsolete algorithms.
 enum KeysConvertVerb {
     static let verb = Verb(
         name: "keys convert", summary: "write the key and the certificates of a .p12 as PEM",
         words: [Word("FILE", "a .p12 file, or a .pem whose key is encrypted")],
         options: [
-            Option("out", "FILE", "where to write; the key in it is not encrypted, and readable by you alone"),
+            Option("out", "FILE", "the file to write; its key is not encrypted, and readable only by you"),
             KeysVerb.passwordOption,
-            Option("force", "replace the file if there is one"),
+            Option("force", "overwrite an existing file"),
         ],
         examples: [
             (
                 "carillon keys convert push.p12 --out push.pem --password-file password.txt",
-                "from what a keychain exports to what needs no password"
+                "convert a file that was exported from a keychain"
             )
         ]
     ) { arguments in
         let path = arguments.word("FILE")
         guard let out = arguments.text("out") else {
-            throw Failure(.usage, "it wants to know where to write: --out FILE")
+            throw Failure(.usage, "no output file: give --out FILE")
         }
         guard case .certificate(let credential, _) = try KeysVerb.read(path, arguments) else {
             throw Failure(
                 .badInput,
-                "\(path) does not hold a certificate with its private key; 'carillon keys show' says what it holds")
+                "\(path) does not contain a certificate with its private key; 'carillon keys show' shows its contents")
         }
         let identity = credential.identity
         try NewFile.write(
@@ -35,9 +35,9 @@ enum KeysConvertVerb {
         Terminal.output.write(
             """
             Wrote \(out): the private key (\(identity.keyKind)) and the certificate of \(info.subject).
-            It is not encrypted, and readable by you alone.
+            The file is not encrypted, and readable only by you.
 
-            Next: name it in the configuration of an app, and put \(path) away:
+            Next: name it in the configuration of an app, and store \(path) in a safe place:
               credential: { certificate: \(KeysVerb.quoted(out)) }
 
             """)

@@ -1,17 +1,22 @@
+import PushAdmin
+import PushConfiguration
 import PushLoop
 import PushTransport
 
-/// `carillon keys curve`: a new pair of CURVE keys, for a Carillon or for one of its clients.
+/// `carillon keys curve`: creates a CURVE key pair, for a server or a client.
 enum KeysCurveVerb {
     static let verb = Verb(
-        name: "keys curve", summary: "make a pair of CURVE keys for ZeroMQ, for a Carillon or a client of it",
-        words: [Word("FILE", "where to write the pair; the secret key in it is readable by you alone")],
+        name: "keys curve", summary: "create a CURVE key pair for ZeroMQ, for a server or a client",
+        words: [Word("FILE", "the file to write; its secret key is readable only by you")],
         options: [
-            Option("force", "replace the file if there is one"), Option("json", "say the public key as JSON"),
+            Option("force", "overwrite an existing file"), Option("json", "print the public key as JSON"),
         ],
         examples: [
-            ("carillon keys curve server.curve", "then security: { curve: { secret_key_file: \"server.curve\" } }"),
-            ("carillon keys curve orders.curve", "for a client; its public key goes into security.clients"),
+            (
+                "carillon keys curve server.curve",
+                "for a server; then set security: { curve: { secret_key_file: \"server.curve\" } }"
+            ),
+            ("carillon keys curve orders.curve", "for a client; then add its public key to security.clients"),
         ]
     ) { arguments in
         let path = arguments.word("FILE")
@@ -20,13 +25,13 @@ enum KeysCurveVerb {
         let publicKey = keys.publicKey.z85
         Terminal.output.write(
             arguments.has("json")
-                ? String(decoding: ControlAnswer.json(["public_key": publicKey, "file": path]).body, as: UTF8.self)
+                ? String(decoding: AdminAnswer.json(["public_key": publicKey, "file": path]).body, as: UTF8.self)
                 : """
-                Wrote \(path), readable by you alone. Its public key, which is no secret:
+                Wrote \(path), readable only by you. The public key, which is not secret:
                   \(publicKey)
 
-                For a Carillon: security: { curve: { secret_key_file: \(KeysVerb.quoted(path)) } }
-                For a client:   security: { clients: { NAME: { public_key: \(KeysVerb.quoted(publicKey)), push: ["APP"] } } }
+                For a server: security: { curve: { secret_key_file: \(KeysVerb.quoted(path)) } }
+                For a client: security: { clients: { NAME: { public_key: \(KeysVerb.quoted(publicKey)), push: ["APP"] } } }
 
                 """)
         return .done

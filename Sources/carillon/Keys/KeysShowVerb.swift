@@ -1,18 +1,20 @@
 import FoundationEssentials
+import PushConfiguration
 import PushGateways
 import PushLoop
+import PushText
 
-/// `carillon keys show`: what is in a file, and what to do with it.
+/// `carillon keys show`: shows the contents of a key or certificate file, and what to do with it.
 struct KeysShowVerb {
     static let verb = Verb(
-        name: "keys show", summary: "say what a file of keys or certificates holds",
-        words: [Word("FILE", "a .p8, .p12, .pem or .curve file, or a certificate by itself")],
-        options: [KeysVerb.passwordOption, Option("json", "for machines")],
+        name: "keys show", summary: "show the contents of a key or certificate file",
+        words: [Word("FILE", "a .p8, .p12, .pem or .curve file, or a single certificate")],
+        options: [KeysVerb.passwordOption, Option("json", "print JSON")],
         examples: [
-            ("carillon keys show AuthKey_ABC123DEFG.p8", "a provider key: is it one, and which?"),
+            ("carillon keys show AuthKey_ABC123DEFG.p8", "show the id and fingerprint of a provider key"),
             (
                 "carillon keys show push.p12 --password-file password.txt",
-                "a certificate: for which topics, and until when?"
+                "show the topics and the expiry of a certificate"
             ),
         ]
     ) { arguments in
@@ -40,7 +42,7 @@ struct KeysShowVerb {
         case .certificate(let credential, _): return CredentialFacts(credential)
         case .certificateAlone(let certificate, _):
             var facts = CredentialFacts(certificate)
-            // An authority is trusted, and pushes nothing.
+            // A CA certificate is for trust, so it has no topics and environments.
             if isAuthority { (facts.topics, facts.environments) = (nil, nil) }
             return facts
         case .keyAlone: return nil
@@ -49,23 +51,23 @@ struct KeysShowVerb {
 
     private var holds: String {
         switch file {
-        case .providerKey: "a key for provider tokens (PEM)"
+        case .providerKey: "a provider key (PEM)"
         case .certificate(_, let format): "a certificate with its private key (\(format.rawValue))"
         case .certificateAlone(_, let format):
             isAuthority
-                ? "the certificate of an authority (\(format.rawValue))"
+                ? "a CA certificate (\(format.rawValue))"
                 : "a certificate without a private key (\(format.rawValue))"
         case .keyAlone: "a private key without a certificate (PEM)"
         }
     }
 
-    /// Whether it is one to trust rather than one to show: signed by itself, and for no topic.
+    /// Whether the file contains a CA certificate: self-signed and without topics.
     private var isAuthority: Bool {
         guard case .certificateAlone(let certificate, _) = file else { return false }
         return certificate.info.subject == certificate.info.issuer && certificate.topics.isEmpty
     }
 
-    // MARK: For machines
+    // MARK: JSON
 
     private struct Description: Encodable {
         let file: String
@@ -99,7 +101,7 @@ struct KeysShowVerb {
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
-    // MARK: For people
+    // MARK: Text
 
     func text() -> String {
         let output = Terminal.output
@@ -108,17 +110,17 @@ struct KeysShowVerb {
             if let subject = facts.subject { rows.append(("subject", subject)) }
             if let issuer = facts.issuer, issuer != facts.subject { rows.append(("issuer", issuer)) }
             if let topics = facts.topics {
-                rows.append(("topics", topics.isEmpty ? "none: not a push certificate" : Self.list(topics)))
+                rows.append(("topics", topics.isEmpty ? "none: this is not a push certificate" : Self.list(topics)))
             }
             if let environments = facts.environments {
                 rows.append(("environments", environments.map(\.rawValue).joined(separator: ", ")))
             }
             if let notBefore = facts.notBefore, notBefore > now {
-                rows.append(("valid from", output.coloured(notBefore.utcText + ", not yet", .red)))
+                rows.append(("valid from", output.coloured(notBefore.utcText + ", not yet valid", .red)))
             }
             if let notAfter = facts.notAfter { rows.append(("expires", expiry(notAfter))) }
             if facts.kind == .providerKey {
-                rows.append(("key id", facts.keyID ?? "unknown: the name of the file does not say it"))
+                rows.append(("key id", facts.keyID ?? "unknown: the file name does not contain it"))
                 rows.append(("expires", "never, unless it is revoked"))
             }
             if let kind = facts.keyKind { rows.append(("key", kind)) }
@@ -127,7 +129,7 @@ struct KeysShowVerb {
             rows.append(("key", kind))
         }
         let lines = PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: output)
-        return output.coloured(path, .bold) + " holds \(holds).\n\n" + lines + "\nNext: " + next + "\n"
+        return output.coloured(path, .bold) + " contains \(holds).\n\n" + lines + "\nNext: " + next + "\n"
     }
 
     private static func list(_ topics: [CertificateTopic]) -> String {
@@ -144,7 +146,7 @@ struct KeysShowVerb {
         return Terminal.output.coloured(text, colour)
     }
 
-    /// "in 12 days", "3 hours ago".
+    /// Formats a time relative to now: "in 12 days", "3 hours ago".
     static func distance(_ seconds: Int64) -> String {
         let units: [(Int64, String)] = [(86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second")]
         let length = seconds.magnitude
@@ -161,11 +163,11 @@ struct KeysShowVerb {
             return """
                 name it in the configuration of an app:
                   credential: { key: \(name), key_id: "\(keyID ?? "…")", team_id: "…" }
-                The team id is on the membership page of Apple's developer site\(keyID == nil ? ", the key id beside the key" : "").
+                The team id is on the membership page of Apple's developer site\(keyID == nil ? ", the key id next to the key" : "").
                 """
         case .certificate(let credential, let format):
             if now >= credential.certificate.info.notAfter {
-                return "make a new certificate on Apple's developer site; this one is refused everywhere."
+                return "create a new certificate on Apple's developer site; this one has expired."
             }
             let password = format == .pkcs12 ? ", password_file: \"…\"" : ""
             return """
@@ -174,21 +176,22 @@ struct KeysShowVerb {
                 """
         case .certificateAlone where isAuthority:
             return """
-                nothing is missing: it has no private key to be used with. Where a push service has a certificate that it
-                issued, such as the simulator's, name it in the endpoint of an app:
+                to trust a push service whose certificate this CA issued, such as the
+                simulator, name the file in the endpoint of an app:
                   endpoint: { host: "…", port: …, trust: \(name) }
                 """
         case .certificateAlone(_, .der):
-            return "the private key is missing. Export certificate and key together from the keychain, as .p12."
+            return "the private key is missing. Export certificate and key together as .p12 from the keychain."
         case .certificateAlone:
             return """
-                the private key is missing. If you have it in a file of its own:
+                the private key is missing. If it is in a separate file, name both files:
                   credential: { certificate: \(name), key: "…" }
-                Otherwise export certificate and key together from the keychain, as .p12.
+                Otherwise export certificate and key together as .p12 from the keychain.
                 """
         case .keyAlone:
             return """
-                it signs no provider tokens, for those take a key on P-256. If it belongs to a certificate:
+                the key cannot sign provider tokens, which need a P-256 key. If it belongs to a
+                certificate, name both files in the configuration of an app:
                   credential: { certificate: "…", key: \(name) }
                 """
         }

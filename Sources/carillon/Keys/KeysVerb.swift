@@ -1,25 +1,25 @@
 import Glibc
 import PushGateways
 
-/// `carillon keys`: what the files of keys and certificates hold, and how to get them into shape.
+/// `carillon keys`: shows, converts and creates keys and certificates.
 enum KeysVerb {
     static let verb = Verb(
-        name: "keys", summary: "look into keys and certificates, and convert them",
+        name: "keys", summary: "show, convert and create keys and certificates",
         verbs: [KeysShowVerb.verb, KeysConvertVerb.verb, KeysCurveVerb.verb])
 
     static let passwordOption = Option(
         "password-file", "F",
-        "a file with the password alone in it; without this option the environment variable\n"
-            + "CARILLON_KEY_PASSWORD is taken, if it is set")
+        "a file that contains only the password (else the environment variable\n"
+            + "CARILLON_KEY_PASSWORD, if it is set)")
 
-    /// What a file holds; every error of it is bad input.
+    /// Reads a key or certificate file. All errors are reported as bad input.
     static func read(_ path: String, _ arguments: Arguments) throws -> KeyFile {
         do {
             let password = try CredentialFiles.password(in: arguments.text("password-file")) ?? environmentPassword
             return try KeyFile.read(path, password: password)
         } catch {
             guard error.code == .missingPassword else { throw Failure(.badInput, "\(error)") }
-            throw Failure(.badInput, "\(error): --password-file FILE, or the variable CARILLON_KEY_PASSWORD")
+            throw Failure(.badInput, "\(error): give --password-file FILE, or set CARILLON_KEY_PASSWORD")
         }
     }
 
@@ -27,7 +27,7 @@ enum KeysVerb {
         getenv("CARILLON_KEY_PASSWORD").map { String(cString: $0) }
     }
 
-    /// A path as it stands in the configuration.
+    /// Returns a path as a string literal for the configuration.
     static func quoted(_ path: String) -> String {
         "\"" + path.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }

@@ -1,11 +1,11 @@
 import Glibc
 import PushLoop
 
-/// A secret written to a file: whole or not at all, for its owner's eyes.
+/// Writes a secret to a file atomically, readable only by its owner.
 enum NewFile {
     static func write(_ secret: Secret<String>, to path: String, replacing: Bool) throws {
-        let taken = Failure(.notPermitted, "\(path) exists already; --force replaces it")
-        // Asked first for the clearer answer; that nothing is replaced is seen to by `link`.
+        let taken = Failure(.notPermitted, "\(path) already exists; use --force to overwrite it")
+        // This check gives a clear error before anything is written; `link` below is what prevents overwriting.
         if !replacing, access(path, F_OK) == 0 { throw taken }
         let draft = "\(path).\(getpid()).new"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -33,6 +33,6 @@ enum NewFile {
     }
 
     private static func failure(_ path: String) -> Failure {
-        Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another place")
+        Failure(.notPermitted, "cannot write \(path): \(SystemError.current); choose another file")
     }
 }

@@ -1,29 +1,34 @@
+import PushAdmin
 import PushLoop
 import PushModel
+import PushStore
+import PushText
 
-/// `carillon messages`: what became of messages.
+/// `carillon messages`: shows messages and their outcomes.
 enum MessagesVerb {
     static let verb = Verb(
-        name: "messages", summary: "list the last messages, or say what became of one",
-        words: [Word("MESSAGE", "a message id; without it the last ones are listed", mayBeLeftOut: true)],
+        name: "messages", summary: "list recent messages, or show the outcome of one",
+        words: [Word("MESSAGE", "a message id; if left out, recent messages are listed", mayBeLeftOut: true)],
         options: [
-            Option("app", "APP", "of this app only"),
+            Option("app", "APP", "only messages of this app"),
             Option(
                 "state", "STATE",
-                "only those that are \(MessageAnswer.State.allCases.map(\.rawValue).joined(separator: ", ")); several with commas"
+                "only messages in this state, or in several separated by commas:\n"
+                    + "\(MessageSummary.State.allCases.map(\.rawValue).joined(separator: ", "))"
             ),
             Option(
-                "user", "NAME", "only those whose audience names this user; of a message's users the first 10 are known"
+                "user", "NAME",
+                "only messages whose audience names this user; events store the first 10 users of a message"
             ),
-            Option("since", "TIME", "only those accepted since then: \(Moment.about)"),
-            Option("until", "TIME", "only those accepted until then"),
-            Option("limit", "N", "how many at most (50)"),
+            Option("since", "TIME", "only messages accepted since this time: \(Moment.about)"),
+            Option("until", "TIME", "only messages accepted until this time"),
+            Option("limit", "N", "the maximum number of messages (50)"),
         ] + ControlOptions.options + [ControlOptions.json],
         examples: [
-            ("carillon messages --app shop", "the last ones of an app"),
-            ("carillon messages --state waiting,sending", "what is not done yet?"),
-            ("carillon messages --since 10m --user ada", "what was accepted for a user in the last ten minutes?"),
-            ("carillon messages order-4711-shipped", "one of them; 'carillon trace' tells its whole story"),
+            ("carillon messages --app shop", "list the recent messages of an app"),
+            ("carillon messages --state waiting,sending", "list the messages that are not completed"),
+            ("carillon messages --since 10m --user ada", "list what was accepted for a user in the last ten minutes"),
+            ("carillon messages order-4711-shipped", "show one message; 'carillon trace' shows its events"),
         ]
     ) { arguments in
         if let id = arguments.wordIfGiven("MESSAGE") { return try await one(id, arguments) }
@@ -32,15 +37,15 @@ enum MessagesVerb {
 
     private static func one(_ id: String, _ arguments: Arguments) async throws -> ExitCode {
         for option in ["state", "limit", "user", "since", "until"] where arguments.has(option) {
-            throw Failure(.usage, "'--\(option)' goes without a message")
+            throw Failure(.usage, "'--\(option)' cannot be combined with a message id")
         }
         guard MessageID(id) != nil else {
             throw Failure(.usage, "a message id has 1 to 128 bytes and no control characters")
         }
         let client = try ControlOptions.client(arguments)
         let message = try await client.ask(
-            "GET", "/v1/messages/\(ControlQuery.escaped(id))" + ControlQuery.encoded([("app", arguments.text("app"))]),
-            for: MessageAnswer.self)
+            "GET", "/v1/messages/\(AdminQuery.escaped(id))" + AdminQuery.encoded([("app", arguments.text("app"))]),
+            for: MessageSummary.self)
         if arguments.has("json") {
             ControlOptions.write(message)
         } else {
@@ -54,35 +59,37 @@ enum MessagesVerb {
         try check(states: arguments.text("state"))
         let (since, until) = (try Moment.read("since", of: arguments), try Moment.read("until", of: arguments))
         let client = try ControlOptions.client(arguments)
-        var messages: [MessageAnswer] = []
+        var messages: [MessageSummary] = []
         var cursor: String?
         repeat {
             let page = try await client.ask(
                 "GET",
                 "/v1/messages"
-                    + ControlQuery.encoded([
+                    + AdminQuery.encoded([
                         ("app", arguments.text("app")), ("state", arguments.text("state")), ("after", cursor),
                         ("user", arguments.text("user")), ("since", since.map { "\($0)" }),
                         ("until", until.map { "\($0)" }),
                         ("limit", "\(min(limit - messages.count, MessageRoutes.largestPage))"),
-                    ]), for: MessageListAnswer.self)
+                    ]), for: MessagePage.self)
             messages += page.messages
             cursor = page.next
         } while cursor != nil && messages.count < limit
         if arguments.has("json") {
             Terminal.output.write(
-                messages.map { String(decoding: ControlAnswer.json($0).body, as: UTF8.self) }.joined())
+                messages.map { String(decoding: AdminAnswer.json($0).body, as: UTF8.self) }.joined())
             if cursor != nil {
-                Terminal.error.write("carillon messages: there may be more; --limit shows more than \(limit)\n")
+                Terminal.error.write("carillon messages: there may be more than \(limit); raise --limit\n")
             }
         } else {
             Terminal.output.write(
                 messages.isEmpty
-                    ? "There are no such messages in the kept events.\n" : MessageTable(Terminal.output).list(messages))
-            if cursor != nil { Terminal.output.write("There may be more; --limit shows more than \(limit).\n") }
+                    ? "There are no matching messages in the stored events.\n"
+                    : MessageTable(Terminal.output).list(messages))
+            if cursor != nil { Terminal.output.write("There may be more than \(limit); raise --limit.\n") }
             if arguments.has("user") {
                 Terminal.output.write(
-                    "Messages that name the user after ten others are not found: events keep a message's first 10 users.\n"
+                    "Note: events store only the first 10 users of a message. Messages that name\n"
+                        + "the user after 10 others are not listed.\n"
                 )
             }
         }
@@ -90,19 +97,19 @@ enum MessagesVerb {
     }
 
     private static func check(states text: String?) throws(Failure) {
-        let known = MessageAnswer.State.allCases.map(\.rawValue)
+        let known = MessageSummary.State.allCases.map(\.rawValue)
         for word in text?.split(separator: ",", omittingEmptySubsequences: false) ?? []
         where !known.contains(String(word)) {
-            let nearest = Spelling.nearest(to: String(word), in: known)
+            let nearest = NearestWord.to(String(word), in: known)
             throw Failure(
                 .usage,
-                "'--state' is one of \(known.joined(separator: ", ")), not '\(PlainText.line(String(word), limit: 60))'"
+                "'--state' must be one of \(known.joined(separator: ", ")), not '\(PlainText.line(String(word), limit: 60))'"
                     + (nearest.map { "; did you mean '\($0)'?" } ?? ""))
         }
     }
 }
 
-/// Messages as people read them.
+/// Formats messages for people.
 struct MessageTable {
     private let terminal: Terminal
 
@@ -114,7 +121,7 @@ struct MessageTable {
         "accepted", "app", "message", "state", "devices", "sent", "rejected", "expired", "suppressed", "unknown",
     ]
 
-    func list(_ messages: [MessageAnswer]) -> String {
+    func list(_ messages: [MessageSummary]) -> String {
         let rows = messages.map { message in
             [
                 DeviceTable.time(message.acceptedAt) ?? "-", PlainText.line(message.app, limit: 64),
@@ -124,11 +131,11 @@ struct MessageTable {
             ]
         }
         return terminal.table(Self.heading, rows) { column, cell in
-            column == 3 ? MessageAnswer.State(rawValue: cell).flatMap(Self.colour) : nil
+            column == 3 ? MessageSummary.State(rawValue: cell).flatMap(Self.colour) : nil
         }
     }
 
-    private static func colour(_ state: MessageAnswer.State) -> Terminal.Colour? {
+    private static func colour(_ state: MessageSummary.State) -> Terminal.Colour? {
         switch state {
         case .waiting, .sending, .expired: .yellow
         case .completed: .green
@@ -136,7 +143,7 @@ struct MessageTable {
         }
     }
 
-    func one(_ message: MessageAnswer) -> String {
+    func one(_ message: MessageSummary) -> String {
         let state = message.state.rawValue
         let counts = message.counts
         let outcomes: [(name: String, number: Int64)] = [
@@ -154,12 +161,12 @@ struct MessageTable {
             if let client = RequestWords(message.request).client { rows.append(("from", "the client \(client)")) }
             return PlainText.rows(rows, on: terminal)
         }
-        rows.append(("accepted", DeviceTable.time(message.acceptedAt) ?? "before the kept events begin"))
+        rows.append(("accepted", DeviceTable.time(message.acceptedAt) ?? "before the oldest stored event"))
         if message.acceptances > 1 { rows.append(("", "\(message.acceptances) times, for other devices")) }
         let words = RequestWords(message.request)
         if let client = words.client { rows.append(("from", "the client \(client)")) }
         if message.duplicates > 0 {
-            rows.append(("handed in again", EventWords.count(Int64(message.duplicates), "time")))
+            rows.append(("submitted again", EventWords.count(Int64(message.duplicates), "time")))
         }
         rows.append(("for", words.audience(devices: message.devices.map { Int64(clamping: $0) })))
         if let options = words.options { rows.append(("options", options)) }
@@ -168,10 +175,10 @@ struct MessageTable {
                 message.state == .completed ? "outcome" : "so far",
                 counts.total == 0 && message.state != .completed ? "nothing" : EventWords.counts(outcomes)
             ))
-        if message.retries > 0 { rows.append(("put off", EventWords.count(Int64(clamping: message.retries), "time"))) }
+        if message.retries > 0 { rows.append(("deferred", EventWords.count(Int64(clamping: message.retries), "time"))) }
         if let time = DeviceTable.time(message.completedAt) { rows.append(("completed", time)) }
         if !message.isWhole {
-            rows.append(("", "more is kept of it than was looked at: the counts are at least these"))
+            rows.append(("", "not all its events could be read: the counts are minimums"))
         }
         return PlainText.rows(rows, on: terminal)
     }

@@ -1,4 +1,7 @@
-/// Gateways and their connections as people read them.
+import PushAdmin
+import PushText
+
+/// Formats gateways and their connections for people.
 struct GatewayTable {
     private let terminal: Terminal
 
@@ -16,7 +19,10 @@ struct GatewayTable {
             let scale =
                 gateway.scale.min == gateway.scale.max
                 ? "\(gateway.scale.min)" : "\(gateway.scale.min) to \(gateway.scale.max)"
-            let allowed = wereScaled ? "\(scale) connections from now on" : "\(scale) connections"
+            let allowed =
+                wereScaled
+                ? "now \(scale) \(scale == "1" ? "connection" : "connections")"
+                : "\(scale) \(scale == "1" ? "connection" : "connections")"
             let head =
                 "\(terminal.coloured(PlainText.line(gateway.app, limit: 80), .bold)) "
                 + "(\(PlainText.line(gateway.environment, limit: 80))): \(PlainText.line(gateway.state, limit: 400)), "
@@ -46,7 +52,7 @@ struct GatewayTable {
         ]
     }
 
-    /// The two largest units: `2d 3h`, `4m 10s`.
+    /// Formats an age with its two largest units: `2d 3h`, `4m 10s`.
     static func age(_ seconds: Int64) -> String {
         let units: [(String, Int64)] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)]
         guard let first = units.firstIndex(where: { seconds >= $0.1 }) else { return "0s" }

@@ -1,32 +1,36 @@
 import FoundationEssentials
+import PushAdmin
+import PushConfiguration
 import PushModel
 
-/// `carillon scale`: how many connections the gateways of a running Carillon have, and may have.
+/// `carillon scale`: shows the connections of the gateways of a running Carillon, and changes how many an app may have.
 enum ScaleVerb {
     static let verb = Verb(
-        name: "scale", summary: "see the connections of the gateways, and say how many there may be",
-        words: [Word("APP", "an app of the configuration; without it all are shown", mayBeLeftOut: true)],
+        name: "scale", summary: "show the connections of the gateways, and change their number",
+        words: [Word("APP", "an app of the configuration; all if left out", mayBeLeftOut: true)],
         options: [
-            Option("connections", "MIN..MAX", "how many the app's gateway may have from now on; 4 means 4..4"),
+            Option("connections", "MIN..MAX", "scale the app's gateway to this number of connections; 4 means 4..4"),
             Option("data", "DIR", "the data directory of the running Carillon"),
-            Option("config", "FILE", "the configuration that says it (else CARILLON_CONFIG, or the usual places)"),
-            Option("json", "for machines"),
+            Option(
+                "config", "FILE",
+                "the configuration with the data directory (else CARILLON_CONFIG, or the usual places)"),
+            Option("json", "print JSON"),
         ],
         examples: [
-            ("carillon scale", "all gateways with their connections"),
-            ("carillon scale shop", "those of one app"),
-            ("carillon scale shop --connections 2..8", "from now on at least 2 and at most 8, without a restart"),
+            ("carillon scale", "show all gateways with their connections"),
+            ("carillon scale shop", "show the gateway of one app"),
+            ("carillon scale shop --connections 2..8", "scale to 2 to 8 connections without a restart"),
         ]
     ) { arguments in
         let app = try arguments.wordIfGiven("APP").map { name throws(Failure) in
             guard let app = AppID(name) else {
-                throw Failure(.usage, "'\(name)' is no app id: 1 to 64 of letters, digits, '.', '_' and '-'")
+                throw Failure(.usage, "'\(name)' is not an app id: 1 to 64 letters, digits, '.', '_' and '-'")
             }
             return app
         }
         let wanted = try arguments.text("connections").map(connections)
         if wanted != nil, app == nil {
-            throw Failure(.usage, "'--connections' goes with an app: carillon scale shop --connections 2..8")
+            throw Failure(.usage, "'--connections' needs an app: carillon scale shop --connections 2..8")
         }
         let client = ControlClient(
             dataDirectory: try Configuration.dataDirectory(
@@ -42,7 +46,7 @@ enum ScaleVerb {
             gateways = try await client.ask("GET", "/v1/gateways", for: GatewayList.self).gateways
         }
         if arguments.has("json") {
-            let answer = app == nil ? ControlAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)
+            let answer = app == nil ? AdminAnswer.json(GatewayList(gateways: gateways)) : .json(gateways.first)
             Terminal.output.write(String(decoding: answer.body, as: UTF8.self))
         } else {
             Terminal.output.write(GatewayTable(Terminal.output).text(gateways, wereScaled: wanted != nil))
@@ -50,7 +54,7 @@ enum ScaleVerb {
         return .done
     }
 
-    /// `2..8`, or `4` for `4..4`.
+    /// Parses a range of connections: `2..8`, or `4` for `4..4`.
     static func connections(_ text: String) throws(Failure) -> ClosedRange<Int> {
         let most = Configuration.mostConnections
         let parts = text.split(separator: "..", omittingEmptySubsequences: false).map { part in
@@ -60,10 +64,10 @@ enum ScaleVerb {
             (1...most).contains(least), (1...most).contains(highest)
         else {
             throw Failure(
-                .usage, "'--connections' wants 2..8 or 4, each from 1 to \(most), not '\(text)'")
+                .usage, "'--connections' must be a range such as 2..8, or a number, from 1 to \(most), not '\(text)'")
         }
         guard least <= highest else {
-            throw Failure(.usage, "'--connections \(text)': the first number may be at most the second")
+            throw Failure(.usage, "'--connections \(text)': the first number must not be larger than the second")
         }
         return least...highest
     }

@@ -1,7 +1,9 @@
+import PushAdmin
 import PushModel
+import PushText
 
-/// Looks into the registry after a message was accepted: to accept a message for a user whom nobody knows is right, since
-/// the user may register before it is sent, but whoever tries it by hand wants to be told.
+/// Hints about an accepted message whose audience has no devices. Carillon accepts such a message, because a device may
+/// register before the message is sent, but a person who sends by hand needs to know.
 struct AudienceHints: Sendable {
     private let app: AppID
     private let client: ControlClient
@@ -10,7 +12,7 @@ struct AudienceHints: Sendable {
     private let devices: [String]
     private let isForAll: Bool
 
-    /// So many names are looked up.
+    /// The maximum number of names of each kind that are looked up.
     private static let mostLookUps = 10
 
     init(_ arguments: Arguments, app: AppID, dataDirectory: String) {
@@ -22,7 +24,8 @@ struct AudienceHints: Sendable {
         isForAll = arguments.has("all")
     }
 
-    /// The hints; those up to the first question that is not answered, since the message has been accepted already.
+    /// Returns the hints. It stops without an error at the first request that fails, because the message has already been
+    /// accepted.
     func notes() async -> [String] {
         var notes: [String] = []
         do {
@@ -32,24 +35,24 @@ struct AudienceHints: Sendable {
             for tag in tags.prefix(Self.mostLookUps) where try await isNobody([("tag", tag)]) {
                 notes.append(Self.note("the tag \(PlainText.line(tag, limit: 60))", app))
             }
-            if isForAll, try await isNobody([]) { notes.append("\(app) has no active device: nothing is sent") }
+            if isForAll, try await isNobody([]) { notes.append("\(app) has no active devices: nothing is sent") }
             for device in devices.prefix(Self.mostLookUps)
             where try await client.send("GET", "/v1/devices/\(device)").status == 404 {
-                notes.append("there is no device \(PlainText.line(device, limit: 40)): nothing is sent to it")
+                notes.append("unknown device \(PlainText.line(device, limit: 40)): nothing is sent to it")
             }
         } catch {
-            // Nobody who can answer: the others would only be waited for.
+            // The server is not reachable, so further requests would fail as well.
         }
         return notes
     }
 
     private static func note(_ whose: String, _ app: AppID) -> String {
-        "\(whose) has no active device of \(app): nothing is sent, unless one registers in time; "
-            + "'carillon devices list' shows who is there"
+        "\(whose) has no active devices of \(app): nothing is sent unless one registers in time; "
+            + "'carillon devices list' lists the devices"
     }
 
     private func isNobody(_ filter: [(name: String, value: String?)]) async throws -> Bool {
-        let query = ControlQuery.encoded([("app", app.name), ("active", "true"), ("limit", "1")] + filter)
+        let query = AdminQuery.encoded([("app", app.name), ("active", "true"), ("limit", "1")] + filter)
         return try await client.ask("GET", "/v1/devices" + query, for: DeviceListAnswer.self).devices.isEmpty
     }
 }

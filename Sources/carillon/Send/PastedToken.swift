@@ -1,31 +1,34 @@
 import FoundationEssentials
 import PushModel
 
-/// A device token as people paste it: digits in either case, with the angle brackets and spaces of old logs, or base64.
+/// Parses a device token as people paste it: hexadecimal digits in either case, with the angle brackets and spaces of old
+/// logs, or base64.
 ///
-/// No message repeats what was pasted: it may be a token, if not a whole one.
+/// Error messages do not repeat the text, because it may contain a part of a token.
 enum PastedToken {
-    /// Apple's have 32 bytes and may grow.
+    /// The minimum number of bytes. Apple's tokens have 32 bytes and may become longer.
     static let shortest = 32
 
-    /// - Parameter option: where it was given, for messages.
+    /// Returns the token.
+    ///
+    /// - Parameter option: The option or place of the text, for error messages.
     static func read(_ text: String, option: String = "'--token'") throws(Failure) -> DeviceToken {
         if text.contains("length") || text.contains("…") || text.contains("...") {
             throw Failure(
                 .badInput,
-                "\(option) is a token that was shortened when it was printed; have the app print every byte: "
+                "\(option) is a shortened token; let the app print every byte: "
                     + "deviceToken.map { String(format: \"%02x\", $0) }.joined()")
         }
         let bare = String(text.filter { !$0.isWhitespace && !"<>\"',:".contains($0) })
         guard !bare.isEmpty else {
-            throw Failure(.badInput, "\(option) is empty; it wants the device's token in hexadecimal digits")
+            throw Failure(.badInput, "\(option) is empty; give the device token in hexadecimal digits")
         }
         let isHex = bare.utf8.allSatisfy(isDigit)
         guard let bytes = isHex ? hexadecimal(bare) : base64(bare) else {
             if isHex {
                 throw Failure(
                     .badInput,
-                    "\(option) has \(bare.utf8.count) hexadecimal digits, which is odd: one is missing or too many")
+                    "\(option) has an odd number of hexadecimal digits (\(bare.utf8.count)): one is missing or extra")
             }
             throw Failure(
                 .badInput,
@@ -62,7 +65,7 @@ enum PastedToken {
         }
     }
 
-    /// Either alphabet, with padding or without.
+    /// Decodes base64 in its standard and its URL alphabet, with padding or without.
     private static func base64(_ text: String) -> [UInt8]? {
         var text = text.replacing("-", with: "+").replacing("_", with: "/")
         while text.last == "=" { text.removeLast() }

@@ -1,40 +1,42 @@
 import FoundationEssentials
 import Glibc
 import PushLoop
+import PushText
 import PushTransport
 import PushWire
 
-/// The options that say what a notification contains: its JSON, or what it is made from.
+/// The options for the content of a notification: its payload as JSON, or the parts to build it from.
 enum PayloadOptions {
     static let options: [Option] = [
-        Option("payload", "JSON", "the payload: '{…}', a file, or - for standard input; instead of what follows"),
-        Option("title", "TEXT", "of the alert"),
-        Option("subtitle", "TEXT", "under the title"),
-        Option("body", "TEXT", "the text itself"),
-        Option("badge", "N", "the number on the app's icon; 0 takes it away"),
+        Option("payload", "JSON", "the payload: '{…}', a file, or - for standard input; replaces the next options"),
+        Option("title", "TEXT", "the title of the alert"),
+        Option("subtitle", "TEXT", "the subtitle of the alert"),
+        Option("body", "TEXT", "the text of the alert"),
+        Option("badge", "N", "the number on the app's icon; 0 removes it"),
         Option("sound", "NAME", "'default', or a sound of the app"),
-        Option("category", "NAME", "which actions the notification offers"),
-        Option("thread-id", "ID", "notifications of one thread are shown together"),
-        Option("content-available", "wake the app; alone, it is a background notification"),
-        Option("mutable-content", "let the app's extension change it before it is shown"),
-        Option("custom", "KEY=JSON", "a key of the app's own, beside aps", mayRepeat: true),
+        Option("category", "NAME", "the category, which defines the actions of the notification"),
+        Option("thread-id", "ID", "the group in which the device shows the notification"),
+        Option("content-available", "wake the app; without other content, a background notification"),
+        Option("mutable-content", "let the app's extension modify the notification before it is shown"),
+        Option("custom", "KEY=JSON", "a custom key next to aps", mayRepeat: true),
     ]
 
-    /// Above everything that a service takes, so that the rules say what is too large.
+    /// The maximum size of a payload that is read. It is larger than any service accepts, so that the payload rules report
+    /// the exact limit.
     private static let longest = 1 << 20
 
-    /// Nil when nothing was said of a payload.
+    /// Returns the payload, or nil if none of these options is given.
     static func read(_ arguments: Arguments) throws(Failure) -> [UInt8]? {
         let parts = options.dropFirst().map(\.name).filter { arguments.has($0) }
         guard let source = arguments.text("payload") else { return parts.isEmpty ? nil : try built(arguments) }
         if let part = parts.first {
-            throw Failure(.usage, "'--\(part)' goes without '--payload': that is the whole payload already")
+            throw Failure(.usage, "'--\(part)' cannot be combined with '--payload', which is the whole payload")
         }
         if source.drop(while: \.isWhitespace).hasPrefix("{") { return Array(source.utf8) }
         return try file(source)
     }
 
-    /// Whether it only wakes the app.
+    /// Whether the notification only wakes the app.
     static func isBackground(_ arguments: Arguments) -> Bool {
         arguments.has("content-available")
             && !["title", "subtitle", "body", "badge", "sound"].contains { arguments.has($0) }
@@ -57,7 +59,7 @@ enum PayloadOptions {
             throw Failure(.badInput, "cannot read the payload from \(name): \(error)")
         }
         guard bytes.count <= longest else {
-            throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: that is no payload")
+            throw Failure(.badInput, "\(name) has more than \(longest >> 20) MiB: too large for a payload")
         }
         return bytes
     }
@@ -70,7 +72,8 @@ enum PayloadOptions {
         }
         if let text = arguments.text("badge") {
             guard let badge = Int64(text), (0...Int64(Int32.max)).contains(badge) else {
-                throw Failure(.usage, "'--badge' wants a whole number from 0, not '\(PlainText.line(text, limit: 20))'")
+                throw Failure(
+                    .usage, "'--badge' must be a whole number of 0 or more, not '\(PlainText.line(text, limit: 20))'")
             }
             aps.badge = badge
         }
@@ -87,7 +90,7 @@ enum PayloadOptions {
         for text in texts {
             let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard parts.count == 2, !parts[0].isEmpty else {
-                throw Failure(.usage, "'--custom' wants KEY=JSON, as in --custom order=4711 or --custom 'name=\"Ada\"'")
+                throw Failure(.usage, "'--custom' needs KEY=JSON, as in --custom order=4711 or --custom 'name=\"Ada\"'")
             }
             let key = String(parts[0])
             let shown = PlainText.line(key, limit: 40)
@@ -98,14 +101,14 @@ enum PayloadOptions {
             } catch {
                 throw Failure(
                     .badInput,
-                    "'--custom \(shown)=…' is not JSON \(error); text is written with quotation marks: --custom '\(shown)=\"…\"'"
+                    "'--custom \(shown)=…' is not valid JSON \(error); text needs quotation marks: --custom '\(shown)=\"…\"'"
                 )
             }
         }
         guard let keys = CustomKeys(members) else {
             throw Failure(
                 .badInput,
-                "'--custom' cannot be \(CustomKeys.reserved.sorted().joined(separator: ", ")): give --payload for those"
+                "'--custom' cannot set \(CustomKeys.reserved.sorted().joined(separator: ", ")); use --payload for those"
             )
         }
         return keys

@@ -1,9 +1,11 @@
+import PushConfiguration
 import PushLoop
 import PushModel
+import PushText
 import PushTransport
 import PushWire
 
-/// What `carillon send` is to send, and to whom.
+/// The message and the target of `carillon send`.
 struct SendOrder: Sendable {
     enum Target: Sendable {
         case device(DeviceToken, APNSID)
@@ -14,12 +16,12 @@ struct SendOrder: Sendable {
         TokenOptions.options + [
             Option("channel", "ID", "a broadcast to this channel, instead of --token"),
             Option("push-type", "TYPE", "(alert; background if it only wakes the app; liveactivity with --channel)"),
-            Option("priority", "N", "10, 5 or 1 (what suits the push type)"),
-            Option("expires-at", "SECONDS", "since 1970; 0: one attempt, nothing stored"),
-            Option("ttl", "TIME", "the same from now on: 1h, 30m; 0 for one attempt"),
-            Option("collapse-id", "ID", "notifications of one id replace each other"),
-            Option("id", "ID", "the message's id, from which the apns-id follows (random)"),
-            Option("apns-id", "UUID", "the apns-id itself"),
+            Option("priority", "N", "10, 5 or 1 (the default of the push type)"),
+            Option("expires-at", "SECONDS", "expiry in seconds since 1970; 0: one attempt, not stored"),
+            Option("ttl", "TIME", "expiry relative to now: 1h, 30m; 0: one attempt"),
+            Option("collapse-id", "ID", "a notification replaces earlier ones with the same collapse id"),
+            Option("id", "ID", "the message id, from which the apns-id is derived (random)"),
+            Option("apns-id", "UUID", "the apns-id, instead of --id"),
         ]
 
     let message: Message
@@ -30,13 +32,13 @@ struct SendOrder: Sendable {
         let channel = try Self.channel(arguments)
         let type = try Self.pushType(arguments, isBroadcast: channel != nil)
         guard let id = MessageID(arguments.text("id") ?? "send-\(Hex.encode(Self.random()))") else {
-            throw Failure(.badInput, "'--id' is no message id: 1 to 128 bytes without control characters")
+            throw Failure(.badInput, "'--id' is not a message id: 1 to 128 bytes without control characters")
         }
         let collapse = arguments.text("collapse-id")
         let priority = try Self.priority(arguments)
         let expiresAt = try Self.expiresAt(arguments, now: now) ?? (channel == nil ? nil : 0)
         guard let payload = try PayloadOptions.read(arguments) ?? (type == .background ? Self.wakeUp : nil) else {
-            throw Failure(.usage, "what is to be sent? --title and --body, or --payload '{…}'; --help lists more")
+            throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         message = Message(
             id: id, app: app.id, pushType: type, priority: priority, expiresAt: expiresAt,
@@ -47,7 +49,7 @@ struct SendOrder: Sendable {
         if channel != nil { options.target = .broadcast }
         findings = PayloadRules.findings(in: payload, options)
         if collapse != nil, message.collapseID == nil, arguments.has("anyway") {
-            throw Failure(.badInput, "'--collapse-id' cannot be sent at all: use 1 to 64 bytes of text")
+            throw Failure(.badInput, "'--collapse-id' is invalid, even with --anyway: use 1 to 64 bytes of text")
         }
         if let channel {
             target = .channel(channel)
@@ -66,29 +68,30 @@ struct SendOrder: Sendable {
         return (0..<8).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    // MARK: One option each
+    // MARK: Single options
 
     private static func channel(_ arguments: Arguments) throws(Failure) -> ChannelID? {
         guard let text = arguments.text("channel") else { return nil }
         for option in ["token", "token-file", "collapse-id", "apns-id"] where arguments.has(option) {
-            throw Failure(.usage, "'--\(option)' goes without '--channel': a broadcast goes to no device")
+            throw Failure(.usage, "'--\(option)' cannot be combined with '--channel': a broadcast has no device")
         }
         guard let channel = ChannelID(text) else {
-            throw Failure(.badInput, "'--channel' is no channel id: base64, as 'carillon channels create' returned it")
+            throw Failure(
+                .badInput, "'--channel' is not a channel id: use the base64 id from 'carillon channels create'")
         }
         return channel
     }
 
     private static func token(_ arguments: Arguments) throws(Failure) -> DeviceToken {
         guard TokenOptions.isGiven(arguments) else {
-            throw Failure(.usage, "to which device? --token-file FILE, --token HEX, or --channel ID for a broadcast")
+            throw Failure(.usage, "no target: give --token-file FILE, --token HEX, or --channel ID for a broadcast")
         }
         guard arguments.texts("token").count <= 1 else {
-            throw Failure(.usage, "'--token' was given twice: several devices go with '--via'")
+            throw Failure(.usage, "'--token' was given twice: several devices need '--via'")
         }
         let tokens = try TokenOptions.read(arguments)
         guard tokens.count == 1 else {
-            throw Failure(.badInput, "'--token-file' has \(tokens.count) tokens in it: several devices go with '--via'")
+            throw Failure(.badInput, "'--token-file' contains \(tokens.count) tokens: several devices need '--via'")
         }
         return tokens[0]
     }
@@ -102,11 +105,11 @@ struct SendOrder: Sendable {
             let words = PushType.allCases.map(\.rawValue)
             throw Failure(
                 .usage,
-                "'--push-type \(PlainText.line(word, limit: 40))' is none of \(words.joined(separator: ", "))"
-                    + (Spelling.nearest(to: word, in: words).map { "; did you mean '\($0)'?" } ?? ""))
+                "'--push-type \(PlainText.line(word, limit: 40))' is not one of \(words.joined(separator: ", "))"
+                    + (NearestWord.to(word, in: words).map { "; did you mean '\($0)'?" } ?? ""))
         }
         guard !isBroadcast || type == .liveactivity else {
-            throw Failure(.usage, "'--channel' takes Live Activities only: leave '--push-type' out")
+            throw Failure(.usage, "'--channel' supports Live Activities only: leave '--push-type' out")
         }
         return type
     }
@@ -114,7 +117,7 @@ struct SendOrder: Sendable {
     static func priority(_ arguments: Arguments) throws(Failure) -> PushPriority? {
         guard let text = arguments.text("priority") else { return nil }
         guard let priority = UInt8(text).flatMap({ PushPriority(rawValue: $0) }) else {
-            throw Failure(.usage, "'--priority' is 10, 5 or 1, not '\(PlainText.line(text, limit: 20))'")
+            throw Failure(.usage, "'--priority' must be 10, 5 or 1, not '\(PlainText.line(text, limit: 20))'")
         }
         return priority
     }
@@ -122,12 +125,13 @@ struct SendOrder: Sendable {
     static func expiresAt(_ arguments: Arguments, now: WallTime) throws(Failure) -> Int64? {
         let (moment, time) = (arguments.text("expires-at"), arguments.text("ttl"))
         if moment != nil, time != nil {
-            throw Failure(.usage, "'--expires-at' goes without '--ttl': both say until when")
+            throw Failure(.usage, "'--expires-at' cannot be combined with '--ttl': both set the expiry")
         }
         if let moment {
             guard let seconds = Int64(moment), seconds >= 0 else {
                 throw Failure(
-                    .usage, "'--expires-at' wants seconds since 1970, or 0, not '\(PlainText.line(moment, limit: 40))'")
+                    .usage,
+                    "'--expires-at' must be seconds since 1970, or 0, not '\(PlainText.line(moment, limit: 40))'")
             }
             return seconds
         }
@@ -135,17 +139,21 @@ struct SendOrder: Sendable {
         if time == "0" { return 0 }
         guard let duration = DurationText.read(time) else {
             throw Failure(
-                .usage, "'--ttl' wants a time such as 30m, 1h or 7d, or 0, not '\(PlainText.line(time, limit: 40))'")
+                .usage,
+                "'--ttl' must be a time such as 30m, 1h or 7d, or 0, not '\(PlainText.line(time, limit: 40))'")
         }
         return duration == .zero ? 0 : now.seconds + duration.components.seconds
     }
 
     private static func apnsID(_ arguments: Arguments) throws(Failure) -> APNSID? {
         guard let text = arguments.text("apns-id") else { return nil }
-        if arguments.has("id") { throw Failure(.usage, "'--apns-id' goes without '--id', from which it would follow") }
+        if arguments.has("id") {
+            throw Failure(.usage, "'--apns-id' cannot be combined with '--id', from which it is derived")
+        }
         guard let id = APNSID(text) else {
             throw Failure(
-                .badInput, "'--apns-id \(PlainText.line(text, limit: 60))' is no UUID: 8-4-4-4-12 hexadecimal digits")
+                .badInput,
+                "'--apns-id \(PlainText.line(text, limit: 60))' is not a UUID: 8-4-4-4-12 hexadecimal digits")
         }
         return id
     }

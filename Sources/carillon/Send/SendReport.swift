@@ -1,7 +1,9 @@
+import PushConfiguration
 import PushModel
+import PushText
 import PushWire
 
-/// What became of one `carillon send`.
+/// The result of one `carillon send`.
 struct SendReport: Sendable {
     var verdict: Verdict
     var address: String?
@@ -30,10 +32,10 @@ struct SendReport: Sendable {
         }
         if let uniqueID = verdict.uniqueID { rows.append(("apns-unique-id", uniqueID)) }
         if let took {
-            let answer = latency.map { $0 > .zero ? ", the answer \(PlainText.milliseconds($0))" : "" } ?? ""
+            let answer = latency.map { $0 > .zero ? ", response after \(PlainText.milliseconds($0))" : "" } ?? ""
             rows.append(("took", PlainText.milliseconds(took) + answer))
         }
-        for note in notes { rows.append(("on the way", PlainText.line(note))) }
+        for note in notes { rows.append(("note", PlainText.line(note))) }
         return verdict.headline(on: terminal) + "\n"
             + PlainText.rows(rows.map { (name: $0.0, text: $0.1) }, on: terminal)
             + (verdict.advice.map { "\nNext: \(PlainText.line($0, limit: 1000)).\n" } ?? "")
@@ -76,7 +78,7 @@ extension SendOrder {
     }
 }
 
-/// What `--dry-run` shows: the request as it would go out, without what is secret.
+/// The output of `--dry-run`: the request that would be sent, without its secrets.
 struct SendPreview {
     private let order: SendOrder
     private let gateway: AppGateway
@@ -93,7 +95,7 @@ struct SendPreview {
         switch order.target {
         case .device(let token, _):
             isBinary
-                ? "a binary frame to tls://\(app.place), token of \(token.size)"
+                ? "a binary frame to tls://\(app.place), token: \(token.size)"
                 : "POST https://\(app.place)/3/device/TOKEN"
         case .channel:
             "POST https://\(app.broadcast.send)/4/broadcasts/apps/\(app.topic)"
@@ -127,7 +129,7 @@ struct SendPreview {
 
     func text(on terminal: Terminal) -> String {
         let payload = PlainText.line(String(decoding: order.message.payload, as: UTF8.self), limit: 8192)
-        return "Nothing was sent. This would be:\n\n\(terminal.coloured(request, .bold))\n"
+        return "Nothing was sent. The request would be:\n\n\(terminal.coloured(request, .bold))\n"
             + PlainText.rows(headers.map { ($0.name, PlainText.line($0.text)) }, on: terminal)
             + "\npayload, \(order.message.payload.count) bytes:\n  \(payload)\n"
     }

@@ -1,26 +1,28 @@
+import PushConfiguration
 import PushGateways
 import PushLoop
 import PushModel
+import PushText
 import PushTransport
 import PushWire
 
-/// `carillon send`: one notification straight through a gateway, without the pipeline, for trying a credential; or, with
-/// `--via`, handed to a running Carillon as a producer would.
+/// `carillon send`: sends one notification directly through a gateway, without the pipeline, to try a credential; or, with
+/// `--via`, submits it to a running Carillon as a producer does.
 struct SendVerb {
     static let verb = Verb(
-        name: "send", summary: "send one notification: straight through a gateway, or to a running Carillon",
+        name: "send", summary: "send one notification: directly to a push service, or through Carillon",
         options: AppOptions.options + SendOrder.options + PayloadOptions.options + SendVia.options + [
-            Option("anyway", "send it although its payload or options are known to be refused"),
-            Option("dry-run", "show what would be sent, and send nothing"),
-            Option("timeout", "TIME", "for all of it together (20s)"),
-            Option("json", "for machines: one object"),
+            Option("anyway", "send even if the provider is known to reject the payload or the options"),
+            Option("dry-run", "show the request, and send nothing"),
+            Option("timeout", "TIME", "the limit for the whole command (20s)"),
+            Option("json", "print one JSON object"),
         ],
         examples: [
             ("carillon send --app shop --token 00fc13… --title Hello", "through an app of the configuration"),
             (
                 "carillon send --topic com.example.shop --environment sandbox --key AuthKey_ABC123DEFG.p8 \\\n"
                     + "      --team-id DEF123GHIJ --token 00fc13… --title Hello",
-                "without any configuration"
+                "without a configuration"
             ),
             (
                 "carillon send --topic com.example.shop --environment production --certificate simulator/push.pem \\\n"
@@ -55,7 +57,7 @@ struct SendVerb {
         guard chosen.app.gateway.wireProtocol == .http2 || timeout >= .seconds(3) else {
             throw Failure(
                 .usage,
-                "'--timeout' must be 3s or more with the binary protocol: two of them go by in waiting for a complaint")
+                "'--timeout' must be 3s or more with the binary protocol, which waits 2s for an error response")
         }
         order = try SendOrder(arguments, for: chosen.app, now: .current())
     }
@@ -70,13 +72,13 @@ struct SendVerb {
         }
         let refused = order.refusedFindings
         if !refused.isEmpty, !arguments.has("anyway"), !arguments.has("dry-run") {
-            let count = refused.count == 1 ? "a fault" : "\(refused.count) faults"
+            let count = refused.count == 1 ? "1 fault" : "\(refused.count) faults"
             return tell(
                 SendReport(
                     order, app,
                     Verdict(
-                        .badInput, "nothing was sent: it has \(count) for which the provider refuses it",
-                        "correct it, or send it with --anyway to see")))
+                        .badInput, "nothing was sent: the provider would reject it because of \(count)",
+                        "correct it, or send it with --anyway")))
         }
         switch order.target {
         case .device(let token, let id):
@@ -104,7 +106,7 @@ struct SendVerb {
         var report = SendReport(order, app, Verdict(trial.outcome, of: app))
         report.address = trial.address
         report.took = trial.took
-        // Over the binary protocol it is the time without a complaint.
+        // Over the binary protocol, the latency is only the time spent waiting for an error response.
         if app.gateway.wireProtocol == .http2 { report.latency = trial.latency }
         report.notes = trial.notes
         return tell(report)
@@ -120,7 +122,7 @@ struct SendVerb {
         }
         let verdict: Verdict =
             switch result {
-            case .success: Verdict(.accepted, "the provider took the broadcast; which devices show it nobody says")
+            case .success: Verdict(.accepted, "the provider accepted the broadcast; it does not report delivery")
             case .failure(let error): error.verdict
             }
         var report = SendReport(order, app, verdict)

@@ -1,70 +1,71 @@
 import PushLoop
 import PushModel
+import PushText
 import PushTransport
 import PushWire
 
-/// `carillon send --via`: hands one message to a running Carillon over ZeroMQ, as a producer does: it waits for the ack,
-/// and asks again under the same id.
+/// `carillon send --via`: submits one message to a running Carillon over ZeroMQ, as a producer does. It waits for the ack
+/// and resends the message with the same id if no ack arrives.
 struct SendVia {
     static let options: [Option] = [
         Option(
             "via", "ENDPOINT",
-            "hand it to the Carillon whose intake listens there, tcp://127.0.0.1:5560; with the following\n"
-                + "options it may be left out: then the configuration's intake.router is taken"),
+            "submit to the Carillon with this intake, as in tcp://127.0.0.1:5560 (with one of the next\n"
+                + "six options, intake.router of the configuration)"),
         Option("device", "ID", "a device id of the registry, instead of --token", mayRepeat: true),
         Option("user", "ID", "all devices of a user", mayRepeat: true),
-        Option("tag", "TAG", "all devices with this tag; given again, with all of these", mayRepeat: true),
+        Option("tag", "TAG", "all devices with this tag; if given again, with all these tags", mayRepeat: true),
         Option("tags", "JSON", "all devices with these tags: beta, or '{\"all\":[\"beta\",{\"not\":\"ios\"}]}'"),
-        Option("all", "every device of the app"),
-        Option("again", "with a known id: once more to those who have joined the audience since"),
-        Option("server-key", "Z85", "the public key of that Carillon, where it asks for keys; and with it"),
+        Option("all", "all devices of the app"),
+        Option("again", "with a known id: send to devices that have joined the audience since"),
+        Option("server-key", "Z85", "the public key of the server, if it has security.curve; with --key-file"),
         Option("key-file", "FILE", "this client's keys, from 'carillon keys curve'"),
     ]
 
     static let examples: [(command: String, about: String)] = [
         (
             "carillon send --app shop --user ada --title Hello",
-            "to the running Carillon of the configuration, for all devices of a user"
+            "through the running Carillon of the configuration, to all devices of a user"
         ),
         (
             "carillon send --via tcp://127.0.0.1:5560 --app shop --token 00fc13… --title Hello --id order-4711",
-            "to a running Carillon; asked again under that id, nobody gets it twice"
+            "through a running Carillon; a repetition with the same id sends nothing twice"
         ),
         (
             "carillon send --via tcp://push.example.com:5560 --server-key 'rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7' \\\n"
                 + "      --key-file orders.curve --app shop --user ada --user grace --title Hello",
-            "where it asks for keys"
+            "through a Carillon with security.curve"
         ),
     ]
 
-    /// What says where a push service is, which is that Carillon's business.
+    /// Options for a direct connection to a push service, which a running Carillon takes from its own configuration.
     private static let direct = [
         "config", "topic", "environment", "key", "key-id", "team-id", "certificate", "password-file", "host", "port",
         "trust", "binary", "channel", "apns-id", "anyway",
     ]
 
-    /// Options that only a running Carillon can serve: audiences of the registry, and `--again`.
+    /// Options that need a running Carillon: audiences of the registry, and `--again`.
     private static let meant = ["device", "user", "tag", "tags", "all", "again"]
 
-    /// Whether it is to go to a running Carillon: the one that is named, or else that of the configuration.
+    /// Whether the message goes to a running Carillon: the one that `--via` names, or that of the configuration.
     static func isMeant(_ arguments: Arguments) -> Bool {
         arguments.has("via") || meant.contains { arguments.has($0) }
     }
 
-    /// Without `--via`.
+    /// Rejects the options of this type in a command without `--via`.
     static func refuse(_ arguments: Arguments) throws(Failure) {
         if let option = options.map(\.name).first(where: { arguments.has($0) }) {
-            throw Failure(.usage, "'--\(option)' goes with '--via': it is for a running Carillon")
+            throw Failure(.usage, "'--\(option)' needs '--via': it is for a running Carillon")
         }
     }
 
     private let endpoint: String
-    /// Looks whether there is anybody to get it; nil where that Carillon is not the configuration's.
+    /// Checks whether the audience has devices; nil if the target is not the Carillon of the configuration.
     private let audience: AudienceHints?
     private let id: MessageID
     private let app: AppID
     private let envelope: [UInt8]
-    /// The same without the digits of tokens, to be shown.
+    /// The envelope without the digits of tokens, for output.
     private let shownEnvelope: [UInt8]
     private let payload: [UInt8]
     private let security: ZMQSecurity
@@ -77,15 +78,14 @@ struct SendVia {
             throw Failure(
                 .usage,
                 arguments.has("via")
-                    ? "'--\(option)' goes without '--via': that Carillon knows its apps and where they are"
-                    : "'--\(option)' goes with '--token' or '--channel': a running Carillon knows its apps and where they "
-                        + "are")
+                    ? "'--\(option)' cannot be combined with '--via': the running Carillon has its own configuration"
+                    : "'--\(option)' needs '--token' or '--channel': a running Carillon has its own configuration")
         }
         timeout = try .timeout(arguments)
         isJSON = arguments.has("json")
         isDryRun = arguments.has("dry-run")
         guard let app = arguments.text("app").flatMap({ AppID($0) }) else {
-            throw Failure(.usage, "to which app? --app with its name in the configuration of that Carillon")
+            throw Failure(.usage, "no app: give --app with its name in the configuration of the running Carillon")
         }
         let kind = try Self.audienceKind(arguments)
         let tokens = TokenOptions.isGiven(arguments) ? try TokenOptions.read(arguments) : []
@@ -94,12 +94,12 @@ struct SendVia {
         endpoint = target.endpoint
         audience = target.directory.map { AudienceHints(arguments, app: app, dataDirectory: $0) }
         guard let id = MessageID(arguments.text("id") ?? "send-\(Hex.encode(SendOrder.random()))") else {
-            throw Failure(.badInput, "'--id' is no message id: 1 to 128 bytes without control characters")
+            throw Failure(.badInput, "'--id' is not a message id: 1 to 128 bytes without control characters")
         }
         (self.app, self.id) = (app, id)
         let type = try SendOrder.pushType(arguments, isBroadcast: false)
         guard let payload = try PayloadOptions.read(arguments) ?? (type == .background ? SendOrder.wakeUp : nil) else {
-            throw Failure(.usage, "what is to be sent? --title and --body, or --payload '{…}'; --help lists more")
+            throw Failure(.usage, "no content: give --title and --body, or --payload '{…}'; --help lists more")
         }
         self.payload = payload
         security = target.security
@@ -156,12 +156,12 @@ struct SendVia {
         Terminal.output.write(
             isJSON
                 ? MachineLine.text(["outcome": "dry_run", "envelope": .string(shown), "payload": .string(body)])
-                : "Nothing was sent. This would go to \(endpoint):\n\n  push/1\n  \(PlainText.line(shown, limit: 8192))\n  "
+                : "Nothing was sent. The message to \(endpoint) would be:\n\n  push/1\n  \(PlainText.line(shown, limit: 8192))\n  "
                     + "\(PlainText.line(body, limit: 8192))\n")
         return .done
     }
 
-    // MARK: Whom it is for
+    // MARK: The audience
 
     private static func audienceKind(_ arguments: Arguments) throws(Failure) -> String {
         let kinds = ["token", "token-file", "device", "user", "tag", "tags", "all"].filter { arguments.has($0) }
@@ -169,21 +169,22 @@ struct SendVia {
             throw Failure(
                 .usage,
                 kinds.isEmpty
-                    ? "to whom? --token-file FILE, --token HEX, --device ID, --user ID, --tag TAG, --tags JSON or --all"
-                    : "'--\(kinds[0])' goes without '--\(kinds[1])': a message has one kind of audience")
+                    ? "no audience: give --token-file FILE, --token HEX, --device ID, --user ID, --tag TAG, --tags JSON "
+                        + "or --all"
+                    : "'--\(kinds[0])' cannot be combined with '--\(kinds[1])': a message has one kind of audience")
         }
         return kinds[0]
     }
 
-    /// An audience that is not named by tokens.
+    /// Returns the audience of a message that is not addressed by tokens.
     private static func audience(_ kind: String, _ arguments: Arguments) throws(Failure) -> JSONValue {
         switch kind {
         case "device":
             for text in arguments.texts("device") where DeviceID(text) == nil {
                 throw Failure(
                     .badInput,
-                    "'--device \(PlainText.line(text, limit: 40))' is no device id: 32 hexadecimal digits; "
-                        + "a token goes with '--token'")
+                    "'--device \(PlainText.line(text, limit: 40))' is not a device id: 32 hexadecimal digits; "
+                        + "use '--token' for a token")
             }
             return ["devices": .texts(arguments.texts("device"))]
         case "user": return ["users": .texts(arguments.texts("user"))]
@@ -192,13 +193,14 @@ struct SendVia {
             return tags.count == 1 ? ["tags": .string(tags[0])] : ["tags": .object(["all": .texts(tags)])]
         case "tags":
             let text = arguments.text("tags") ?? ""
-            // A tag by itself, as `devices list --tag` takes it.
+            // A single tag without quotation marks, as `devices list --tag` accepts it.
             if let first = text.first, !"{[\"".contains(first) { return ["tags": .string(text)] }
             do throws(JSONError) {
                 let document = try JSONDocument(Array(text.utf8))
                 return ["tags": document.value(at: document.root)]
             } catch {
-                throw Failure(.badInput, "'--tags' is not JSON \(error); as in --tags '{\"any\":[\"beta\",\"staff\"]}'")
+                throw Failure(
+                    .badInput, "'--tags' is not valid JSON \(error); as in --tags '{\"any\":[\"beta\",\"staff\"]}'")
             }
         default: return ["all": true]
         }

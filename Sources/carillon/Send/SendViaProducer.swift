@@ -3,18 +3,18 @@ import PushModel
 import PushTransport
 import PushWire
 
-/// One message on its way to an intake: sent, sent again under the same id when there is no answer or no room, until
-/// there is an answer that stands or the time is over.
+/// Submits one message to an intake. It resends the message with the same id after a timeout or a `busy` ack, until a
+/// final ack arrives or the deadline passes.
 actor SendViaProducer {
     nonisolated let loop: EventLoop
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     struct End: Sendable {
-        /// The status that stands, or the last `busy`; nil without any answer.
+        /// The final ack, or the last `busy` ack; nil if no ack arrived.
         var status: [String: JSONValue]?
-        /// How often it was sent.
+        /// The number of times that the message was sent.
         var attempts = 0
-        /// Why the connection did not come to pass, if that is known.
+        /// Why the connection failed, if that is known.
         var obstacle: Obstacle?
     }
 
@@ -25,7 +25,7 @@ actor SendViaProducer {
         case nobodyThere
     }
 
-    /// After this long without an answer it is sent again.
+    /// The time without an ack after which the message is sent again.
     private static let patience: Duration = .seconds(2)
 
     private let id: String
@@ -51,8 +51,8 @@ actor SendViaProducer {
         options.usesIPv6 = endpoint.hasPrefix("tcp://[")
         options.linger = .zero
         options.maxReconnectInterval = .seconds(1)
-        // All is read that comes, so that libzmq never stops reading: with input stopped, a reset by the other side and
-        // then its heartbeat abort the process (libzmq's issues 3937 and 4364).
+        // Without a high-water mark libzmq never stops reading. While it does not read, a reset by the peer followed by a
+        // heartbeat aborts the process (issues 3937 and 4364 of libzmq).
         options.receiveHighWaterMark = 0
         let socket = try ZMQSocket(.dealer, in: context, on: loop, options: options)
         self.socket = socket
@@ -72,7 +72,7 @@ actor SendViaProducer {
 
     private func send() {
         guard let socket, end.status == nil || isBusy else { return }
-        // Queued once, it goes out when the connection stands: another copy of it would say nothing new.
+        // Until a connection is open, the first copy is still queued. Another copy would be sent in addition to it.
         if end.attempts == 0 || end.obstacle == nil {
             _ = socket.send { outbox in for frame in frames { outbox.add(frame) } }
             end.attempts += 1
@@ -91,7 +91,7 @@ actor SendViaProducer {
         guard frames.count == 2, frames[0] == Array("ack/1".utf8), let document = try? JSONDocument(frames[1]),
             case .object(let status) = document.value(at: document.root)
         else { return }
-        // An answer without an id is to a message that had none to be read: there is but this one.
+        // An ack without an id is for a message whose id could not be parsed. This socket sends only one message.
         guard status["id"] == .string(id) || status["id"] == .null else { return }
         end.status = status
         guard isBusy else { return finish() }
@@ -105,7 +105,7 @@ actor SendViaProducer {
         case .handshakeSucceeded: end.obstacle = nil
         case .handshakeFailedAuthentication:
             end.obstacle = .keyRefused
-            // libzmq does not try again.
+            // libzmq does not reconnect after this error.
             finish()
         case .handshakeFailedProtocol:
             end.obstacle = .noCommonProtocol

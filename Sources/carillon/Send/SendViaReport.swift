@@ -1,7 +1,8 @@
 import PushModel
+import PushText
 import PushWire
 
-/// What became of one `carillon send --via`.
+/// The result of one `carillon send --via`.
 struct SendViaReport {
     let code: ExitCode
     /// Hints for people.
@@ -25,42 +26,42 @@ struct SendViaReport {
         switch text("status") {
         case "accepted":
             (code, outcome, advice) = (.done, "accepted", nil)
-            meaning = "Carillon has it on disk and carries it out"
+            meaning = "Carillon has stored the message and will send it"
         case "duplicate":
             (code, outcome, advice) = (.done, "duplicate", nil)
-            meaning = "Carillon had this message before; there is nothing more to do"
+            meaning = "Carillon accepted this message before; it is not sent again"
         case "rejected":
             (code, outcome) = (.badInput, "rejected")
             meaning = PlainText.line("\(text("reason")): \(text("detail"))")
-            advice = "correct it; sent again as it is, it is rejected again"
+            advice = "correct the message; Carillon rejects it again if it is unchanged"
         case "busy":
             (code, outcome) = (.tryAgain, "busy")
-            meaning = "there was no room for it in all that time"
-            advice = "send it again later with --id \(PlainText.line(id.text)): under the same id nobody gets it twice"
+            meaning = "Carillon was busy until the timeout and did not accept the message"
+            advice = "send it again later with --id \(PlainText.line(id.text)): the same id prevents duplicates"
         default:
-            let again = "send it again with --id \(PlainText.line(id.text)): under the same id nobody gets it twice"
+            let again = "send it again with --id \(PlainText.line(id.text)): the same id prevents duplicates"
             switch end.obstacle {
             case .keyRefused:
                 (code, outcome, advice) = (
                     .notPermitted, "refused", "add the public key of --key-file to security.clients"
                 )
-                meaning = "that Carillon does not know this client's key"
+                meaning = "authentication failed: the server does not know this client's key"
             case .noCommonProtocol:
                 (code, outcome) = (.notPermitted, "refused")
-                meaning = "one side asks for keys and the other does not"
+                meaning = "handshake failed: one side uses CURVE keys and the other does not"
                 advice =
-                    "give --server-key and --key-file where that Carillon has security.curve, and leave them out where not"
+                    "give --server-key and --key-file if the server has security.curve, and leave them out otherwise"
             case .handshakeBroken:
                 (code, outcome) = (.tryAgain, "no_answer")
-                meaning = "the connection breaks off before it stands"
+                meaning = "handshake failed: the connection was closed"
                 advice = "compare --server-key with the server's public key; then " + again
             case .nobodyThere:
                 (code, outcome) = (.tryAgain, "no_answer")
-                meaning = "nobody listens there"
-                advice = "see that Carillon runs and that its intake.router is this endpoint; then " + again
+                meaning = "cannot connect"
+                advice = "check that Carillon is running and that its intake.router is this endpoint; then " + again
             case nil:
                 (code, outcome, advice) = (.tryAgain, "no_answer", again)
-                meaning = "no answer came; whether it was taken nobody knows"
+                meaning = "timed out waiting for the ack; the message may have been accepted"
             }
         }
     }
@@ -81,7 +82,7 @@ struct SendViaReport {
 
     var isAccepted: Bool { outcome == "accepted" }
 
-    /// The findings of the ack, in words.
+    /// The findings in the ack, as text.
     private var findings: [String] {
         guard case .array(let findings)? = end.status?["findings"] else { return [] }
         return findings.compactMap { finding in

@@ -1,56 +1,64 @@
+import Glibc
+import PushConfiguration
 import PushLoop
+import PushServer
+import PushText
 
-/// `carillon serve`: everything between producers and the push services.
+/// `carillon serve`: runs the gateway between producers and push services.
 enum ServeVerb {
     static let verb = Verb(
-        name: "serve", summary: "take notifications in, carry them out, and tell what became of them",
+        name: "serve", summary: "accept notifications, deliver them, and publish the outcomes",
         options: [
             Option("config", "FILE", "the configuration (else CARILLON_CONFIG, or the usual places)"),
             Option("data", "DIR", "the data directory, instead of the configuration's"),
-            Option("drain", "TIME", "how long SIGTERM may wait for what is on its way (30s)"),
-            Option("json", "say what is served as one line of JSON"),
+            Option("drain", "TIME", "how long to wait for deliveries in flight after SIGTERM (30s)"),
+            Option("json", "print the endpoints and apps as one line of JSON"),
         ],
         examples: [
-            ("carillon serve --config carillon.json5", "until SIGTERM; a second SIGTERM stops at once"),
+            ("carillon serve --config carillon.json5", "run until SIGTERM; a second SIGTERM stops at once"),
             ("carillon serve --json --drain 5s", "for a script that starts it"),
-            ("kill -HUP $(cat data/carillon.lock)", "read the configuration and all keys and certificates again"),
-            ("curl http://127.0.0.1:8470/readyz", "ask a running one whether a push would go out now"),
+            ("kill -HUP $(cat data/carillon.lock)", "reload the configuration, all keys and all certificates"),
+            ("curl http://127.0.0.1:8470/readyz", "check whether a running Carillon can send notifications now"),
         ], notes: exitCodes
     ) { arguments in
         let drain = try drainTime(arguments.text("drain"))
         let flags = arguments.text("data").map { ["data": $0] } ?? [:]
         let (file, parsed) = try Configuration.load(file: arguments.text("config"), flags: flags)
-        let running = try await RunningCarillon(ConfigurationSource(file: file, flags: flags), parsed)
+        let source = ConfigurationSource(file: file, flags: flags)
+        let running = try await RunningCarillon(source, parsed) { _exit(ExitCode.failed.rawValue) }
         let served = await running.served()
         if arguments.has("json") {
             Terminal.output.write(served.json)
         } else if parsed.configuration.log.format == .text {
-            // Beside a log of JSON, one object a line, nothing else may stand; the log says the same.
-            Terminal.output.write(served.text(Terminal.output))
+            // A JSON log has one object per line and no other text. The log contains the same information.
+            Terminal.output.write(served.text(on: Terminal.output))
         }
         running.logStart(served)
-        return await running.run(drainingWithin: drain)
+        switch await running.run(drainingWithin: drain) {
+        case .stopped: return .done
+        case .stoppedAtOnce: return .failed
+        }
     }
 
-    /// For whoever writes a unit file or a script around it.
+    /// The exit codes, for authors of unit files and scripts.
     static let exitCodes = """
         Exit codes:
-          0   it was told to stop; the next start sends what is left
-          1   a second SIGTERM; or it could not go on: the disk is full, or a file of
-              the ledger is damaged; or the path of the control socket is too long
-          64  the command line is wrong
-          69  a place to bind is taken, or not of this machine; or the directory of an
-              ipc path is missing or not writable
+          0   stopped by a signal; the next start sends the remaining messages
+          1   stopped by a second SIGTERM, or by an error: the disk is full, a ledger
+              file is damaged, or the path of the control socket is too long
+          64  the command line is invalid
+          69  an address to bind is in use or not of this machine, or the directory of
+              an ipc path is missing or not writable
           75  another Carillon runs on the data directory
-          77  the data directory cannot be used by this user
-          78  the configuration, or a file that it names, is wrong; 'carillon check'
-              lists everything
+          77  this user has no permission to use the data directory
+          78  the configuration, or a file that it names, is invalid;
+              'carillon check' lists all faults
         """
 
     static func drainTime(_ text: String?) throws(Failure) -> Duration {
         guard let text else { return .seconds(30) }
         guard let time = DurationText.read(text), time <= .seconds(3600) else {
-            throw Failure(.usage, "'--drain' wants a time up to 1h, such as 30s, not '\(text)'")
+            throw Failure(.usage, "'--drain' must be a time up to 1h, such as 30s, not '\(text)'")
         }
         return time
     }

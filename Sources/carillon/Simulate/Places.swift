@@ -1,7 +1,7 @@
 import PushSimulator
 import PushTransport
 
-/// Where a simulator listens, in words and for machines.
+/// The addresses of a simulator, as text and as JSON.
 struct Places: Sendable {
     let provider: HostPort
     let binary: HostPort
@@ -16,7 +16,7 @@ struct Places: Sendable {
     }
 
     func json(_ files: SimulatorFiles) -> String {
-        // Paths are the user's own; quotes and backslashes in them are all that needs escaping here.
+        // The paths come from the user; only quotation marks and backslashes in them are escaped.
         let quoted = { (text: String) in
             text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         }
@@ -33,7 +33,7 @@ struct Places: Sendable {
             ["legacy binary gateway", "tls://\(binary)"],
             ["feedback service", "tls://\(feedback)"],
             ["control port", "http://\(control)"],
-            ["trust this authority", files.authorityPath],
+            ["CA certificate", files.authorityPath],
             [
                 "provider key",
                 "\(files.providerKeyPath)  (key id \(SimulatorFiles.keyID), team \(SimulatorFiles.teamID))",
@@ -42,6 +42,6 @@ struct Places: Sendable {
         ]
         return output.coloured("A simulated Apple push service is listening.", .bold) + "\n"
             + output.table(["what", "where"], rows)
-            + (files.made.isEmpty ? "" : "Made just now: \(files.made.joined(separator: ", ")).\n")
+            + (files.made.isEmpty ? "" : "Created: \(files.made.joined(separator: ", ")).\n")
     }
 }

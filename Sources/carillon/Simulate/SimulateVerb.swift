@@ -5,38 +5,38 @@ import PushSimulator
 import PushTransport
 import PushWire
 
-/// `carillon simulate`: the simulated Apple as a service.
+/// `carillon simulate`: runs a simulated Apple push service.
 struct SimulateVerb {
     static let verb = Verb(
-        name: "simulate", summary: "a simulated Apple push service: HTTP/2, legacy binary, feedback",
+        name: "simulate", summary: "run a simulated Apple push service: HTTP/2, legacy binary, feedback",
         options: [
-            Option("host", "IP", "address to listen on (127.0.0.1)"),
-            Option("port", "P", "HTTP/2 provider API (2197; 0 for any free port, here and below)"),
-            Option("binary-port", "P", "legacy binary gateway (2195)"),
-            Option("feedback-port", "P", "feedback service (2196)"),
-            Option("control-port", "P", "what it received, faults, devices, over HTTP (8474)"),
-            Option("data", "DIR", "where its certificates and keys are kept (./simulator)"),
+            Option("host", "IP", "the address to listen on (127.0.0.1)"),
+            Option("port", "P", "the port of the HTTP/2 provider API (2197; 0 for any free port, also below)"),
+            Option("binary-port", "P", "the port of the legacy binary gateway (2195)"),
+            Option("feedback-port", "P", "the port of the feedback service (2196)"),
+            Option("control-port", "P", "the HTTP port for received requests, faults and devices (8474)"),
+            Option("data", "DIR", "the directory for its certificates and keys (./simulator)"),
             Option("environment", "NAME", "production or sandbox (production)"),
-            Option("faults", "FILE", "a fault script to begin with (JSON5); GET / on the control port explains it"),
-            Option("streams", "N", "streams that a connection may have open (1000)"),
+            Option("faults", "FILE", "a fault script to load (JSON5); GET / on the control port explains it"),
+            Option("streams", "N", "the maximum number of open streams per connection (1000)"),
             Option(
                 "open-streams",
                 "announce all streams from the start, where Apple allows one until the first\nvalid token; for load tools that do not wait for SETTINGS"
             ),
             Option(
                 "key", "FILE",
-                "take provider tokens of this key too: a public key in PEM, or the .p8 itself, of\nwhich only the public half is used"
+                "accept provider tokens of this key as well: a public key in PEM, or the .p8\nfile, of which only the public part is used"
             ),
-            Option("key-id", "ID", "the id of that key (from the name of the file, AuthKey_ID.p8)"),
+            Option("key-id", "ID", "the id of that key (from the file name, AuthKey_ID.p8)"),
             Option("team-id", "ID", "the team of that key (\(SimulatorFiles.teamID))"),
-            Option("no-auth", "take requests without a provider token or a certificate"),
-            Option("records", "N", "how many requests to remember (1000000)"),
-            Option("json", "say the addresses as one line of JSON"),
+            Option("no-auth", "accept requests without a provider token or a certificate"),
+            Option("records", "N", "the number of requests to remember (1000000)"),
+            Option("json", "print the addresses as one line of JSON"),
         ],
         examples: [
-            ("carillon simulate", "listen on the usual ports and stay until interrupted"),
-            ("carillon simulate --port 0 --json", "on any free ports, for a script"),
-            ("curl http://127.0.0.1:8474/received", "ask a running one what it received"),
+            ("carillon simulate", "listen on the default ports until interrupted"),
+            ("carillon simulate --port 0 --json", "listen on a free HTTP/2 port, for a script"),
+            ("curl http://127.0.0.1:8474/received", "show the requests that a running simulator received"),
         ]
     ) { arguments in
         try await SimulateVerb(arguments: arguments).run()
@@ -50,7 +50,7 @@ struct SimulateVerb {
         let script = try Self.script(arguments.text("faults"))
 
         let loop = EventLoop(name: "simulator")
-        let stop = StopSignal()
+        let stop = Latch()
         let service: LoopBound<SimulatorService>
         do {
             service = try await loop.run {
@@ -61,7 +61,7 @@ struct SimulateVerb {
             throw Failure(.unavailable, "\(error)")
         }
         let signals = await loop.run {
-            LoopBound(SignalSource(on: loop, [.terminate, .interrupt]) { _ in stop.ask() }, on: loop)
+            LoopBound(SignalSource(on: loop, [.terminate, .interrupt]) { _ in stop.open() }, on: loop)
         }
         let places = await service.with { Places($0, host: options.host) }
         Terminal.output.write(arguments.has("json") ? places.json(files) : places.text(files))
@@ -85,7 +85,7 @@ struct SimulateVerb {
         switch arguments.text("environment") ?? "production" {
         case "production": options.environment = .production
         case "sandbox", "development": options.environment = .sandbox
-        case let other: throw Failure(.usage, "'--environment' is production or sandbox, not '\(other)'")
+        case let other: throw Failure(.usage, "'--environment' must be production or sandbox, not '\(other)'")
         }
         options.settings.keys = [PushSimulator.ProviderKey(keyID: SimulatorFiles.keyID, teamID: SimulatorFiles.teamID)]
         options.publicKeys = [SimulatorFiles.keyID: files.providerKey.publicKey]
@@ -97,11 +97,11 @@ struct SimulateVerb {
         return options
     }
 
-    /// The key of somebody's own configuration, so that it can be tried as it is.
+    /// Adds the key that `--key` names, so that a user can test an existing configuration unchanged.
     private static func take(_ arguments: Arguments, _ options: inout SimulatorService.Options) throws(Failure) {
         guard let path = arguments.text("key") else {
             for name in ["key-id", "team-id"] where arguments.text(name) != nil {
-                throw Failure(.usage, "'--\(name)' goes with '--key FILE'")
+                throw Failure(.usage, "'--\(name)' needs '--key FILE'")
             }
             return
         }
@@ -113,11 +113,12 @@ struct SimulateVerb {
         }
         guard let keyID = arguments.text("key-id") ?? ProviderKeyName.keyID(in: path) else {
             throw Failure(
-                .usage, "'--key \(path)': the name does not say the key id as AuthKey_ID.p8 does; add --key-id ID")
+                .usage,
+                "'--key \(path)': the file name does not contain the key id, as AuthKey_ID.p8 does; give --key-id ID")
         }
         let teamID = arguments.text("team-id") ?? SimulatorFiles.teamID
         for id in [keyID, teamID] where !ProviderTokenText.isIdentifier(id) {
-            throw Failure(.usage, "'\(id)' is no key id or team id: ten capital letters and digits")
+            throw Failure(.usage, "'\(id)' is not a key id or team id: 10 capital letters and digits")
         }
         options.settings.keys.removeAll { $0.keyID == keyID }
         options.settings.keys.append(PushSimulator.ProviderKey(keyID: keyID, teamID: teamID))

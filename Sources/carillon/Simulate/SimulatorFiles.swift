@@ -3,10 +3,10 @@ import Glibc
 import PushLoop
 import PushTransport
 
-/// The simulator's certificates and keys: made on the first start, found again on the next, so that clients need to be
-/// told only once whom to trust.
+/// The certificates and keys of the simulator. They are created on the first start and reused afterwards, so that clients
+/// have to be configured only once.
 struct SimulatorFiles {
-    /// Ids of the form that Apple gives out.
+    /// The ids have the form of Apple's.
     static let keyID = "SIMULATOR1"
     static let teamID = "CARILLON01"
     static let clientTopic = "com.example.shop"
@@ -16,7 +16,7 @@ struct SimulatorFiles {
     let server: TLSIdentity
     let expired: TLSIdentity
     let providerKey: ES256PrivateKey
-    /// What was made just now, by file name; empty when all was there.
+    /// The names of the files that were created by this start.
     let made: [String]
 
     var authorityPath: String { "\(directory)/ca.pem" }
@@ -37,7 +37,7 @@ struct SimulatorFiles {
             try store.write("ca.key", authority.privateKeyPEM)
             try store.write("ca.pem", authority.certificatePEM, isSecret: false)
             made += ["ca.pem"]
-            // What an earlier root signed is of no more use.
+            // Certificates of an earlier root are no longer valid.
             for name in ["server.pem", "push.pem"] { store.remove(name) }
         }
         if !store.has("server.pem") {
@@ -49,7 +49,7 @@ struct SimulatorFiles {
             made += ["server.pem"]
         }
         server = try TLSIdentity(combined: .file("\(directory)/server.pem"))
-        // Never written down: it is there to be refused.
+        // The expired certificate exists only for tests of clients, which must reject it; it is not stored.
         expired = try authority.issue(
             CertificateRequest(
                 commonName: "localhost", usage: .server, dnsNames: ["localhost"], ipAddresses: ["127.0.0.1", "::1"],
@@ -76,7 +76,7 @@ struct SimulatorFiles {
     }
 }
 
-/// Small files in one directory.
+/// The files in the directory of a simulator.
 private struct Store {
     let directory: String
 
@@ -87,7 +87,7 @@ private struct Store {
         } catch {
             throw Failure(
                 .notPermitted,
-                "cannot make the directory \(directory) for certificates and keys: \(error); choose another with --data"
+                "cannot create the directory \(directory) for certificates and keys: \(error); choose another with --data"
             )
         }
     }
@@ -100,14 +100,14 @@ private struct Store {
         unlink("\(directory)/\(name)")
     }
 
-    /// Whole or not at all: a start that is cut short leaves no half key behind.
+    /// Writes a file atomically, so that an interrupted start does not leave a part of a key.
     func write(_ name: String, _ text: String, isSecret: Bool = true) throws {
         let path = "\(directory)/\(name)"
         let descriptor = open(
             "\(path).new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, isSecret ? 0o600 : 0o644)
         guard descriptor >= 0 else {
             throw Failure(
-                .notPermitted, "cannot write \(path): \(SystemError.current); choose another place with --data")
+                .notPermitted, "cannot write \(path): \(SystemError.current); choose another directory with --data")
         }
         var text = text
         let written = text.withUTF8 { Glibc.write(descriptor, $0.baseAddress, $0.count) == $0.count }

@@ -1,6 +1,8 @@
+import PushAdmin
 import PushLoop
+import PushText
 
-/// One screen of statistics, with rates where there is an earlier answer of the same run.
+/// One screen of statistics. It shows rates if there is an earlier response of the same process, and totals otherwise.
 struct StatsScreen {
     private let terminal: Terminal
 
@@ -9,7 +11,7 @@ struct StatsScreen {
     }
 
     func text(_ now: StatsAnswer, since earlier: StatsAnswer?) -> String {
-        // After a restart all counters begin anew: there is nothing to compare with.
+        // A restart resets all counters, so there is nothing to compare with.
         let before = earlier.flatMap { $0.startedAt == now.startedAt && $0.at < now.at ? $0 : nil }
         let rates = Rates(seconds: before.map { Double(now.at - $0.at) / 1000 })
         return head(now) + "\n" + flow(now, before, rates) + apps(now, before, rates) + "\n" + rest(now, before, rates)
@@ -45,7 +47,7 @@ struct StatsScreen {
                 ))
         }
         if let backlog = now.backlog {
-            let due = backlog.nextDue.map { ", the next due at \(WallTime(milliseconds: $0).iso8601)" } ?? ""
+            let due = backlog.nextDue.map { ", next due at \(WallTime(milliseconds: $0).iso8601)" } ?? ""
             rows.append(
                 (
                     "backlog",
@@ -93,18 +95,19 @@ struct StatsScreen {
         }
         if let registry = now.registry {
             let unregistered = registry.unregistered ?? 0
-            let others = unregistered > 0 ? "; gone and never registered: \(Self.number(unregistered))" : ""
+            let others = unregistered > 0 ? "; never registered and inactive: \(Self.number(unregistered))" : ""
             rows.append(
                 (
                     "registry",
-                    "\(Self.number(registry.devices)) devices, \(Self.number(registry.inactive)) inactive" + others
+                    "\(Self.number(registry.devices)) \(registry.devices == 1 ? "device" : "devices"), "
+                        + "\(Self.number(registry.inactive)) inactive" + others
                 ))
         }
         if let events = now.events {
             rows.append(
                 (
                     "event bus",
-                    "\(Self.number(events.subscriptions)) subscriptions, "
+                    "\(Self.number(events.subscriptions)) \(events.subscriptions == 1 ? "subscription" : "subscriptions"), "
                         + "published \(rates.text(events.published, before?.events?.published))"
                 ))
         }
@@ -113,7 +116,7 @@ struct StatsScreen {
 
     // MARK: Numbers
 
-    /// What a counter has done in the time between, or what it says where there is nothing to compare it with.
+    /// Formats a counter as its rate between two responses, or as its value if there is nothing to compare it with.
     struct Rates {
         let seconds: Double?
 
@@ -124,7 +127,7 @@ struct StatsScreen {
         }
     }
 
-    /// `0`, `0.5`, `12`, `12,400`.
+    /// Formats a rate: `0`, `0.5`, `12`, `12,400`.
     static func rate(_ value: Double) -> String {
         guard value.isFinite, value < 1e15 else { return "-" }
         if value > 0, value < 9.95 {

@@ -1,18 +1,20 @@
+import PushAdmin
 import PushLoop
+import PushText
 
-/// `carillon stats`: one screen of what a running Carillon does.
+/// `carillon stats`: shows the statistics of a running Carillon on one screen.
 enum StatsVerb {
     static let verb = Verb(
         name: "stats", summary: "show rates, backlog, gateways, ledger and registry on one screen",
         options: [
-            Option("watch", "again and again, until Ctrl-C"),
-            Option("interval", "TIME", "over which rates are taken, and between screens (1s)"),
+            Option("watch", "update the screen until Ctrl-C"),
+            Option("interval", "TIME", "the time over which rates are measured, and between updates (1s)"),
         ] + ControlOptions.options
-            + [Option("json", "for machines: the counters, without waiting; with --watch one line each time")],
+            + [Option("json", "print the counters as JSON at once; with --watch, one line per interval")],
         examples: [
-            ("carillon stats", "look for a second, show the rates"),
-            ("carillon stats --watch --interval 5s", "a screen that stays up to date"),
-            ("carillon stats --json | jq .backlog", "how much waits?"),
+            ("carillon stats", "measure for one second and show the rates"),
+            ("carillon stats --watch --interval 5s", "update the screen every five seconds"),
+            ("carillon stats --json | jq .backlog", "show the size of the backlog"),
         ]
     ) { arguments in
         let interval = try interval(arguments.text("interval"))
@@ -43,9 +45,9 @@ enum StatsVerb {
                 connection.stands()
                 let text: String
                 if isJSON {
-                    text = String(decoding: ControlAnswer.json(now).body, as: UTF8.self)
+                    text = String(decoding: AdminAnswer.json(now).body, as: UTF8.self)
                 } else if Terminal.output.isInteractive {
-                    // Over what stands there: a screen that is cleared first flickers.
+                    // The lines overwrite the previous screen; clearing it first would flicker.
                     let lines = screen.text(now, since: last).replacing("\n", with: "\u{1b}[K\n")
                     text = (last == nil ? "\u{1b}[2J" : "") + "\u{1b}[H" + lines + "\u{1b}[J"
                 } else {
@@ -67,7 +69,7 @@ enum StatsVerb {
         guard let time = DurationText.read(text), (.milliseconds(100) ... .seconds(3600)).contains(time) else {
             throw Failure(
                 .usage,
-                "'--interval' wants a time from 100ms to 1h, such as 5s, not '\(PlainText.line(text, limit: 60))'")
+                "'--interval' must be a time from 100ms to 1h, such as 5s, not '\(PlainText.line(text, limit: 60))'")
         }
         return time
     }

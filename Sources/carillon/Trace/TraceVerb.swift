@@ -1,25 +1,29 @@
+import PushAdmin
 import PushLoop
 import PushModel
+import PushStore
+import PushText
 
-/// `carillon trace`: the whole story of a message or a device, in order and in words.
+/// `carillon trace`: shows all events of a message, a device, a user or one delivery, in order and as sentences.
 enum TraceVerb {
     static let verb = Verb(
-        name: "trace", summary: "tell the whole story of a message, a device, a user or one push",
+        name: "trace", summary: "show all events of a message, a device, a user or one delivery",
         words: [Word("WHAT", "a message id, or a device id (32 hexadecimal digits)", mayBeLeftOut: true)],
         options: [
-            Option("message", "WHAT is a message id, whatever it looks like"), Option("device", "WHAT is a device id"),
-            Option("app", "APP", "of a message: only this app's"),
-            Option("apns-id", "UUID", "instead of WHAT: the one delivery that the push service knows by it"),
-            Option("user", "NAME", "instead of WHAT: the devices that are a user's now"),
-            Option("since", "TIME", "only what happened since then: \(Moment.about)"),
-            Option("until", "TIME", "only what happened until then"),
-        ] + ControlOptions.options + [Option("json", "for machines: the events as they are, one JSON object a line")],
+            Option("message", "read WHAT as a message id, even if it looks like a device id"),
+            Option("device", "read WHAT as a device id"),
+            Option("app", "APP", "only messages of this app"),
+            Option("apns-id", "UUID", "instead of WHAT: the delivery with this apns-id"),
+            Option("user", "NAME", "instead of WHAT: the current devices of this user"),
+            Option("since", "TIME", "only events since this time: \(Moment.about)"),
+            Option("until", "TIME", "only events until this time"),
+        ] + ControlOptions.options + [Option("json", "print each event as stored, one JSON object per line")],
         examples: [
-            ("carillon trace order-4711-shipped", "who got it, and why did the others not?"),
-            ("carillon trace 4f1c9be2a07d55b3c2e8f6a91d304b7e", "what was sent to a device, and is it still there?"),
-            ("carillon trace --user ada --since 2h", "what went to a user's devices in the last two hours?"),
-            ("carillon trace --apns-id 6851d77c-dfe0-5021-a5a1-7e79436331fb", "which message was that?"),
-            ("carillon trace order-4711-shipped --json | jq .kind", "the events themselves"),
+            ("carillon trace order-4711-shipped", "show which devices got a message, and why others did not"),
+            ("carillon trace 4f1c9be2a07d55b3c2e8f6a91d304b7e", "show what was sent to a device, and its state"),
+            ("carillon trace --user ada --since 2h", "show what was sent to a user in the last two hours"),
+            ("carillon trace --apns-id 6851d77c-dfe0-5021-a5a1-7e79436331fb", "find the message of a delivery"),
+            ("carillon trace order-4711-shipped --json | jq .kind", "print the kinds of the events"),
         ]
     ) { arguments in
         let subject = try TraceTarget(arguments)
@@ -28,24 +32,24 @@ enum TraceVerb {
         let answer = try await client.send(
             "GET",
             "/v1/trace"
-                + ControlQuery.encoded(
+                + AdminQuery.encoded(
                     subject.query + [("since", since.map { "\($0)" }), ("until", until.map { "\($0)" })]))
         guard answer.status == 200 else { throw ControlClient.refusal(answer) }
-        let page = try EventPage(answer.body)
+        let page = try ControlClient.page(answer)
         guard !page.lines.isEmpty else {
             throw Failure(
                 .badInput,
-                "nothing of \(subject.name) is in the kept events"
-                    + (since == nil && until == nil ? "" : " of that time")
-                    + (page.leavesOut.events ? ", as far as they could be looked through" : "")
+                "the stored events do not mention \(subject.name)"
+                    + (since == nil && until == nil ? "" : " in that time")
+                    + (page.leavesOut.events ? "; not all events could be searched" : "")
                     + (page.leavesOut.devices ? "; \(TraceTarget.moreDevices)" : subject.hint))
         }
         if arguments.has("json") {
             Terminal.output.write(page.lines.map { String(decoding: $0, as: UTF8.self) + "\n" }.joined())
-            // Not among the lines, which a program reads.
+            // Notes go to the standard error, because a program reads the lines.
             if page.leavesOut.events {
                 Terminal.error.write(
-                    "carillon trace: there is more of it, which is not shown; ask for a part with --since and --until\n"
+                    "carillon trace: the output is incomplete; select a part with --since and --until\n"
                 )
             }
             if page.leavesOut.devices { Terminal.error.write("carillon trace: \(TraceTarget.moreDevices)\n") }
@@ -56,7 +60,7 @@ enum TraceVerb {
     }
 }
 
-/// The subject of a trace, as it was given on the command line.
+/// The subject of a trace, as given on the command line.
 struct TraceTarget: Sendable {
     enum Kind: Sendable {
         case message, device, push, user
@@ -75,19 +79,19 @@ struct TraceTarget: Sendable {
         let word = arguments.wordIfGiven("WHAT")
         guard others.count + (word == nil ? 0 : 1) == 1 else {
             throw Failure(
-                .usage, "it wants WHAT (a message id or a device id), --apns-id UUID or --user NAME: one of them")
+                .usage, "give exactly one of WHAT (a message id or a device id), --apns-id UUID and --user NAME")
         }
         if let other = others.first, let text = arguments.text(other) {
             if let option = ["message", "device", "app"].first(where: { arguments.has($0) }) {
-                throw Failure(.usage, "'--\(option)' goes without '--\(other)'")
+                throw Failure(.usage, "'--\(option)' cannot be combined with '--\(other)'")
             }
-            if other == "apns-id", APNSID(text) == nil { throw Failure(.usage, "'--apns-id' wants a UUID") }
+            if other == "apns-id", APNSID(text) == nil { throw Failure(.usage, "'--apns-id' must be a UUID") }
             self.init(other == "user" ? .user : .push, text)
             return
         }
         let what = word ?? ""
         let isDevice = try Self.isDevice(what, arguments)
-        if isDevice, arguments.has("app") { throw Failure(.usage, "'--app' goes with a message") }
+        if isDevice, arguments.has("app") { throw Failure(.usage, "'--app' needs a message, not a device") }
         self.init(isDevice ? .device : .message, isDevice ? what.lowercased() : what, app: arguments.text("app"))
     }
 
@@ -100,7 +104,7 @@ struct TraceTarget: Sendable {
         }
     }
 
-    /// After "nothing of".
+    /// The name of the subject within a sentence.
     var name: String {
         let shown = PlainText.line(text, limit: 128)
         return switch kind {
@@ -111,28 +115,28 @@ struct TraceTarget: Sendable {
         }
     }
 
-    /// The advice where a user has more devices than are looked at.
+    /// The note for a user with more devices than a trace includes.
     static let moreDevices =
-        "the user has more than \(TraceSearch.mostDevices) devices, of which the first \(TraceSearch.mostDevices) were looked "
-        + "at; 'carillon devices list --user' shows all, and 'carillon trace' with a device's id tells of that one"
+        "the user has more than \(TraceSearch.mostDevices) devices, and only the first \(TraceSearch.mostDevices) are "
+        + "included; 'carillon devices list --user' lists all, and 'carillon trace' with a device id shows one of them"
 
     /// The likely cause when nothing is found.
     var hint: String {
         switch kind {
-        case .message: "; it was never handed in, or is older than they are"
-        case .device: "; 'carillon devices show' says whether it is known"
-        case .push: "; it was never sent, or is older than they are"
-        case .user: "; 'carillon devices list --user' says which those are"
+        case .message: "; it was never submitted, or its events were removed by retention"
+        case .device: "; 'carillon devices show' shows whether the device is registered"
+        case .push: "; it was never sent, or its events were removed by retention"
+        case .user: "; 'carillon devices list --user' lists these devices"
         }
     }
 
-    /// At the head of a story.
+    /// The first line of the output.
     var title: String {
         let shown = PlainText.line(text, limit: 128)
         return switch kind {
         case .message: "Message \(shown)"
         case .device: "Device \(shown)"
-        case .push: "Push \(shown)"
+        case .push: "Delivery \(shown)"
         case .user: "Devices of \(shown)"
         }
     }
@@ -140,21 +144,21 @@ struct TraceTarget: Sendable {
     private static func isDevice(_ what: String, _ arguments: Arguments) throws(Failure) -> Bool {
         let looksLikeOne = DeviceID(what.lowercased()) != nil
         switch (arguments.has("message"), arguments.has("device")) {
-        case (true, true): throw Failure(.usage, "'--message' and '--device' exclude each other")
+        case (true, true): throw Failure(.usage, "'--message' cannot be combined with '--device'")
         case (true, false): return false
         case (false, true):
-            guard looksLikeOne else { throw Failure(.usage, "that is no device id: 32 hexadecimal digits") }
+            guard looksLikeOne else { throw Failure(.usage, "WHAT is not a device id: 32 hexadecimal digits") }
             return true
         case (false, false): return looksLikeOne
         }
     }
 }
 
-/// Events as a story.
+/// Formats the events of a trace for people.
 struct TraceStory {
     private let terminal: Terminal
     private let target: TraceTarget
-    /// A message for more devices than these begins with a summary.
+    /// The maximum number of deliveries without a summary at the top.
     private static let mostWithoutSummary = 16
 
     init(_ terminal: Terminal, of target: TraceTarget) {
@@ -184,7 +188,7 @@ struct TraceStory {
         return head + summary(events, page) + lines.joined() + end(events, page) + advice(events)
     }
 
-    /// The audience and the outcomes of a message for many devices.
+    /// Returns a summary of the audience and the outcomes of a message to many devices.
     private func summary(_ events: [EventRecord], _ page: EventPage) -> String {
         let deliveries = events.filter { $0.family == "delivery" }
         guard target.kind == .message, deliveries.count > Self.mostWithoutSummary else { return "" }
@@ -226,17 +230,17 @@ struct TraceStory {
 
     private func end(_ events: [EventRecord], _ page: EventPage) -> String {
         let more = [
-            page.leavesOut.events ? "There is more of it, which is not shown; --since and --until show a part." : nil,
+            page.leavesOut.events ? "The output is incomplete; select a part with --since and --until." : nil,
             page.leavesOut.devices ? "Note: \(TraceTarget.moreDevices)." : nil,
         ].compactMap { $0 }
         if !more.isEmpty { return more.map { $0 + "\n" }.joined() }
         let accepted = events.count { $0.family == "message" && $0.kind == "accepted" }
         let completed = events.count { $0.family == "message" && $0.kind == "completed" }
         return target.kind == .message && accepted > completed
-            ? terminal.coloured("It is not completed yet.", .yellow) + "\n" : ""
+            ? terminal.coloured("The message is not completed yet.", .yellow) + "\n" : ""
     }
 
-    /// For each reason that came up, what its table says.
+    /// Returns the advice for each reason of the push service that occurs in the events.
     private func advice(_ events: [EventRecord]) -> String {
         var seen: [String] = []
         for event in events where event.family == "delivery" && ["rejected", "retry"].contains(event.kind) {
@@ -249,7 +253,7 @@ struct TraceStory {
             + seen.map { "  \(PlainText.line($0, limit: 60)): \(ReasonWords.advice(reason: $0) ?? "")\n" }.joined()
     }
 
-    /// `38ms`, `1.2s`, `4m 10s`.
+    /// Formats an elapsed time: `38ms`, `1.2s`, `4m 10s`.
     static func elapsed(_ milliseconds: Int64) -> String {
         let time = max(0, milliseconds)
         if time < 1000 { return "\(time)ms" }

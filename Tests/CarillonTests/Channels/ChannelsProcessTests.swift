@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-/// `carillon channels` as a process.
+/// Tests of `carillon channels` as a process.
 @Suite(.timeLimit(.minutes(10))) struct ChannelsProcessTests {
-    @Test func `made, listed, shown and deleted`() async throws {
+    @Test func `Channels are created, listed, shown and deleted`() async throws {
         let scene = try await TrialScene()
         func channels(_ arguments: String...) async throws -> ChildProcess.Ended {
             try await scene.carillon(["channels"] + arguments + scene.key)
@@ -14,7 +14,7 @@ import Testing
         #expect(made.status == 0)
         let id = try #require(try object(made)["channel"]?.string)
         let words = try await channels("create", "--keep", "none")
-        #expect(words.output.hasPrefix("Made the channel "))
+        #expect(words.output.hasPrefix("Created the channel "))
         let list = try await channels("list", "--json")
         let ids = try #require(try object(list)["channels"]?.strings)
         #expect(ids.count == 2 && ids.contains(id))
@@ -30,7 +30,7 @@ import Testing
         #expect(gone.errors.contains("Next: forget the channel"))
     }
 
-    @Test func `what goes wrong has an exit code`() async throws {
+    @Test func `Each failure has an exit code`() async throws {
         let scene = try await TrialScene()
         let list = ["channels", "list"]
         let team = scene.key.map { $0 == "CARILLON01" ? "CARILLON02" : $0 }
@@ -47,7 +47,7 @@ import Testing
         #expect(unreachable.status == 69 && unreachable.errors.contains("nothing was sent"), "\(unreachable.errors)")
         try await scene.fault("on: 'connect', silence: true")
         let silent = try await scene.carillon(list + scene.key + ["--timeout", "300ms"])
-        #expect(silent.status == 75 && silent.errors.contains("could not be asked within 300ms"), "\(silent.errors)")
+        #expect(silent.status == 75 && silent.errors.contains("timed out: nothing could be sent"), "\(silent.errors)")
         try await scene.tell("DELETE", "/faults", "")
         let certificate = try await scene.carillon(list + scene.certificate)
         #expect(certificate.status == 0, "\(certificate.errors)")

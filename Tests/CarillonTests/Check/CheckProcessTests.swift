@@ -4,9 +4,9 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// `carillon check` as a process.
+/// Tests of `carillon check` as a process.
 @Suite(.timeLimit(.minutes(10))) struct CheckProcessTests {
-    @Test func `facts of every app in one table`() async throws {
+    @Test func `The check of a configuration prints one table with every app`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", scene.configuration)
         let ended = try await scene.carillon(["check"])
@@ -16,7 +16,7 @@ import Testing
         #expect(lines[1].hasPrefix("  app   topic             environment  credential"))
         #expect(lines[2].contains("bell  com.example.shop  sandbox      certificate ") && lines[2].contains("(binary)"))
         #expect(lines[3].contains("shop  com.example.shop  production   key SIMULATOR1, team CARILLON01  never"))
-        // Nobody was asked.
+        // Without `--connect`, nothing is sent.
         #expect(try await scene.simulator.ask("/counts").contains("\"requests\":0"))
         let json = try object(try await scene.carillon(["check", "shop", "--json"]))
         let apps = try #require(json["apps"]?.elements)
@@ -26,19 +26,21 @@ import Testing
         #expect(try await scene.carillon(["check", "shpo"]).status == 65)
     }
 
-    @Test func `connecting proves credentials`() async throws {
+    @Test func `The option --connect verifies credentials`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", scene.configuration)
         let lenient = try await scene.carillon(["check", "--connect"])
         #expect(lenient.status == 0, "\(lenient.output)")
         #expect(
-            lenient.output.contains("shop: passed: credential and topic are taken; so was a token that does not exist"))
-        #expect(lenient.output.contains("bell: passed: TLS came to pass with the certificate"))
-        // As Apple does.
+            lenient.output.contains(
+                "shop: passed: credential and topic are accepted; the made-up device token was accepted as well"))
+        #expect(lenient.output.contains("bell: passed: TLS handshake with the certificate succeeded"))
+        // Apple rejects unknown tokens as well.
         try await scene.tell("PUT", "/devices", "{ \"unknown\": \"reject\" }")
         let strict = try await scene.carillon(["check", "shop", "--connect"])
         #expect(strict.status == 0, "\(strict.output)")
-        #expect(strict.output.contains("shop: passed: 400 BadDeviceToken: credential, topic and environment are taken"))
+        #expect(
+            strict.output.contains("shop: passed: 400 BadDeviceToken: credential, topic and environment are accepted"))
         let json = try object(try await scene.carillon(["check", "shop", "--connect", "--json"]))
         let connect = try #require(json["apps"]?.elements?.first?["connect"])
         #expect(connect["outcome"]?.string == "accepted" && connect["reason"]?.string == "BadDeviceToken")
@@ -48,7 +50,7 @@ import Testing
         #expect(received.contains(String(repeating: "0", count: 64)) && received.contains("background"))
     }
 
-    @Test func `each failure has its words and its exit code`() async throws {
+    @Test func `Each failure has an explanation and an exit code`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", scene.configuration)
         let faults: [(rule: String, status: Int32, words: String)] = [
@@ -65,7 +67,7 @@ import Testing
             try await scene.fault(rule)
             let ended = try await scene.carillon(["check", "shop", "--connect"])
             #expect(ended.status == status, "\(rule): \(ended.output)")
-            // A refusal is noticed while connecting, or just after.
+            // A refused connection is noticed while connecting, or just after.
             let isSaid = words.split(separator: "|").contains { ended.output.contains($0) }
             #expect(ended.output.contains("shop: failed: ") && isSaid, "\(ended.output)")
         }
@@ -80,7 +82,7 @@ import Testing
         #expect(closed.status == 77 && closed.output.contains("they reject the certificate"), "\(closed.output)")
     }
 
-    @Test func `one faulty file does not keep the others from being tried`() async throws {
+    @Test func `A faulty file does not prevent the check of other apps`() async throws {
         let scene = try await TrialScene()
         let more = scene.configuration.replacing(
             " apps: {",
@@ -115,7 +117,7 @@ import Testing
         #expect(try await scene.carillon(["check", "--config", "absent.json5"]).status == 78)
     }
 
-    @Test func `a sandbox key at production`() async throws {
+    @Test func `A sandbox key in production is reported`() async throws {
         let key = try ES256PrivateKey.generate()
         try await withApple(key: key) { options in
             options.settings.keys = [ProviderKey(keyID: "ABC123DEFG", teamID: "DEF123GHIJ", environment: .sandbox)]

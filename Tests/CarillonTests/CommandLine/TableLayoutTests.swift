@@ -14,7 +14,7 @@ import Testing
         TableLayout(heading, rows: rows, width: width).text { _, _, piece in piece }
     }
 
-    @Test func `where nobody sits before it, a row is a line`() {
+    @Test func `Without a terminal, each row is one line`() {
         #expect(
             Self.text(Self.heading, Self.rows, width: nil) == """
                   accepted                  app   message             state      sent
@@ -25,7 +25,7 @@ import Testing
         #expect(Self.text(Self.heading, Self.rows, width: 80) == Self.text(Self.heading, Self.rows, width: nil))
     }
 
-    @Test func `columns that do not fit go to another line of the row`() {
+    @Test func `Columns that do not fit continue on another line of the row`() {
         #expect(
             Self.text(Self.heading, Self.rows, width: 60) == """
                   accepted                  app   message
@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    @Test func `a cell that is wider than a line is broken between words`() {
+    @Test func `A cell that is wider than a line is wrapped between words`() {
         let fault = "the certificate cannot be opened: there is no such file at the place that is named"
         let text = Self.text(["app", "credential"], [["shop", fault]], width: 40)
         #expect(text.split(separator: "\n").allSatisfy { $0.count <= 40 })
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [20, 33, 40, 57, 80, 120])
-    func `nothing is lost and nothing is too wide, whatever the width`(_ width: Int) {
+    func `No text is lost and no line is too wide, for any width`(_ width: Int) {
         let rows = (0..<20).map { row in
             Self.heading.indices.map { String(repeating: "\(row % 10)", count: (row * 7 + $0 * 13) % 50 + 1) }
         }
@@ -56,7 +56,7 @@ import Testing
         #expect(shown == rows.joined().reduce(0) { $0 + $1.count })
     }
 
-    @Test func `colours take no room`() {
+    @Test func `Colors do not count for the width`() {
         #expect(WrappedText.length(of: "\u{1b}[31mred\u{1b}[0m rose") == 8)
         #expect(WrappedText.lines("a \u{1b}[31mred\u{1b}[0m rose", width: 6) == ["a \u{1b}[31mred\u{1b}[0m", "rose"])
     }
@@ -65,7 +65,7 @@ import Testing
         ("", 5, [""]), ("abc", 5, ["abc"]), ("abc def", 5, ["abc", "def"]), ("abcdefgh", 3, ["abc", "def", "gh"]),
         ("a  b", 2, ["a ", "b"]),
     ])
-    func `words stay whole where they can`(_ text: String, _ width: Int, _ lines: [String]) {
+    func `Words are kept whole if possible`(_ text: String, _ width: Int, _ lines: [String]) {
         let found = WrappedText.lines(text, width: width)
         #expect(found.allSatisfy { $0.count <= width })
         #expect(found.joined().filter { $0 != " " } == lines.joined().filter { $0 != " " })

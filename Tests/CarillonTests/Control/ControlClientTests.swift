@@ -1,12 +1,14 @@
 import Glibc
+import PushAdmin
 import PushLoop
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
 @Suite(.timeLimit(.minutes(10))) struct ControlClientTests {
-    @Test func `nobody is there`() async throws {
+    @Test func `A data directory without a running Carillon is reported`() async throws {
         let directory = try TemporaryDirectory()
         for data in [directory.path, "\(directory.path)/none", try directory.write("file", "")] {
             let failure = await #expect(throws: Failure.self) {
@@ -17,13 +19,13 @@ import Testing
         }
     }
 
-    @Test func `one that never answers is given up`() async throws {
+    @Test func `A request without a response times out`() async throws {
         let silent = try SilentSocket()
         let client = ControlClient(dataDirectory: silent.directory.path, deadline: .milliseconds(50))
         let failure = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
         #expect(failure?.code == .tryAgain)
         #expect(failure?.description.hasSuffix("did not answer within 50ms") == true)
-        // The queue of connections takes one more than it was told; then connecting itself waits.
+        // The kernel queues one connection more than the backlog; after that, connecting itself blocks.
         var waiting: [RawClient] = []
         while waiting.count < 8, let next = silent.connectWithoutWaiting() { waiting.append(next) }
         let full = await #expect(throws: Failure.self) { _ = try await client.send("GET", "/v1/gateways") }
@@ -31,9 +33,9 @@ import Testing
     }
 
     @Test(.enabled(if: getuid() == 0, "needs another user"))
-    func `another user is told so`() async throws {
+    func `Another user is not permitted to connect`() async throws {
         try await withControl { control in
-            // The directory is the first guard, the socket's mode the second.
+            // The mode of the directory and the mode of the socket both prevent access.
             chmod(control.directory.path, 0o755)
             chmod(control.data, 0o755)
             let ended = try await ChildProcess.run(
@@ -42,13 +44,13 @@ import Testing
                     "--reuid", "65534", "--regid", "65534", "--clear-groups", ChildProcess.carillon, "scale", "--data",
                     control.data,
                 ])
-            // 126 where the other user cannot even reach the program.
+            // The status is 126 if the other user cannot execute the program.
             #expect(ended.status == 77 || ended.status == 126, "\(ended)")
         }
     }
 }
 
-/// Listens and never accepts.
+/// A socket that listens and never accepts a connection.
 final class SilentSocket {
     let directory: TemporaryDirectory
     private let descriptor: CInt
@@ -56,7 +58,7 @@ final class SilentSocket {
 
     init() throws {
         directory = try TemporaryDirectory()
-        path = "\(directory.path)/\(ControlServer.fileName)"
+        path = "\(directory.path)/\(ControlSocket.fileName)"
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -75,7 +77,7 @@ final class SilentSocket {
         close(descriptor)
     }
 
-    /// Nil once its queue is full.
+    /// Connects without waiting; returns nil once the queue is full.
     func connectWithoutWaiting() -> RawClient? {
         RawClient(unixSocketAtOnce: path)
     }

@@ -30,14 +30,14 @@ import Testing
         (
             "a\"b,c\nd",
             [
-                .fault(line: 1, "a quotation mark stands within a field: quote the field, and double the mark"),
+                .fault(line: 1, "a quotation mark within a field: quote the field and double the mark"),
                 .record(line: 2, fields: ["d"]),
             ]
         ),
         (
             "\"a\"b\nd",
             [
-                .fault(line: 1, "something follows a closing quotation mark: double the marks within a field"),
+                .fault(line: 1, "text after a closing quotation mark: double the marks within a field"),
                 .record(line: 2, fields: ["d"]),
             ]
         ),
@@ -45,42 +45,44 @@ import Testing
             "a\n\"b\nc\nd",
             [
                 .record(line: 1, fields: ["a"]),
-                .fault(line: 2, "a quotation mark is opened and never closed"), .record(line: 3, fields: ["c"]),
+                .fault(line: 2, "a closing quotation mark is missing"), .record(line: 3, fields: ["c"]),
                 .record(line: 4, fields: ["d"]),
             ]
         ),
     ]
 
-    @Test(arguments: texts) func `records, however they come`(_ text: String, _ expected: [CSVReader.Item]) {
+    @Test(arguments: texts) func `Records are parsed independently of how the bytes are split`(
+        _ text: String, _ expected: [CSVReader.Item]
+    ) {
         for pieces in [Int.max, 1, 2, 3, 7] {
             #expect(items(Array(text.utf8), pieces: pieces) == expected, "\(pieces)")
         }
     }
 
-    @Test func `what is not UTF-8 is refused by its line`() {
+    @Test func `A line that is not UTF-8 is rejected with its number`() {
         #expect(
             items([0x61, 0x0a, 0xff, 0xfe, 0x0a, 0x62]) == [
-                .record(line: 1, fields: ["a"]), .fault(line: 2, "it is not UTF-8"), .record(line: 3, fields: ["b"]),
+                .record(line: 1, fields: ["a"]), .fault(line: 2, "not valid UTF-8"), .record(line: 3, fields: ["b"]),
             ])
     }
 
-    @Test func `a record is bounded, and the next one is read`() {
+    @Test func `The length of a record is limited, and the next one is parsed`() {
         let long = String(repeating: "x", count: 200_000)
         for pieces in [Int.max, 65_536, 1000] {
             let plain = items(Array("a\n\(long)\nb\n".utf8), pieces: pieces)
             #expect(plain.count == 3 && plain.last == .record(line: 3, fields: ["b"]))
-            // The mark is on line 2: what follows is read as the lines that it is.
+            // The opening mark is on line 2; the following lines are parsed as records of their own.
             let open = items(Array("a\n\"b\n\(String(repeating: "c,d\n", count: 40_000))e\n".utf8), pieces: pieces)
             #expect(open.count == 40_003 && open.last == .record(line: 40_003, fields: ["e"]))
             guard case .fault(line: 2, let what) = open[1] else {
                 Issue.record("\(open[1])")
                 return
             }
-            #expect(what.contains("is a quotation mark not closed?"))
+            #expect(what.contains("is a closing quotation mark missing?"))
         }
     }
 
-    @Test func `what is written reads back`() {
+    @Test func `Written records are parsed back unchanged`() {
         var random = SeededRandom(seed: 11)
         let alphabet = Array("ab,\"\n\r;\\ äñ")
         for _ in 0..<2000 {
@@ -94,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `mutated files neither trap nor hang, and split no differently`() {
+    @Test func `Mutated files neither trap nor hang, and splitting does not change the result`() {
         var random = SeededRandom(seed: 12)
         let sample = Array("token,user,tags\r\n\"aa\",\"b \"\"c\"\"\",x;y\r\nff,,\r\n\"multi\nline\",u,t\r\n".utf8)
         for _ in 0..<3000 {
@@ -103,9 +105,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [[], ["a"], ["a", "b"], ["a;b", "c\\d", "\\;"], ["\\"], ["ä b"]]) func `tags in one column`(
-        _ tags: [String]
-    ) {
+    @Test(arguments: [[], ["a"], ["a", "b"], ["a;b", "c\\d", "\\;"], ["\\"], ["ä b"]])
+    func `Tags in one column are parsed back unchanged`(_ tags: [String]) {
         #expect(TagColumn.tags(TagColumn.text(tags)) == tags)
     }
 }
@@ -136,7 +137,7 @@ import Testing
         return device
     }
 
-    @Test func `both formats say the same`() throws {
+    @Test func `Both formats give the same devices`() throws {
         let old = String(repeating: "cd", count: 32)
         let csv = """
             app,token,user,tags,locale,platform,app_version,replaces
@@ -151,7 +152,7 @@ import Testing
         #expect(try read(.jsonl, json) == [.device(line: 1, whole)])
     }
 
-    @Test func `what is empty stays as it was, and the app may come from the option`() throws {
+    @Test func `Empty values are left out, and the app can come from the option`() throws {
         let bare = DeviceRegistration(app: AppID("news")!, token: DeviceToken(hex: Self.token)!)
         #expect(try read(.csv, app: "news", "Token,User,tags\n<\(Self.token)>,,\n") == [.device(line: 2, bare)])
         #expect(
@@ -160,7 +161,7 @@ import Testing
             ])
     }
 
-    @Test func `what was inactive when it was exported is left out`() throws {
+    @Test func `Devices that are inactive in an export are left out`() throws {
         #expect(try read(.csv, "app,token,active\nshop,\(Self.token),false\n") == [.inactive(line: 2)])
         #expect(
             try read(.jsonl, "{\"app\":\"shop\",\"token\":\"\(Self.token)\",\"active\":false,\"id\":\"x\"}") == [
@@ -170,39 +171,39 @@ import Testing
 
     static let headings: [(String, String?, String)] = [
         ("tokn,app\n", nil, "there is no column \"tokn\"; did you mean \"token\"?"),
-        ("app,user\n", nil, "there is no column token"), ("token,user\n", nil, "say with --app APP"),
-        ("token,token\n", "shop", "the column token is there twice"),
-        ("a\"b\n", "shop", "line 1, the heading: a quotation mark stands within a field"),
+        ("app,user\n", nil, "heading in line 1: no column token"), ("token,user\n", nil, "give --app APP"),
+        ("token,token\n", "shop", "duplicate column token"),
+        ("a\"b\n", "shop", "heading in line 1: a quotation mark within a field"),
     ]
 
-    @Test(arguments: headings) func `a heading that is none is told`(_ text: String, _ app: String?, _ message: String)
+    @Test(arguments: headings) func `An invalid heading is reported`(_ text: String, _ app: String?, _ message: String)
     {
         let failure = #expect(throws: Failure.self) { _ = try read(.csv, app: app, text) }
         #expect(failure?.code == .badInput && failure?.description.contains(message) == true, "\(failure!)")
     }
 
     static let wrong: [(DeviceFormat, String, String)] = [
-        (.csv, "token\n\(token),x\n", "it has 2 fields, the heading has 1"),
-        (.csv, "token\nabc\n", "token has 3 hexadecimal digits, which is odd"),
+        (.csv, "token\n\(token),x\n", "2 fields, but the heading has 1"),
+        (.csv, "token\nabc\n", "token has an odd number of hexadecimal digits (3)"),
         (.csv, "token\nabcd\n", "token has 2 bytes; a device token has 32 or more"),
-        (.csv, "token,app\n\(token),a/b\n", "app is no app id"), (.csv, "user,token\nada,\n", "token is missing"),
+        (.csv, "token,app\n\(token),a/b\n", "app is not an app id"), (.csv, "user,token\nada,\n", "token is missing"),
         (.csv, "token,tags\n\(token),\(String(repeating: "x", count: 129))\n", "a tag has 129 bytes; 1 to 128"),
         (
             .csv, "token,tags\n\(token),\((0..<65).map { "t\($0)" }.joined(separator: ";"))\n",
             "there are 65 tags; a device has at most 64"
         ),
-        (.csv, "token,user\n\(token),\"a\nb\"\n", "user holds a control character"),
+        (.csv, "token,user\n\(token),\"a\nb\"\n", "user contains a control character"),
         (.csv, "token,replaces\n\(token),\(token)\n", "replaces is the same token"),
-        (.jsonl, "{", "it is no JSON"), (.jsonl, "[]", "a device is an object, not an array"),
+        (.jsonl, "{", "invalid JSON"), (.jsonl, "[]", "a device is an object, not an array"),
         (.jsonl, "{\"token\":\"\(token)\",\"usr\":\"a\"}", "there is no key \"usr\"; did you mean \"user\"?"),
         (.jsonl, "{\"token\":1}", "token is a string, not a number"),
         (.jsonl, "{\"token\":\"\(token)\",\"tags\":\"a\"}", "tags is an array of strings, not a string"),
-        (.jsonl, "{\"token\":\"\(token)\",\"tags\":[1]}", "one in it is a number"),
-        (.jsonl, "{\"token\":\"\(token)\",\"token\":\"\(token)\"}", "the key \"token\" is there twice"),
-        (.jsonl, "{\"token\":\"\(String(repeating: "a", count: 70_000))\"}", "it is longer than 64 KiB"),
+        (.jsonl, "{\"token\":\"\(token)\",\"tags\":[1]}", "one element is a number"),
+        (.jsonl, "{\"token\":\"\(token)\",\"token\":\"\(token)\"}", "duplicate key \"token\""),
+        (.jsonl, "{\"token\":\"\(String(repeating: "a", count: 70_000))\"}", "longer than 64 KiB"),
     ]
 
-    @Test(arguments: wrong) func `a line that is wrong is refused alone, without its token`(
+    @Test(arguments: wrong) func `Only the invalid line is rejected, and its token is not printed`(
         _ format: DeviceFormat, _ text: String, _ message: String
     ) throws {
         let good = format == .csv ? "" : "\n{\"token\":\"\(Self.token)\"}\n"
@@ -216,7 +217,7 @@ import Testing
         #expect(items.count == (format == .csv ? 1 : 2))
     }
 
-    @Test func `formats are told by option and name`() throws {
+    @Test func `The format is chosen by option and file name`() throws {
         #expect(try DeviceFormat.choose(nil, file: "a.CSV") == .csv)
         #expect(try DeviceFormat.choose(nil, file: "a.ndjson") == .jsonl)
         #expect(try DeviceFormat.choose("jsonl", file: "a.csv") == .jsonl)

@@ -1,21 +1,22 @@
 import FoundationEssentials
 import Glibc
 import PushModel
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon devices` as a process, against a control server in this one.
+/// Tests of `carillon devices` as a process, with a control server in the test process.
 @Suite(.timeLimit(.minutes(10))) struct DevicesVerbTests {
     private static let token = PipelineScene.token(1).hex
     private static let id = PipelineScene.id(1).description
 
-    @Test func `a device is added, shown, listed, deactivated and comes back`() async throws {
+    @Test func `A device is added, shown, listed, deactivated and reactivated`() async throws {
         try await withPipeline { scene in
             let add = ["devices", "add", "shop", Self.token, "--user", "ada", "--tag", "b", "--tag", "a"]
             let added = try await scene.run(add)
-            #expect(added.output == "The device \(Self.id) of shop is new.\n" && added.status == 0)
+            #expect(added.output == "The device \(Self.id) of shop was registered.\n" && added.status == 0)
             #expect(scene.devices.registered[0][0].tags == ["a", "b"])
             for words in [[Self.id], ["shop", "<\(Self.token.uppercased())>"]] {
                 let shown = try await scene.run(["devices", "show"] + words)
@@ -33,12 +34,12 @@ import Testing
                           last seen    2026-01-01T00:00:00.000Z
 
                         """)
-                // Other users of the machine see the words of a command.
+                // Other users of the machine can see the arguments of a command.
                 let caution = TokenOptions.caution(about: "TOKEN", option: "token-file")
                 #expect(shown.status == 0 && shown.errors == (words.count == 1 ? "" : "carillon: \(caution)\n"))
             }
             let ended = try await scene.run("devices", "deactivate", Self.id, Self.id, "--reason", "Unregistered")
-            #expect(ended.output == "\(Self.id) is inactive now\n\(Self.id) was inactive already\n")
+            #expect(ended.output == "\(Self.id) was deactivated\n\(Self.id) was already inactive\n")
             let gone = try await scene.run("devices", "show", Self.id)
             #expect(
                 gone.output.contains(
@@ -50,14 +51,14 @@ import Testing
                       \(Self.id)  shop  inactive  ada   -         2026-01-01T00:00:00.000Z  a, b
 
                     """)
-            #expect(try await scene.run("devices", "list", "--active").output == "There are no such devices.\n")
+            #expect(try await scene.run("devices", "list", "--active").output == "There are no matching devices.\n")
             let again = try await scene.run(add + ["--json"])
             #expect(again.output == "{\"change\":\"reactivated\",\"device\":\"\(Self.id)\"}\n")
             for output in [added.output, list.output, again.output] { #expect(!output.contains(Self.token)) }
         }
     }
 
-    @Test func `tokens may come from files and from standard input`() async throws {
+    @Test func `Tokens can be read from files and from standard input`() async throws {
         try await withPipeline { scene in
             let directory = try TemporaryDirectory()
             let file = try directory.write("token.txt", "\n<\(Self.token)>\n")
@@ -65,7 +66,7 @@ import Testing
             let added = try await scene.run(
                 "devices", "add", "shop", "--token-file", file, "--replaces-file", old)
             #expect(added.status == 0 && added.errors == "", "\(added.errors)")
-            #expect(added.output == "The device \(Self.id) of shop is new.\n")
+            #expect(added.output == "The device \(Self.id) of shop was registered.\n")
             let shown = try await ChildProcess.run(
                 "sh",
                 [
@@ -74,10 +75,13 @@ import Testing
                 ])
             #expect(shown.output.contains(Self.id) && shown.errors == "", "\(shown)")
             let wrong: [([String], Int32, String)] = [
-                (["add", "shop", Self.token, "--token-file", file], 64, "TOKEN goes without '--token-file'"),
+                (
+                    ["add", "shop", Self.token, "--token-file", file], 64,
+                    "TOKEN cannot be combined with '--token-file'"
+                ),
                 (["add", "shop", "--token-file", "-", "--replaces-file", "-"], 64, "standard input is read once"),
                 (["add", "shop", "--token-file", directory.path + "/absent"], 65, "cannot read '--token-file'"),
-                (["show", "shop", "--token-file", "/dev/null"], 65, "has 0 lines in it, and wants one token"),
+                (["show", "shop", "--token-file", "/dev/null"], 65, "has 0 lines; it must contain one token"),
             ]
             for (words, status, text) in wrong {
                 let ended = try await scene.run(["devices"] + words)
@@ -86,19 +90,19 @@ import Testing
         }
     }
 
-    @Test func `a list goes over pages and stops at its limit`() async throws {
+    @Test func `A list is requested in pages and stops at its limit`() async throws {
         try await withPipeline { scene in
             scene.fill(2500)
             let all = try await scene.run("devices", "list", "--limit", "5000", "--json")
             #expect(Set(all.output.split(separator: "\n")).count == 2500)
             let some = try await scene.run("devices", "list", "--limit", "1200")
-            // The heading, and the note that there are more.
+            // The output has a heading, and a note that there are more devices.
             #expect(some.output.split(separator: "\n").count >= 1202)
-            #expect(some.output.hasSuffix("There are more; --limit shows more than 1200.\n"))
+            #expect(some.output.hasSuffix("There are more than 1200; raise --limit.\n"))
         }
     }
 
-    @Test func `a file is imported in batches, and a bad line refuses itself`() async throws {
+    @Test func `A file is imported in batches, and only invalid lines are rejected`() async throws {
         try await withPipeline { scene in
             var text = "token,user,tags\r\n"
             for number in 0..<2500 {
@@ -109,25 +113,25 @@ import Testing
             let trial = try await scene.run("devices", "import", file, "--app", "shop", "--dry-run")
             #expect(
                 trial.output
-                    == "Nothing was registered. It would be: 2498 new, 0 known, 0 reactivated, 2 refused\n")
+                    == "Nothing was registered. The result would be: 2498 new, 0 known, 0 reactivated, 2 rejected\n")
             #expect(scene.devices.count == 0)
             let ended = try await scene.run("devices", "import", file, "--app", "shop")
-            #expect(ended.output == "Imported: 2498 new, 0 known, 0 reactivated, 2 refused\n")
+            #expect(ended.output == "Imported: 2498 new, 0 known, 0 reactivated, 2 rejected\n")
             #expect(
                 ended.errors == """
-                    line 1702: refused: it has 2 fields, the heading has 3
-                    line 2002: refused: token has 1 bytes; a device token has 32 or more, 64 hexadecimal digits
+                    line 1702: rejected: 2 fields, but the heading has 3
+                    line 2002: rejected: token has 1 bytes; a device token has 32 or more, 64 hexadecimal digits
 
                     """)
             #expect(ended.status == 65)
             #expect(scene.devices.registered.map(\.count) == [1000, 1000, 498])
             let again = try await scene.run("devices", "import", file, "--app", "shop", "--json")
             #expect(again.output.contains("\"counts\":{\"inactive\":0,\"known\":2498,\"new\":0,\"reactivated\":0"))
-            #expect(again.output.contains("{\"line\":1702,\"reason\":\"it has 2 fields, the heading has 3\"}"))
+            #expect(again.output.contains("{\"line\":1702,\"reason\":\"2 fields, but the heading has 3\"}"))
         }
     }
 
-    @Test func `lines of an unknown app are refused by the server, each with its number`() async throws {
+    @Test func `The server rejects lines of an unknown app by their number`() async throws {
         try await withPipeline { scene in
             let text =
                 "{\"app\":\"shop\",\"token\":\"\(Self.token)\"}\n\n{\"app\":\"nobody\",\"token\":\"\(Self.token)\"}\n"
@@ -138,12 +142,12 @@ import Testing
                     "-c", "\"$0\" devices import - --format jsonl --data \"$1\" < \"$2\"", ChildProcess.carillon,
                     scene.control.data, file,
                 ])
-            #expect(ended.errors.hasPrefix("line 3: refused: there is no app \"nobody\""))
-            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 1 refused\n")
+            #expect(ended.errors.hasPrefix("line 3: rejected: there is no app \"nobody\""))
+            #expect(ended.output == "Imported: 1 new, 0 known, 0 reactivated, 1 rejected\n")
         }
     }
 
-    @Test func `an import that breaks off says how far it came`() async throws {
+    @Test func `An import that fails reports the last imported line`() async throws {
         try await withPipeline { scene in
             scene.devices.state.withLock {
                 $0.refusal = Failure(.failed, "the disk is full")
@@ -156,14 +160,13 @@ import Testing
             #expect(ended.status == 1)
             #expect(
                 ended.errors.hasSuffix(
-                    "the disk is full; all up to line 1001 was sent: mend it and import the whole file again, nothing "
-                        + "is doubled\n"))
-            #expect(ended.output == "Imported: 1000 new, 0 known, 0 reactivated, 0 refused\n")
+                    "the disk is full; lines up to 1001 were processed; correct the error and import the whole file "
+                        + "again, which causes no duplicates\n"))
+            #expect(ended.output == "Imported: 1000 new, 0 known, 0 reactivated, 0 rejected\n")
         }
     }
 
-    @Test(arguments: DeviceFormat.allCases) func `what is exported can be imported`(_ format: DeviceFormat) async throws
-    {
+    @Test(arguments: DeviceFormat.allCases) func `An export can be imported`(_ format: DeviceFormat) async throws {
         try await withPipeline { scene in
             scene.fill(2100)
             var odd = DeviceRecord(
@@ -183,8 +186,7 @@ import Testing
             #expect(ended.output == "" && ended.status == 0)
             #expect(
                 ended.errors
-                    == "exported 2102 devices with their tokens to \(file); 1 more are known as gone only, without a "
-                    + "token, and not in it\n")
+                    == "exported 2102 devices with tokens to \(file); left out 1 device without a token\n")
             var found = stat()
             #expect(stat(file, &found) == 0 && found.st_mode & 0o777 == 0o600)
             #expect(access(file + ".partial", F_OK) != 0)
@@ -195,7 +197,8 @@ import Testing
                 let imported = try await other.run("devices", "import", file)
                 #expect(
                     imported.output
-                        == "Imported: 2101 new, 0 known, 0 reactivated, 0 refused, 1 left out, inactive in the file\n")
+                        == "Imported: 2101 new, 0 known, 0 reactivated, 0 rejected, 1 left out (inactive in the file)\n"
+                )
                 let back = try await other.devices.device(odd.id)
                 #expect(back?.tags == odd.tags.sorted() && back?.user == odd.user)
             }
@@ -203,27 +206,28 @@ import Testing
     }
 
     static let wrong: [([String], Int32, String)] = [
-        (["devices", "ad"], 64, "there is no verb 'ad'; did you mean 'add'?"),
-        (["devices", "add", "shop"], 64, "it wants TOKEN"),
+        (["devices", "ad"], 64, "unknown verb 'ad'; did you mean 'add'?"),
+        (["devices", "add", "shop"], 64, "TOKEN or --token-file FILE is missing"),
         (["devices", "add", "shop", "abcd"], 65, "TOKEN has 2 bytes; a device token has 32"),
-        (["devices", "add", "a/b", token], 65, "app is no app id"),
+        (["devices", "add", "a/b", token], 65, "app is not an app id"),
         (["devices", "add", "nobody", token], 65, "there is no app \"nobody\""),
         (["devices", "add", "shop", token, "--usr", "x"], 64, "did you mean '--user'?"),
         (["devices", "add", "shop", token, "--replaces", "x"], 65, "--replaces is neither hexadecimal nor base64"),
-        (["devices", "show", "xyz"], 64, "that is no device id"),
+        (["devices", "show", "xyz"], 64, "DEVICE is not a device id"),
         (["devices", "show", id], 65, "there is no device \(id)"),
-        (["devices", "list", "--active", "--inactive"], 64, "exclude each other"),
-        (["devices", "list", "--limit", "0"], 64, "'--limit' wants a whole number"),
-        (["devices", "deactivate"], 64, "it wants DEVICE"), (["devices", "deactivate", "xyz"], 64, "no device id"),
+        (["devices", "list", "--active", "--inactive"], 64, "'--active' cannot be combined with '--inactive'"),
+        (["devices", "list", "--limit", "0"], 64, "'--limit' must be a whole number"),
+        (["devices", "deactivate"], 64, "DEVICE is missing"),
+        (["devices", "deactivate", "xyz"], 64, "DEVICE is not a device id"),
         (["devices", "deactivate", id], 65, "there is no device"),
-        (["devices", "import", "-"], 64, "say with --format csv or --format jsonl what comes"),
-        (["devices", "import", "/nowhere.csv"], 65, "cannot read /nowhere.csv: there is no such file"),
-        (["devices", "import", "x.csv", "--app", "a/b"], 64, "'a/b' is no app id"),
+        (["devices", "import", "-"], 64, "unknown format of the input: give --format csv or --format jsonl"),
+        (["devices", "import", "/nowhere.csv"], 65, "cannot read /nowhere.csv: no such file"),
+        (["devices", "import", "x.csv", "--app", "a/b"], 64, "'a/b' is not an app id"),
         (["devices", "export", "--to", "/nowhere/x.csv"], 65, "cannot write /nowhere/x.csv"),
-        (["devices", "export", "--format", "xml"], 64, "'--format' is csv or jsonl, not 'xml'"),
+        (["devices", "export", "--format", "xml"], 64, "'--format' must be csv or jsonl, not 'xml'"),
     ]
 
-    @Test func `more devices than are listed are said, where programs read too`() async throws {
+    @Test func `A list that stops at its limit has a note, also with JSON`() async throws {
         try await withPipeline { scene in
             for number in 0..<101 {
                 scene.devices.put(
@@ -231,18 +235,18 @@ import Testing
             }
             let lines = try await scene.run("devices", "list", "--json")
             #expect(lines.output.split(separator: "\n").count == 100)
-            #expect(lines.errors == "carillon devices list: there are more; --limit shows more than 100\n")
+            #expect(lines.errors == "carillon devices list: there are more than 100; raise --limit\n")
             let all = try await scene.run("devices", "list", "--json", "--limit", "200")
             #expect(all.output.split(separator: "\n").count == 101 && all.errors.isEmpty)
         }
     }
 
-    @Test func `devices are removed by their ids`() async throws {
+    @Test func `Devices are removed by their ids`() async throws {
         try await withPipeline { scene in
             let (one, two) = (PipelineScene.id(1), PipelineScene.id(2))
             for id in [one, two] { scene.devices.put(DeviceRecord(id: id, app: PipelineScene.shop, token: nil)) }
             let ended = try await scene.run("devices", "remove", "\(one)", "\(PipelineScene.id(9))", "\(two)", "--json")
-            // The others are not kept waiting for the one that is not there.
+            // An unknown device does not prevent the others from being removed.
             #expect(ended.status == 65 && ended.errors.contains("there is no device \(PipelineScene.id(9))"))
             #expect(
                 ended.output == #"{"device":"\#(one)","removed":true}"# + "\n" + #"{"device":"\#(two)","removed":true}"#
@@ -255,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func `what is wrong is said, with an exit code`() async throws {
+    @Test func `Usage errors have an explanation and an exit code`() async throws {
         try await withPipeline { scene in
             for (arguments, status, message) in Self.wrong {
                 let ended = try await scene.run(arguments)

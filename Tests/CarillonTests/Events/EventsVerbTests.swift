@@ -1,12 +1,14 @@
 import Glibc
+import PushAdmin
 import PushModel
 import PushWire
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon events` as a process, against a control server in this one.
+/// Tests of `carillon events` as a process, with a control server in the test process.
 @Suite(.timeLimit(.minutes(10))) struct EventsVerbTests {
     private func accept(_ events: FakeEvents, _ ids: String...) {
         for id in ids {
@@ -14,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `the last ones, those since a number, and those of a topic`() async throws {
+    @Test func `Events are listed from the end, from a number, and by topic`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a", "b", "c")
             let last = try await scene.run("events", "--limit", "2")
@@ -29,12 +31,12 @@ import Testing
             #expect(since.output.split(separator: "\n").count == 2)
             #expect(since.output.hasPrefix("{\"v\":1,\"seq\":2,\"prev\":1,\"ts\":1767225600000,\"family\":\"message\""))
             let none = try await scene.run("events", "--prefix", "device/")
-            #expect(none.output == "" && none.errors == "no such events are kept\n" && none.status == 0)
+            #expect(none.output == "" && none.errors == "no matching events\n" && none.status == 0)
             #expect(try await scene.run("events", "--since", "0", "--limit", "1").output.contains("message a"))
         }
     }
 
-    @Test func `a replay of many goes over pages`() async throws {
+    @Test func `A list of many events is requested in pages`() async throws {
         try await withPipeline { scene in
             for segment in 0..<30 {
                 scene.events.commit { writer, now in
@@ -49,23 +51,25 @@ import Testing
         }
     }
 
-    @Test func `it follows until Ctrl-C`() async throws {
+    @Test func `The option --follow prints new events until Ctrl-C`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "before")
             let child = try ChildProcess(
                 ChildProcess.carillon, ["events", "--follow", "--data", scene.control.data])
             while scene.events.waiting.waiting == 0 { await Task.yield() }
             accept(scene.events, "first")
-            #expect(try await child.line()?.contains("message first: accepted") == true)
+            let first = try await child.line()
+            #expect(first?.contains("message first: accepted") == true, "\(first ?? "no line")")
             accept(scene.events, "second")
-            #expect(try await child.line()?.contains("message second: accepted") == true)
+            let second = try await child.line()
+            #expect(second?.contains("message second: accepted") == true, "\(second ?? "no line")")
             child.send(SIGINT)
             let ended = try await child.end()
-            #expect(ended.status == 0 && ended.output == "" && ended.errors == "")
+            #expect(ended.status == 0 && ended.output == "" && ended.errors == "", "\(ended)")
         }
     }
 
-    @Test func `it follows from a number, and ends after so many`() async throws {
+    @Test func `The option --follow starts at a number and stops at the limit`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a", "b")
             let child = try ChildProcess(
@@ -78,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `it ends when nobody reads it any more`() async throws {
+    @Test func `The command ends when its output is closed`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a", "b")
             let ended = try await ChildProcess.run(
@@ -91,19 +95,19 @@ import Testing
         }
     }
 
-    @Test func `what the retention removed is told`() async throws {
+    @Test func `Events that retention removed are reported`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a", "b", "c")
             scene.events.forget(2)
             let ended = try await scene.run("events", "--since", "0")
             #expect(
-                ended.errors == "carillon events: events 1 to 2 are not kept any more: the retention removed them\n")
+                ended.errors == "carillon events: events 1 to 2 are no longer stored: removed by retention\n")
             #expect(ended.output.contains("message c"))
             #expect(try await scene.run("events").errors == "")
         }
     }
 
-    @Test func `when Carillon goes, it says so and waits until it is back`() async throws {
+    @Test func `A lost connection is reported and the command keeps waiting`() async throws {
         try await withPipeline { scene in
             accept(scene.events, "a")
             let child = try ChildProcess(
@@ -113,32 +117,32 @@ import Testing
             await scene.control.server.stop(within: .zero)
             child.send(SIGINT)
             let ended = try await child.end()
-            // It may not have noticed by then; the scene with a restart waits for the line.
+            // The process may not have noticed the loss by then; the scene `restart` waits for the message.
             #expect(ended.status == 0)
             #expect(ended.errors.isEmpty || ended.errors.contains("connection lost: "), "\(ended.errors)")
         }
     }
 
     static let wrong: [([String], String)] = [
-        (["events", "--since", "x"], "'--since' wants the number of an event"),
-        (["events", "--limit", "0"], "'--limit' wants a whole number"),
+        (["events", "--since", "x"], "'--since' must be the sequence number of an event"),
+        (["events", "--limit", "0"], "'--limit' must be a whole number"),
         (["events", "--folow"], "did you mean '--follow'?"),
         (["events", "now"], "'now' is not an option"),
-        (["trace"], "it wants WHAT"), (["trace", "--apns-id", "x"], "'--apns-id' wants a UUID"),
-        (["trace", "m", "--user", "ada"], "it wants WHAT"),
-        (["messages", "--since", "soon"], "'--since' wants a time"),
-        (["events", "--follow", "--until", "1m"], "'--until' goes without '--follow'"),
-        (["trace", "x", "--message", "--device"], "exclude each other"),
-        (["trace", "x", "--device"], "that is no device id"),
-        (["trace", String(repeating: "a", count: 32), "--app", "shop"], "goes with a message"),
-        (["messages", "--state", "done"], "'--state' is one of"),
+        (["trace"], "give exactly one of WHAT"), (["trace", "--apns-id", "x"], "'--apns-id' must be a UUID"),
+        (["trace", "m", "--user", "ada"], "give exactly one of WHAT"),
+        (["messages", "--since", "soon"], "'--since' must be a time"),
+        (["events", "--follow", "--until", "1m"], "'--until' cannot be combined with '--follow'"),
+        (["trace", "x", "--message", "--device"], "'--message' cannot be combined with '--device'"),
+        (["trace", "x", "--device"], "WHAT is not a device id"),
+        (["trace", String(repeating: "a", count: 32), "--app", "shop"], "'--app' needs a message"),
+        (["messages", "--state", "done"], "'--state' must be one of"),
         (["messages", "--state", "sendin"], "did you mean 'sending'?"),
-        (["messages", "m", "--limit", "2"], "'--limit' goes without a message"),
-        (["stats", "--interval", "1"], "'--interval' wants a time"),
+        (["messages", "m", "--limit", "2"], "'--limit' cannot be combined with a message id"),
+        (["stats", "--interval", "1"], "'--interval' must be a time"),
         (["stats", "--interval", "1ms"], "from 100ms to 1h"),
     ]
 
-    @Test func `what is wrong is said, with an exit code`() async throws {
+    @Test func `Usage errors have an explanation and an exit code`() async throws {
         try await withPipeline { scene in
             for (arguments, message) in Self.wrong {
                 let ended = try await scene.run(arguments)
@@ -148,7 +152,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["devices", "messages", "trace", "events", "stats"]) func `help has examples`(_ verb: String)
+    @Test(arguments: ["devices", "messages", "trace", "events", "stats"]) func `The help contains examples`(
+        _ verb: String
+    )
         async throws
     {
         let ended = try await ChildProcess.run(ChildProcess.carillon, [verb, "--help"])
@@ -156,22 +162,22 @@ import Testing
         #expect(try await ChildProcess.run(ChildProcess.carillon, ["help"]).output.contains("\n  \(verb)"))
     }
 
-    // MARK: Words
+    // MARK: Sentences
 
-    /// What is known of it already, what happened, and the sentence.
+    /// The subject of the output, the members of the event, and the sentence.
     static let sentences: [(EventWords.Subject, String, String)] = [
         (.message, #""family":"message","kind":"accepted","devices":1"#, "accepted from a producer for 1 device"),
         (
             .message, #""family":"message","kind":"accepted""#,
-            "accepted from a producer for devices that the registry chooses"
+            "accepted from a producer for devices selected by the registry"
         ),
         (
             .none, #""family":"message","kind":"duplicate","message_id":"m""#,
-            "message m: handed in again: it was known, nothing is sent for it"
+            "message m: duplicate: this message was accepted before and is not sent again"
         ),
         (
             .none, #""family":"message","kind":"rejected","message_id":"m","reason":"bad_token","detail":"the 3rd""#,
-            "message m: not taken: bad_token: a token is no token (the 3rd)"
+            "message m: rejected: bad_token: a device token is invalid (the 3rd)"
         ),
         (
             .message, #""family":"message","kind":"completed","counts":{"sent":2,"rejected":1,"expired":0}"#,
@@ -179,33 +185,33 @@ import Testing
         ),
         (
             .message, #""family":"message","kind":"completed","counts":{"sent":0}"#,
-            "completed: there was nobody to send it to"
+            "completed: there were no devices to send to"
         ),
         (
             .message, #""family":"delivery","kind":"sent","device":"4f","attempt":1,"status":200,"latency_ms":38"#,
-            "sent to device 4f: the push service accepted it (attempt 1, 38ms after it was accepted)"
+            "sent to device 4f: accepted by the push service (attempt 1, 38ms after the message was accepted)"
         ),
         (
             .device, #""family":"delivery","kind":"rejected","message_id":"m","status":410,"reason":"Unregistered""#,
-            "message m: refused by the push service: 410 Unregistered: the device no longer takes notifications of this app"
+            "message m: rejected by the push service: 410 Unregistered: the device no longer takes notifications of this app"
         ),
         (
             .message,
             #""family":"delivery","kind":"retry","device":"4f","status":429,"reason":"TooManyRequests","retry_after_ms":1500,"attempt":2"#,
-            "put off by the push service for device 4f: 429 TooManyRequests: too many notifications went to one device in a short time, again in 1500ms (attempt 2)"
+            "deferred by the push service for device 4f: 429 TooManyRequests: too many notifications went to one device in a short time, retry in 1500ms (attempt 2)"
         ),
         (
             .message, #""family":"delivery","kind":"unknown","device":"4f","reason":"connection_lost","resend":true"#,
-            "sent to device 4f, and the connection was lost before the answer: it is sent again"
+            "sent to device 4f, outcome unknown: connection lost before the response; it is sent again"
         ),
         (
             .message, #""family":"delivery","kind":"unknown","device":"4f","reason":"timeout","resend":false"#,
-            "sent to device 4f, and no answer came in time: it is not sent again, as its message asks"
+            "sent to device 4f, outcome unknown: timed out waiting for the response; it is not sent again (on_unknown: drop)"
         ),
-        (.message, #""family":"delivery","kind":"expired","device":"4f""#, "not sent to device 4f: its time was over"),
+        (.message, #""family":"delivery","kind":"expired","device":"4f""#, "not sent to device 4f: expired"),
         (
             .message, #""family":"delivery","kind":"suppressed","device":"4f","reason":"duplicate""#,
-            "not sent to device 4f: the device had this message id already"
+            "not sent to device 4f: duplicate: this message was already processed for the device"
         ),
         (
             .device, #""family":"device","kind":"deactivated","reason":"ExpiredToken""#,
@@ -213,32 +219,33 @@ import Testing
         ),
         (
             .none, #""family":"device","kind":"reactivated","device":"4f""#,
-            "device 4f registered again: it was inactive and is active now"
+            "device 4f reactivated: it was inactive and has registered again"
         ),
         (
             .none, #""family":"device","kind":"brake","state":"on","candidates":900,"answers":1000"#,
-            "too many devices would be deactivated at once: none is until this is over; check the app's environment and topic (state on, candidates 900, answers 1000)"
+            "deactivation of devices paused: the push service rejects too many tokens at once; check the app's environment and topic (state on, candidates 900, answers 1000)"
         ),
         (
             .none, #""family":"connection","kind":"down","reason":"lost","connection":3"#,
-            "a connection ended: lost (connection 3)"
+            "connection ended: lost (connection 3)"
         ),
         (
             .none, #""family":"credential","kind":"failed","reason":"InvalidProviderToken""#,
-            "the credential was refused: nothing is sent until a person acts: InvalidProviderToken"
+            "credential unusable, sending halted until it is replaced: InvalidProviderToken"
         ),
         (.none, #""family":"comet","kind":"seen","reason":"x\u001b[31m""#, "comet seen: x?[31m"),
     ]
 
-    @Test(arguments: sentences) func `events in words`(
+    @Test(arguments: sentences) func `Each event has a sentence`(
         _ subject: EventWords.Subject, _ members: String, _ sentence: String
     ) throws {
         let event = try #require(EventRecord(Array("{\(members)}".utf8)))
         #expect(EventWords(subject).sentence(event) == sentence)
     }
 
-    @Test(arguments: KnownReason.all.map(\.names[0])) func `every reason of the tables has its words`(_ reason: String)
-    {
+    @Test(arguments: KnownReason.all.map(\.names[0])) func `Each known reason of the push service has an explanation`(
+        _ reason: String
+    ) {
         let known = KnownReason.named(reason)!
         let words = ReasonWords.answer(status: Int64(known.status), reason: reason)
         #expect(words == "\(known.status) \(reason): \(known.meaning)")
@@ -246,12 +253,12 @@ import Testing
         #expect(ReasonWords.deactivation(reason).hasSuffix(known.meaning))
     }
 
-    @Test func `every closed word has a sentence, and open ones stay as they are`() {
+    @Test func `Known codes have an explanation and unknown ones are printed unchanged`() {
         for reason in RejectionReason.allCases { #expect(ReasonWords.rejection(reason.rawValue) != reason.rawValue) }
         for word in ["inactive", "duplicate", "unknown_device"] { #expect(ReasonWords.suppression(word) != word) }
         for word in ["timeout", "connection_lost", "reset"] { #expect(ReasonWords.unknown(word) != word) }
         #expect(ReasonWords.answer(status: 418, reason: "Teapot") == "418 Teapot")
-        #expect(ReasonWords.answer(status: nil, reason: nil) == "without saying why")
+        #expect(ReasonWords.answer(status: nil, reason: nil) == "no reason given")
         #expect(ReasonWords.deactivation("lost\nphone") == "of: lost?phone")
     }
 }

@@ -5,7 +5,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// The examples for backend developers, run as they are.
+/// Tests of the examples for backend developers.
 @Suite(.timeLimit(.minutes(10))) struct ExamplesTests {
     private static func example(_ name: String) -> String {
         var path = #filePath.split(separator: "/")
@@ -13,7 +13,7 @@ import Testing
         return "/" + path.joined(separator: "/") + "/Tools/examples/\(name)"
     }
 
-    /// The first that can talk ZeroMQ.
+    /// Returns the first Python interpreter that can import zmq.
     private static func python() async throws -> String {
         for candidate in ["python3", "/usr/bin/python3"] {
             if try await ChildProcess.run(candidate, ["-c", "import zmq"]).status == 0 { return candidate }
@@ -22,13 +22,13 @@ import Testing
     }
 
     @Test(arguments: ["producer.py", "subscriber.py"])
-    func `they fit on a screen`(_ name: String) async throws {
+    func `The examples fit on a screen`(_ name: String) async throws {
         let ended = try await ChildProcess.run("wc", ["-l", Self.example(name)])
         let lines = try #require(ended.output.split(separator: " ").first.flatMap { Int($0) })
         #expect(lines < 40)
     }
 
-    @Test func `the producer asks again until its message is acknowledged`() async throws {
+    @Test func `The producer resends its message until it is acknowledged`() async throws {
         let python = try await Self.python()
         try await IntakeGround.run { ground in
             ground.answer({ _ in .failed("full") }, { _ in .failed("full") })
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Events of one topic, and a server that publishes some of them and replays all.
+    /// A server with events of one topic, which publishes some of them and replays all.
     private static let server = """
         import json, sys, zmq
         context = zmq.Context()
@@ -66,20 +66,20 @@ import Testing
             end = {"next": found[-1][0] if found else request["since"], "oldest": 2}
             replay.send_multipart([peer, b"replay-end/1", json.dumps(end).encode()])
         def say(*events): live.send_multipart([topic, b"\\n".join(event(*e) for e in events)])
-        live.recv(), live.recv()  # it has subscribed
+        live.recv(), live.recv()  # the subscriber has subscribed
         known = 2
-        serve(), serve()          # 2 and 3 came before it
-        known = 3; say((5, 3))    # without a gap
+        serve(), serve()          # 2 and 3 were published before
+        known = 3; say((5, 3))    # no gap
         known = 5; say((9, 8))    # 8 is missing
         serve(), serve()
         known = 6; live.send_multipart([b"heartbeat", json.dumps({"seq": 12, "topics": {"delivery/shop/sent": 12}}).encode()])
         serve(), serve()
-        known = 7; say((12, 9), (13, 12))  # one that it has, one that it has not
+        known = 7; say((12, 9), (13, 12))  # 12 is a duplicate, 13 is new
         print(json.dumps(asked), flush=True)
         live.poll(600000)
         """
 
-    @Test func `the subscriber fills its gaps from the replay, without doubling anything`() async throws {
+    @Test func `The subscriber fills gaps by replay without duplicates`() async throws {
         let python = try await Self.python()
         let server = try ChildProcess(python, ["-c", Self.server])
         let (live, replay) = (try await server.line() ?? "", try await server.line() ?? "")

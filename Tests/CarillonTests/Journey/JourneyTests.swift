@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// `Tools/run` as it is, with the binary that was built for the tests.
+/// Tests of `Tools/run` with the program that was built for the tests.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct JourneyTests {
     private static let promises = [
         "A device that Apple reports as gone gets no further requests",
@@ -18,7 +18,7 @@ import Testing
         return "/" + path.joined(separator: "/") + "/Tools/run"
     }
 
-    /// All that it writes and starts is below this directory.
+    /// The directory for all files and processes of the script.
     private let directory: TemporaryDirectory
 
     init() throws {
@@ -29,7 +29,7 @@ import Testing
         try ChildProcess("env", ["TMPDIR=\(directory.path)", Self.program] + arguments)
     }
 
-    /// Files and processes that it left behind.
+    /// Returns the files and processes that the script left behind.
     private func remains() throws -> [String] {
         let files = try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
             $0.hasPrefix("carillon-")
@@ -41,17 +41,17 @@ import Testing
         return files + processes
     }
 
-    @Test func `every promise holds, and nothing is left behind`() async throws {
+    @Test func `Every promise holds, and no files or processes are left behind`() async throws {
         let ended = try await start(["--once", "--binary", ChildProcess.carillon]).end()
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
         for promise in Self.promises { #expect(ended.output.contains("  held: \(promise)")) }
         #expect(ended.output.contains("Every promise held"))
-        #expect(!ended.output.contains("\u{1b}"), "no colours where nobody sees them")
+        #expect(!ended.output.contains("\u{1b}"), "there are no colors without a terminal")
         #expect(try remains() == [])
     }
 
-    @Test func `a delivery that Apple got twice is found in Apple's record`() async throws {
-        // The first request for this device is carried out and never answered, so that it is sent again.
+    @Test func `A duplicate in the record of the push service is reported`() async throws {
+        // The push service accepts the first request for this device and does not respond, so it is sent again.
         let faults = try directory.write(
             "faults.json5", "{ rules: [{ match: { request: 2 }, reset: 'INTERNAL_ERROR', times: 1 }] }")
         let wrapped = try directory.write(
@@ -69,15 +69,15 @@ import Testing
         #expect(try remains() == [])
     }
 
-    /// After the walk it stays up, and so do its processes, however late somebody looks.
+    /// After the walk the script and its processes keep running until they are stopped.
     @Test(arguments: [(15, 143), (2, 0)] as [(CInt, Int32)])
-    func `it takes everything down when it is told to end`(signal: CInt, status: Int32) async throws {
+    func `A signal stops all processes and removes all files`(signal: CInt, status: Int32) async throws {
         let running = try start(["--binary", ChildProcess.carillon])
         while let line = try await running.line(), !line.hasPrefix("It stays up") {}
         #expect(try remains().count > 3, "a directory, and at least three processes")
         running.send(signal)
         #expect(try await running.end().status == status)
-        // A process that was told to end may be a moment behind whoever told it.
+        // A process that was signaled may end a moment after the script.
         while try remains() != [] { await Task.yield() }
     }
 
@@ -85,7 +85,7 @@ import Testing
         (["--onec"], "--onec is not an option"), (["--binary"], "Usage:"),
         (["--binary", "no-such-file"], "there is no program no-such-file"),
     ])
-    func `mistakes are explained`(arguments: [String], text: String) async throws {
+    func `Usage errors are explained`(arguments: [String], text: String) async throws {
         let ended = try await start(arguments).end()
         #expect(ended.status == 64)
         #expect(ended.errors.contains(text))

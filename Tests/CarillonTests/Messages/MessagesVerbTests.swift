@@ -1,11 +1,14 @@
+import PushAdmin
 import PushModel
+import PushStore
 import PushWire
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon messages` as a process, against a control server in this one.
+/// Tests of `carillon messages` as a process, with a control server in the test process.
 @Suite(.timeLimit(.minutes(10))) struct MessagesVerbTests {
     private static let device = PipelineScene.id(1)
 
@@ -15,7 +18,7 @@ import Testing
         return counts
     }
 
-    /// One of each state.
+    /// Adds the events of one message in each state.
     private func tell(_ events: FakeEvents) {
         let done = LogWriter.message("done")
         events.commit { writer, now in writer.add(accepted: done, named: 3, at: now) }
@@ -43,9 +46,9 @@ import Testing
         }
     }
 
-    @Test func `the last ones, and those of a state or an app`() async throws {
+    @Test func `Messages are listed from the end, by state and by app`() async throws {
         try await withPipeline { scene in
-            #expect(try await scene.run("messages").output == "There are no such messages in the kept events.\n")
+            #expect(try await scene.run("messages").output == "There are no matching messages in the stored events.\n")
             tell(scene.events)
             let all = try await scene.run("messages")
             #expect(
@@ -72,11 +75,11 @@ import Testing
             let news = try await scene.run("messages", "--app", "news", "--json")
             #expect(news.output.split(separator: "\n").count == 1 && news.output.contains("\"retries\":2"))
             let user = try await scene.run("messages", "--user", "ada")
-            #expect(user.output.contains("events keep a message's first 10 users"), "\(user.output)")
+            #expect(user.output.contains("events store only the first 10 users of a message"), "\(user.output)")
         }
     }
 
-    @Test func `one of them`() async throws {
+    @Test func `One message is shown with its outcome`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             let done = try await scene.run("messages", "done")
@@ -86,14 +89,14 @@ import Testing
                       app              shop
                       state            completed
                       accepted         2026-01-01T00:00:00.000Z
-                      handed in again  1 time
+                      submitted again  1 time
                       for              3 devices
                       outcome          2 sent, 1 rejected
                       completed        2026-01-01T00:00:01.000Z
 
                     """)
             let bad = try await scene.run("messages", "bad")
-            #expect(bad.output.contains("because  bad_payload: the payload is not what its push type wants"))
+            #expect(bad.output.contains("because  bad_payload: the payload is invalid for its push type"))
             #expect(bad.output.contains("detail   no JSON"))
             let waiting = try await scene.run("messages", "new")
             #expect(waiting.output.contains("so far    nothing"))
@@ -104,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `an id that two apps have wants its app, and odd ids reach the server`() async throws {
+    @Test func `An id of two apps needs the app, and unusual ids reach the server`() async throws {
         try await withPipeline { scene in
             let odd = "a/b ?&%ä"
             scene.events.commit { writer, now in
@@ -116,13 +119,13 @@ import Testing
             let both = try await scene.run("messages", "twin")
             #expect(
                 both.status == 65
-                    && both.errors.contains("the apps news, shop have a message of that id each; name the app"))
+                    && both.errors.contains("the apps news, shop each have a message with this id; name the app"))
             #expect(try await scene.run("messages", "twin", "--app", "news").output.contains("app       news"))
             #expect(try await scene.run("messages", odd).output.contains("message   \(odd)"))
         }
     }
 
-    @Test func `pages of old ones know how they ended`() async throws {
+    @Test func `Messages on old pages have their final state`() async throws {
         try await withPipeline { scene in
             let messages = (0..<450).map { LogWriter.message("m\($0)") }
             for message in messages {
@@ -137,8 +140,8 @@ import Testing
             var (ids, cursor): ([String], String?) = ([], nil)
             repeat {
                 let page = try await scene.control.client.ask(
-                    "GET", "/v1/messages" + ControlQuery.encoded([("limit", "180"), ("after", cursor)]),
-                    for: MessageListAnswer.self)
+                    "GET", "/v1/messages" + AdminQuery.encoded([("limit", "180"), ("after", cursor)]),
+                    for: MessagePage.self)
                 ids += page.messages.map(\.id)
                 #expect(page.messages.allSatisfy { $0.state == ($0.id == "m449" ? .waiting : .completed) })
                 cursor = page.next
@@ -155,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `an id that was accepted twice is one message`() async throws {
+    @Test func `An id that was accepted twice is one message`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("m")
             scene.events.commit { writer, now in
@@ -172,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be asked is said`() async throws {
+    @Test func `Invalid queries are rejected`() async throws {
         try await withPipeline { scene in
             for (path, status) in [
                 ("?state=done", 400), ("?after=0", 400), ("?after=x", 400), ("?limit=201", 400), ("?app=a%2Fb", 404),

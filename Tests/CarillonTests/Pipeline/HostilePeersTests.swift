@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// `Tools/fuzz/peers` for half a minute: some thousand hostile peers, and honest ones whose promises hold.
+/// Runs `Tools/fuzz/peers` for half a minute, with thousands of hostile peers and some honest ones.
 @Suite(.timeLimit(.minutes(10))) struct HostilePeersTests {
     @Test(arguments: ["none", "curve"])
-    func `Hostile peers cost the honest ones nothing, and the process neither memory nor descriptors`(
+    func `Hostile peers do not affect honest peers, and the process leaks neither memory nor descriptors`(
         security: String
     ) async throws {
         let ended = try await ChildProcess.run(

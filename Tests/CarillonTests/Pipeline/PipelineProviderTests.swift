@@ -1,28 +1,28 @@
 import Testing
 
-/// What a push service does to whoever pushes, and what an operator sees of it.
+/// Tests of faults of the push service, and of what an operator sees of them.
 @Suite(.timeLimit(.minutes(10))) struct PipelineProviderTests {
-    @Test func `a device that is sent too much holds back nobody else`() async throws {
+    @Test func `A rate limit of one device does not delay other devices`() async throws {
         try await PythonScene.run("providing", "rate_limited")
     }
 
-    @Test func `an outage is told in the same words everywhere, and is over without a push`() async throws {
+    @Test func `An outage is reported with the same text everywhere and ends without a notification`() async throws {
         try await PythonScene.run("providing", "outage")
     }
 
-    @Test func `a key that the push service does not believe is told at once`() async throws {
+    @Test func `A key that the push service refuses is reported at once`() async throws {
         try await PythonScene.run("providing", "wrong_key")
     }
 
-    @Test func `SIGTERM waits for nothing where nothing can be sent`() async throws {
+    @Test func `SIGTERM ends at once if nothing is in flight`() async throws {
         try await PythonScene.run("providing", "cut_off")
     }
 
-    @Test func `a 410 that does not deactivate is explained`() async throws {
+    @Test func `A 410 that does not deactivate a device is logged with its reason`() async throws {
         try await PythonScene.run("providing", "alive_after_all")
     }
 
-    @Test func `seventeen hundred apps are served, measured, reloaded and stopped`() async throws {
+    @Test func `1700 apps are served, measured, reloaded and stopped`() async throws {
         try await PythonScene.run("providing", "many_apps")
     }
 }

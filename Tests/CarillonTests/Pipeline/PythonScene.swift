@@ -2,7 +2,7 @@ import PushLoop
 import TestSupport
 import Testing
 
-/// Runs a scene of `Scenes/`: the real program, and peers that speak ZeroMQ with another library than ours.
+/// Runs a scene of `Scenes/`: the program as a process, with peers that use another ZeroMQ library.
 enum PythonScene {
     private static let directory: String = {
         var path = #filePath.split(separator: "/")
@@ -10,7 +10,7 @@ enum PythonScene {
         return "/" + path.joined(separator: "/") + "/Scenes"
     }()
 
-    /// The first that can talk ZeroMQ.
+    /// Returns the first Python interpreter that can import zmq.
     static func interpreter() async throws -> String {
         for candidate in ["python3", "/usr/bin/python3"] {
             if try await ChildProcess.run(candidate, ["-c", "import zmq"]).status == 0 { return candidate }
@@ -25,7 +25,7 @@ enum PythonScene {
                 "CARILLON_PROGRAM=\(ChildProcess.carillon)", try await interpreter(), "-B", "\(directory)/\(file).py",
                 scene,
             ])
-        // The last line of a traceback says what happened, and a summary shows first lines.
+        // The last line of a traceback names the error. It goes first, because a summary shows only the first line.
         let last = ended.errors.split(separator: "\n").last ?? ""
         #expect(ended.status == 0, "\(file) \(scene): \(last)\n\(ended.output)\(ended.errors)")
     }

@@ -1,9 +1,11 @@
+import PushText
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon scale` as a process, against a control server in this one.
+/// Tests of `carillon scale` as a process, with a control server in the test process.
 @Suite(.timeLimit(.minutes(10))) struct ScaleVerbTests {
     private func scale(_ arguments: String..., environment: [String] = []) async throws -> ChildProcess.Ended {
         let clean = ["-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA"]
@@ -11,13 +13,13 @@ import Testing
             "env", clean + environment + [ChildProcess.carillon, "scale"] + arguments)
     }
 
-    @Test func `all gateways are shown`() async throws {
+    @Test func `All gateways are shown`() async throws {
         try await withControl { control in
             let ended = try await scale("--data", control.data)
             #expect(ended.errors == "")
             #expect(
                 ended.output == """
-                    news (sandbox): connecting, 1 connections, 0 queued, room for 0
+                    news (sandbox): connecting, 1 connection, 0 queued, room for 0
                       no connections
 
                     shop (production): up, 1 to 4 connections, 17 queued, room for 983
@@ -30,10 +32,10 @@ import Testing
         }
     }
 
-    @Test func `a gateway is scaled, and what is in force is shown`() async throws {
+    @Test func `A gateway is scaled, and the new scale is shown`() async throws {
         try await withControl { control in
             let ended = try await scale("shop", "--connections", "2..8", "--data", control.data)
-            #expect(ended.output.hasPrefix("shop (production): up, 2 to 8 connections from now on, 17 queued"))
+            #expect(ended.output.hasPrefix("shop (production): up, now 2 to 8 connections, 17 queued"))
             #expect(ended.status == 0)
             let one = try await scale("--connections=4", "shop", "--data", control.data, "--json")
             #expect(one.output.contains("\"app\":\"shop\"") && one.output.contains("\"scale\":{\"max\":4,\"min\":4}"))
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `the socket is found by configuration and environment`() async throws {
+    @Test func `The control socket is found by configuration and environment`() async throws {
         try await withControl { control in
             let file = try control.directory.write("carillon.json5", "{ data: 'data' }")
             #expect(try await scale("news", "--config", file).status == 0)
@@ -59,16 +61,19 @@ import Testing
     }
 
     static let wrong: [([String], Int32, String)] = [
-        (["--connections", "2..8"], 64, "'--connections' goes with an app: carillon scale shop --connections 2..8"),
-        (["shop", "--connections", "8..2"], 64, "the first number may be at most the second"),
-        (["shop", "--connections", "x"], 64, "'--connections' wants 2..8 or 4, each from 1 to 1000, not 'x'"),
-        (["shop", "news"], 64, "'news' is one word too many"), (["-x"], 64, "'-x' is not an option"),
-        (["a/b"], 64, "'a/b' is no app id"), (["--connection", "2"], 64, "did you mean '--connections'?"),
+        (["--connections", "2..8"], 64, "'--connections' needs an app: carillon scale shop --connections 2..8"),
+        (["shop", "--connections", "8..2"], 64, "the first number must not be larger than the second"),
+        (
+            ["shop", "--connections", "x"], 64,
+            "'--connections' must be a range such as 2..8, or a number, from 1 to 1000, not 'x'"
+        ),
+        (["shop", "news"], 64, "unexpected argument 'news'"), (["-x"], 64, "'-x' is not an option"),
+        (["a/b"], 64, "'a/b' is not an app id"), (["--connection", "2"], 64, "did you mean '--connections'?"),
         (["nobody"], 65, "there is no app \"nobody\""),
         (["nobody", "--connections", "1"], 65, "there is no app \"nobody\""),
     ]
 
-    @Test func `what is wrong is said, with an exit code`() async throws {
+    @Test func `Usage errors have an explanation and an exit code`() async throws {
         try await withControl { control in
             for (arguments, status, message) in Self.wrong {
                 let words = [ChildProcess.carillon, "scale"] + arguments + ["--data", control.data]
@@ -81,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `no Carillon, no configuration`() async throws {
+    @Test func `A missing Carillon and a missing configuration are reported`() async throws {
         let directory = try TemporaryDirectory()
         let nobody = try await scale("--data", directory.path)
         #expect(nobody.status == 69)
@@ -90,10 +95,10 @@ import Testing
         #expect(missing.status == 78)
         let broken = try await scale("--config", try directory.write("c.json5", "{ data: "))
         #expect(broken.status == 78)
-        #expect(broken.errors.contains("c.json5:1:9: this is no JSON5: a value is missing"))
+        #expect(broken.errors.contains("c.json5:1:9: this is not JSON5: a value is missing"))
     }
 
-    @Test(arguments: ["1", "4", "1..1", "2..8", "1..1000"]) func `ranges`(_ text: String) throws {
+    @Test(arguments: ["1", "4", "1..1", "2..8", "1..1000"]) func `Valid ranges are parsed`(_ text: String) throws {
         let range = try ScaleVerb.connections(text)
         #expect(text == "\(range.lowerBound)" || text == "\(range.lowerBound)..\(range.upperBound)")
     }
@@ -102,7 +107,7 @@ import Testing
         "", "0", "..", "1..", "..1", "1..2..3", "1...2", "-1", "+1", "1001", "0..4", "a..b", "99999999999999999999",
         "٣",
     ])
-    func `what is no range`(_ text: String) {
+    func `Invalid ranges are rejected`(_ text: String) {
         let failure = #expect(throws: Failure.self) { try ScaleVerb.connections(text) }
         #expect(failure?.code == .usage)
     }
@@ -113,13 +118,15 @@ import Testing
             (180_000, "2d 2h"),
             (-5, "0s"),
         ] as [(Int64, String)])
-    func `ages`(_ seconds: Int64, _ text: String) { #expect(GatewayTable.age(seconds) == text) }
+    func `Ages are formatted with two units`(_ seconds: Int64, _ text: String) {
+        #expect(GatewayTable.age(seconds) == text)
+    }
 
     @Test(arguments: [
         (0.04, "0.0ms"), (0.75, "0.8ms"), (9.9, "9.9ms"), (12.4, "12ms"), (9999, "9999ms"), (12_900, "12s"),
         (1e300, "1000000000000000s"),
     ])
-    func `times of answers`(_ milliseconds: Double, _ text: String) {
+    func `Response times are formatted`(_ milliseconds: Double, _ text: String) {
         #expect(PlainText.milliseconds(milliseconds) == text)
     }
 }

@@ -5,11 +5,11 @@ import PushTransport
 import PushWire
 import TestSupport
 
-/// An intake whose ledger is a list, for producers that are processes.
+/// An intake with a ledger in memory, for producers that are processes.
 struct IntakeGround: Sendable {
     typealias Answer = @Sendable (PushRequest) -> Acceptance
 
-    /// What the ledger says to the next groups, in turn; after that it accepts.
+    /// A ledger that answers the next groups with the given answers in turn, and accepts all further ones.
     final class ListLedger: Ledger {
         struct State {
             var answers: [Answer] = []
@@ -56,7 +56,7 @@ struct IntakeGround: Sendable {
     ) async throws {
         let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
         var settings = IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop]))
-        // The process is that of all tests.
+        // All tests share one process, so its memory growth is not a measure.
         settings.door.growth = .max
         change(&settings)
         let (context, loop, ledger) = (try ZMQContext(), EventLoop(name: "intake"), ListLedger())

@@ -6,7 +6,7 @@ import Testing
 
 @testable import carillon
 
-/// What `carillon send` is told wrongly, before it connects anywhere.
+/// Tests of the errors that `carillon send` reports before it connects.
 @Suite(.timeLimit(.minutes(10))) struct SendMistakesTests {
     private let directory: TemporaryDirectory
     private let issued: IssuedCertificate
@@ -39,61 +39,61 @@ import Testing
     private static let device = ["--token", TrialScene.token]
     private static let all = keyApp + device
 
-    /// Where `nil` stands for the arguments of a whole order.
+    /// Wrong arguments, each with the exit code and a part of the error.
     private static let wrong: [([String], Int32, String)] = [
-        // Which app.
-        (device + ["--title", "x"], 78, "or say it by flags: --topic"),
+        // The app.
+        (device + ["--title", "x"], 78, "or describe the app with --topic"),
         (["--environment", "production"] + device, 64, "'--topic' is needed"),
-        (["--topic", "a b"] + device, 64, "is no bundle id"),
+        (["--topic", "a b"] + device, 64, "is not a bundle id"),
         (["--topic", "com.example.shop"] + device, 64, "'--environment' is needed"),
         (["--topic", "a", "--environment", "live"] + device, 64, "production or sandbox, not 'live'"),
         (app + device, 64, "a credential is needed"),
         (app + ["--key", "k.p8", "--team-id", "DEF123GHIJ"], 64, "'--key-id' is needed"),
         (app + ["--key", "AuthKey_ABC123DEFG.p8"], 64, "'--team-id' is needed"),
-        (app + ["--certificate", "push.pem", "--key-id", "ABC123DEFG"], 64, "goes with a provider key"),
-        (keyApp + ["--password-file", "wrong.txt"], 64, "a .p8 has none"),
-        (keyApp + ["--app", "shop"], 64, "'--app' goes without '--topic'"),
-        (keyApp + ["--port", "1"], 64, "'--port' goes with '--host'"),
+        (app + ["--certificate", "push.pem", "--key-id", "ABC123DEFG"], 64, "needs a provider key"),
+        (keyApp + ["--password-file", "wrong.txt"], 64, "a .p8 file has no password"),
+        (keyApp + ["--app", "shop"], 64, "'--app' cannot be combined with '--topic'"),
+        (keyApp + ["--port", "1"], 64, "'--port' needs '--host'"),
         (keyApp + ["--host", "127.0.0.1"], 64, "'--trust' is needed"),
-        (keyApp + ["--host", "https://x", "--trust", "ca.pem"], 64, "is no host"),
-        (keyApp + ["--host", "127.0.0.1", "--port", "0", "--trust", "ca.pem"], 64, "wants a port"),
+        (keyApp + ["--host", "https://x", "--trust", "ca.pem"], 64, "is not a host"),
+        (keyApp + ["--host", "127.0.0.1", "--port", "0", "--trust", "ca.pem"], 64, "must be a port"),
         (
             keyApp + ["--host", "api.sandbox.push.apple.com"], 64,
-            "does not serve production: that is api.push.apple.com"
+            "does not serve production; use api.push.apple.com"
         ),
-        (keyApp + ["--binary"], 64, "'--binary' goes with '--host'"),
-        (keyApp + ["--binary", "--host", "127.0.0.1", "--trust", "ca.pem"], 64, "it needs '--certificate'"),
-        // What is sent.
-        (all, 64, "what is to be sent?"),
-        (keyApp + ["--title", "x"], 64, "to which device?"),
-        (all + ["--title", "x", "--payload", "{}"], 64, "'--title' goes without '--payload'"),
+        (keyApp + ["--binary"], 64, "'--binary' needs '--host'"),
+        (keyApp + ["--binary", "--host", "127.0.0.1", "--trust", "ca.pem"], 64, "'--binary' needs '--certificate'"),
+        // The content.
+        (all, 64, "no content: give --title"),
+        (keyApp + ["--title", "x"], 64, "no target: give --token-file"),
+        (all + ["--title", "x", "--payload", "{}"], 64, "'--title' cannot be combined with '--payload'"),
         (all + ["--title", "x", "--push-type", "alrt"], 64, "did you mean 'alert'?"),
         (all + ["--title", "x", "--priority", "7"], 64, "10, 5 or 1, not '7'"),
-        (all + ["--title", "x", "--ttl", "soon"], 64, "'--ttl' wants a time"),
-        (all + ["--title", "x", "--ttl", "1h", "--expires-at", "0"], 64, "goes without '--ttl'"),
+        (all + ["--title", "x", "--ttl", "soon"], 64, "'--ttl' must be a time"),
+        (all + ["--title", "x", "--ttl", "1h", "--expires-at", "0"], 64, "cannot be combined with '--ttl'"),
         (all + ["--title", "x", "--expires-at", "-5"], 64, "seconds since 1970"),
-        (all + ["--title", "x", "--apns-id", "1"], 65, "is no UUID"),
-        (all + ["--title", "x", "--apns-id", "1", "--id", "2"], 64, "goes without '--id'"),
-        (all + ["--title", "x", "--id", ""], 65, "is no message id"),
-        (all + ["--title", "x", "--timeout", "1"], 64, "'--timeout' wants a time"),
+        (all + ["--title", "x", "--apns-id", "1"], 65, "is not a UUID"),
+        (all + ["--title", "x", "--apns-id", "1", "--id", "2"], 64, "cannot be combined with '--id'"),
+        (all + ["--title", "x", "--id", ""], 65, "is not a message id"),
+        (all + ["--title", "x", "--timeout", "1"], 64, "'--timeout' must be a time"),
         (all + ["--title", "x", "--custom", "x"], 64, "KEY=JSON"),
-        (all + ["--title", "x", "--custom", "x=oops"], 65, "text is written with quotation marks"),
-        (all + ["--title", "x", "--custom", "aps={}"], 65, "give --payload for those"),
-        (all + ["--badge", "-1"], 64, "'--badge' wants"),
+        (all + ["--title", "x", "--custom", "x=oops"], 65, "text needs quotation marks"),
+        (all + ["--title", "x", "--custom", "aps={}"], 65, "use --payload for those"),
+        (all + ["--badge", "-1"], 64, "'--badge' must be"),
         (all + ["--payload", "absent.json"], 65, "cannot read the payload absent.json: No such file"),
-        (all + ["--payload", "/dev/zero"], 65, "/dev/zero has more than 1 MiB: that is no payload"),
+        (all + ["--payload", "/dev/zero"], 65, "/dev/zero has more than 1 MiB: too large for a payload"),
         (all + ["--payload", "/"], 65, "cannot read the payload from /: Is a directory"),
         (all + ["--title", "x", "--collapse-id", String(repeating: "x", count: 65)], 65, "64 are allowed"),
         (all + ["--title", "x", "--push-type", "background", "--priority", "10"], 65, "must not have priority 10"),
-        (keyApp + ["--token", "length=32, bytes=0x00fc", "--title", "x"], 65, "shortened when it was printed"),
+        (keyApp + ["--token", "length=32, bytes=0x00fc", "--title", "x"], 65, "is a shortened token"),
         (
             keyApp + ["--token", String(TrialScene.token.dropLast()), "--title", "x"], 65,
-            "63 hexadecimal digits, which is odd"
+            "an odd number of hexadecimal digits (63)"
         ),
         (keyApp + ["--token", "abcd", "--title", "x"], 65, "has 2 bytes; a device token has 32"),
         (keyApp + ["--token", "no token!", "--title", "x"], 65, "neither hexadecimal nor base64"),
-        (keyApp + ["--channel", "not base64!", "--payload", "{}"], 65, "is no channel id"),
-        (all + ["--channel", "abcd", "--payload", "{}"], 64, "'--token' goes without '--channel'"),
+        (keyApp + ["--channel", "not base64!", "--payload", "{}"], 65, "is not a channel id"),
+        (all + ["--channel", "abcd", "--payload", "{}"], 64, "'--token' cannot be combined with '--channel'"),
         (keyApp + ["--channel", "abcd", "--payload", "{}", "--push-type", "alert"], 64, "Live Activities only"),
         (
             app + [
@@ -128,7 +128,7 @@ import Testing
         (all + ["--title", "x", "--host", "127.0.0.1", "--trust", "absent.pem"], 78, "absent.pem"),
     ]
 
-    @Test func `mistakes are explained, and nothing is told that is secret`() async throws {
+    @Test func `Usage errors are explained without printing secrets`() async throws {
         let rsa = try await ChildProcess.run("openssl", ["genrsa", "2048"])
         _ = try directory.write("rsa.p8", rsa.output)
         let made = try await ChildProcess.run(
@@ -147,7 +147,7 @@ import Testing
             let said = try object(try await secrets.run(["send", "--json"] + arguments, directory: directory.path))
             #expect(said["exit_code"]?.integer == Int64(status) && said["meaning"]?.string != nil, "\(arguments)")
         }
-        // The right password, to prove that the wrong one is what the failure was about.
+        // The right password succeeds, so the failure above was caused by the wrong one.
         _ = try directory.write("right.txt", TrialScene.password + "\n")
         let right = try await secrets.run(
             ["send"] + Self.app + Self.device + [
@@ -163,15 +163,15 @@ import Testing
         "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA=", "APwTrf94USK0rSiAmjQgmCNBJBQhNICXh45XfJkd6PA",
         "\"\(TrialScene.token)\"",
     ])
-    func `tokens as they are pasted`(_ text: String) throws {
+    func `Pasted tokens are accepted in all usual formats`(_ text: String) throws {
         #expect(try PastedToken.read(text).hex == TrialScene.token)
     }
 
-    @Test func `longer tokens pass, endless ones do not`() throws {
+    @Test func `Longer tokens are accepted up to a limit`() throws {
         #expect(try PastedToken.read(String(repeating: "ab", count: 100)).byteCount == 100)
         let failure = #expect(throws: Failure.self) { try PastedToken.read(String(repeating: "ab", count: 101)) }
         #expect(failure?.code == .badInput)
-        // Base64 in its other alphabet.
+        // A token in base64 with the URL alphabet.
         let bytes = [UInt8](repeating: 0xfb, count: 32)
         let text = Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
         #expect(try PastedToken.read(text).bytes == bytes)

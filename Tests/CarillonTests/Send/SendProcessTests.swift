@@ -7,16 +7,17 @@ import Testing
 
 @testable import carillon
 
-/// `carillon send` as a process, against the simulated Apple in another.
+/// Tests of `carillon send` as a process, with a simulated Apple push service in another process.
 @Suite(.timeLimit(.minutes(10))) struct SendProcessTests {
     private typealias Scene = TrialScene
 
-    @Test func `accepted, in words and as JSON`() async throws {
+    @Test func `An accepted notification is reported as text and as JSON`() async throws {
         let scene = try await TrialScene(["--environment", "sandbox"])
         let words = try await scene.send(scene.key + scene.device + ["--title", "Hello", "--id", "order-4711"])
         #expect(words.status == 0, "\(words.errors)")
         #expect(words.errors == "carillon send: \(TokenOptions.caution)\n")
-        #expect(words.output.hasPrefix("accepted: the provider took it; whether a device shows it nobody says\n"))
+        #expect(
+            words.output.hasPrefix("accepted: the provider accepted the notification; it does not report delivery\n"))
         for text in [
             "  app             com.example.shop, production\n", "  token           32 bytes, not shown\n",
             "  apns-unique-id  ",
@@ -29,7 +30,7 @@ import Testing
         #expect(said["exit_code"]?.integer == 0 && said["message_id"]?.string == "order-4711")
         #expect(said["apns_unique_id"]?.string?.count == 36)
         #expect(said["address"]?.string == "127.0.0.1:\(scene.simulator.field("provider"))")
-        // The id follows from app, message and token, so it is the same as before.
+        // The apns-id is derived from app, message and token, so it is the same for both commands.
         let id = try #require(said["apns_id"]?.string)
         #expect(words.output.contains(id))
         let received = try await scene.simulator.ask("/received?payload=true")
@@ -39,8 +40,8 @@ import Testing
                 || received.contains("Hello"))
     }
 
-    /// Other users of a machine see the words of a command, and not what it reads.
-    @Test func `a token may come from a file or from standard input, and none of its digits are shown`() async throws {
+    /// Other users of a machine can see the arguments of a command, but not its input.
+    @Test func `A token can be read from a file or standard input, and its digits are not shown`() async throws {
         let scene = try await TrialScene()
         let file = try scene.directory.write("token.txt", "\n<\(Scene.token)>\n")
         let calls: [(arguments: [String], input: String?)] = [
@@ -54,10 +55,10 @@ import Testing
         }
         #expect(try await scene.simulator.ask("/received").split(separator: "\n").count == 3)
         let wrong: [(arguments: [String], status: Int32, words: String)] = [
-            (["--token-file", file, "--token", Scene.token], 64, "'--token' goes without '--token-file'"),
+            (["--token-file", file, "--token", Scene.token], 64, "'--token' cannot be combined with '--token-file'"),
             (["--token-file", "-", "--payload", "-"], 64, "standard input is read once"),
             (["--token-file", "missing.txt"], 65, "cannot read '--token-file'"),
-            (["--token-file", "-"], 65, "has no token in it"),
+            (["--token-file", "-"], 65, "contains no token"),
         ]
         for (arguments, status, words) in wrong {
             let text = arguments.contains("--payload") ? [] : ["--title", "Hello"]
@@ -66,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `options reach the wire`() async throws {
+    @Test func `All options reach the push service`() async throws {
         let scene = try await TrialScene()
         let pasted = "<00fc13ad ff785122 b4ad2880 9a342098 23412414 21348097 878e577c 991de8f0>"
         let ended = try await scene.send(
@@ -84,8 +85,8 @@ import Testing
         #expect(try await scene.simulator.ask("/received").contains("background"))
     }
 
-    /// Which fault of the service ends how.
-    @Test func `each answer has its exit code and its words`() async throws {
+    /// The faults of the push service, each with the exit code and the text that it causes.
+    @Test func `Each response has an exit code and an explanation`() async throws {
         let scene = try await TrialScene()
         let answers: [(rule: String, status: Int32, words: String)] = [
             (
@@ -94,10 +95,10 @@ import Testing
             ),
             ("answer: { status: 400, reason: 'BadDeviceToken' }", 1, "check that the app's environment"),
             ("answer: { status: 418, reason: 'Teapot' }", 1, "the unknown reason Teapot"),
-            ("answer: { status: 429, reason: 'TooManyRequests', retry_after: 30 }", 75, "not before 30 s have passed"),
-            ("answer: { status: 503, reason: 'ServiceUnavailable' }", 75, "Next: send it again in a while."),
+            ("answer: { status: 429, reason: 'TooManyRequests', retry_after: 30 }", 75, "wait at least 30 s"),
+            ("answer: { status: 503, reason: 'ServiceUnavailable' }", 75, "Next: send it again later."),
             ("answer: { status: 503, reason: 'Shutdown' }", 75, "try again: 503 Shutdown"),
-            ("answer: { status: 403, reason: 'ExpiredProviderToken' }", 77, "set this machine's clock right"),
+            ("answer: { status: 403, reason: 'ExpiredProviderToken' }", 77, "set this machine's clock: the token"),
             ("answer: { status: 403, reason: 'Forbidden' }", 77, "credential refused: 403 Forbidden"),
             ("answer: { status: 400, reason: 'TopicDisallowed' }", 77, "the credential may not send to this topic"),
             (
@@ -108,9 +109,9 @@ import Testing
                 "goaway: { last: 0, reason: 'BadCertificate', close: true }", 77,
                 "BadCertificate: the certificate is not"
             ),
-            ("reset: 'REFUSED_STREAM'", 75, "turned the notification away each time, unprocessed"),
-            ("reset: 'INTERNAL_ERROR'", 1, "unknown: it was sent, and the provider broke the request off"),
-            ("close: true", 1, "unknown: it was sent, and the connection was lost before the answer"),
+            ("reset: 'REFUSED_STREAM'", 75, "returned the notification unprocessed each time"),
+            ("reset: 'INTERNAL_ERROR'", 1, "unknown: the provider reset the request; the notification may"),
+            ("close: true", 1, "unknown: connection lost before the response; the notification may"),
             ("on: 'connect', tls: 'refuse'", 69, "alert handshake_failure"),
             ("on: 'connect', tls: 'expired_certificate'", 69, "certificate CN=localhost expired"),
             ("on: 'connect', refuse: true", 69, "unreachable: "),
@@ -130,24 +131,24 @@ import Testing
         #expect(json["reason"]?.string == "TooManyRequests" && json["retry_after_ms"]?.integer == 30_000)
     }
 
-    @Test func `silence ends with the deadline`() async throws {
+    @Test func `A missing response ends with the timeout`() async throws {
         let scene = try await TrialScene()
         let message = scene.key + scene.device + ["--title", "x", "--timeout"]
         try await scene.fault("silence: true")
         var silent = try await scene.send(message + ["300ms"])
-        // A machine that has much else to do takes longer until the notification is out.
+        // A busy machine may need longer to send the notification.
         for time in ["3s", "30s", "120s"] where silent.status == 75 { silent = try await scene.send(message + [time]) }
         #expect(silent.status == 1, "\(silent.output)")
-        #expect(silent.output.hasPrefix("unknown: it was sent, and no answer came in time"), "\(silent.output)")
+        #expect(silent.output.hasPrefix("unknown: timed out waiting for the response"), "\(silent.output)")
         try await scene.fault("on: 'connect', silence: true")
-        // Whether half the time, for one connection, or all of it is over first: the same in other words.
+        // Either the connection or the whole command times out first; both have the same exit code.
         let waiting = try await scene.send(message + ["300ms"])
         #expect(waiting.status == 75, "\(waiting.output)")
         #expect(waiting.output.hasPrefix("try again: "), "\(waiting.output)")
         #expect(waiting.output.contains("127.0.0.1:\(scene.simulator.field("provider"))"), "\(waiting.output)")
     }
 
-    @Test func `the rules come first`() async throws {
+    @Test func `The payload rules are checked before anything is sent`() async throws {
         let scene = try await TrialScene()
         let large = "{\"aps\":{\"alert\":\"\(String(repeating: "x", count: 5000))\"}}"
         let kept = try await scene.send(scene.key + scene.device + ["--payload", large])
@@ -169,7 +170,7 @@ import Testing
         #expect(file.status == 65 && file.errors.contains("it is not JSON: line 1, column 9"), "\(file.errors)")
     }
 
-    @Test func `a dry run sends nothing and shows no secret`() async throws {
+    @Test func `A dry run sends nothing and shows no secrets`() async throws {
         let scene = try await TrialScene()
         let words = try await scene.send(
             scene.key + scene.device + ["--title", "Hello", "--custom", "order=4711", "--dry-run", "--ttl", "1h"])
@@ -189,13 +190,13 @@ import Testing
         #expect(try await scene.simulator.ask("/counts").contains("\"requests\":0"))
     }
 
-    @Test func `nobody there, nobody to be trusted, no such name`() async throws {
+    @Test func `A closed port, an untrusted certificate and an unknown host are reported`() async throws {
         let scene = try await TrialScene()
         let message = scene.device + ["--title", "x"]
         let key = ["--key", scene.simulator.field("key"), "--team-id", "CARILLON01"]
         let nobody = try await scene.send(scene.place + key + ["--port", "1"] + message)
         #expect(nobody.status == 69 && nobody.output.contains("nothing listens there"), "\(nobody.output)")
-        // A name with two addresses, at one of which nobody is.
+        // A name with two addresses, one of which does not accept connections.
         let named = try await scene.send(
             [
                 "--topic", "com.example.shop", "--environment", "production", "--host", "localhost", "--trust",
@@ -209,7 +210,7 @@ import Testing
         ]
         let untrusted = try await scene.send(place + key + ["--host", "127.0.0.1", "--trust", other] + message)
         #expect(untrusted.status == 69 && untrusted.output.contains("is not trusted"), "\(untrusted.output)")
-        #expect(untrusted.output.contains("that what is trusted (\(other)) is its authority"))
+        #expect(untrusted.output.contains("that its CA is the trusted one (\(other))"))
         let nowhere = try await scene.send(place + key + ["--host", "nowhere.invalid", "--trust", other] + message)
         #expect(nowhere.status == 69 && nowhere.output.contains("cannot look up nowhere.invalid"), "\(nowhere.output)")
         let noTLS = try await scene.send(
@@ -217,19 +218,19 @@ import Testing
         #expect([69, 75].contains(noTLS.status), "\(noTLS.output)")
     }
 
-    @Test func `a key of another team is refused`() async throws {
+    @Test func `A key of another team is refused`() async throws {
         let scene = try await TrialScene()
         let key = scene.key.map { $0 == "CARILLON01" ? "CARILLON02" : $0 }
         let ended = try await scene.send(key + scene.device + ["--title", "x"])
         #expect(ended.status == 77)
         #expect(ended.output.contains("credential refused: 403 InvalidProviderToken"))
         #expect(ended.output.contains("Next: compare key, key_id and team_id"))
-        // Its one request: no second token is tried.
+        // There is only one request: the command does not retry with a second provider token.
         #expect(try await scene.simulator.ask("/counts").contains("\"requests\":1"))
     }
 
     @Test(arguments: ["sandbox key", "key of another app", "sandbox certificate"])
-    func `what the service knows of a credential`(_ which: String) async throws {
+    func `A credential for another environment or app is refused`(_ which: String) async throws {
         let key = try ES256PrivateKey.generate()
         try await withApple(key: key) { options in
             if which == "sandbox key" {
@@ -270,11 +271,11 @@ import Testing
         }
     }
 
-    @Test func `the binary protocol`() async throws {
+    @Test func `A notification can be sent over the binary protocol`() async throws {
         let scene = try await TrialScene()
         let ended = try await scene.send(scene.binary + scene.device + ["--body", "Hello"])
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
-        #expect(ended.output.contains("did not complain, which is all that the binary protocol tells"))
+        #expect(ended.output.contains("sent no error; the binary protocol has no other confirmation"))
         #expect(try await scene.simulator.ask("/received").contains(Scene.token))
         try await scene.fault("on: 'binary', packet: 8")
         let refused = try await scene.send(scene.binary + scene.device + ["--body", "Hello", "--json"])
@@ -284,14 +285,14 @@ import Testing
         #expect(dry.status == 0 && dry.output.contains("a binary frame to tls://127.0.0.1"), "\(dry.output)")
     }
 
-    @Test func `a broadcast`() async throws {
+    @Test func `A broadcast can be sent to a channel`() async throws {
         let scene = try await TrialScene()
         let made = try object(try await scene.carillon(["channels", "create", "--json"] + scene.key))
         let channel = try #require(made["channel"]?.string)
         let update = "{\"aps\":{\"event\":\"update\",\"timestamp\":1767225600,\"content-state\":{}}}"
         let ended = try await scene.send(scene.key + ["--channel", channel, "--payload", update])
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
-        #expect(ended.output.contains("the provider took the broadcast"))
+        #expect(ended.output.contains("the provider accepted the broadcast"))
         let unknown = try await scene.send(scene.key + ["--channel", "bm9zdWNo", "--payload", update, "--json"])
         #expect(unknown.status == 1)
         #expect(try object(unknown)["reason"]?.string == "ChannelNotRegistered")
@@ -301,7 +302,7 @@ import Testing
         #expect(try await scene.send(scene.key + ["--channel", channel, "--payload", update]).status == 69)
     }
 
-    @Test func `through an app of the configuration`() async throws {
+    @Test func `A notification can be sent through an app of the configuration`() async throws {
         let scene = try await TrialScene()
         _ = try scene.directory.write("carillon.json5", scene.configuration)
         let ended = try await scene.send(["--app", "shop"] + scene.device + ["--title", "x"])
@@ -309,7 +310,8 @@ import Testing
         #expect(ended.output.contains("app      shop: com.example.shop, production"), "\(ended.output)")
         let which = try await scene.send(scene.device + ["--title", "x"])
         #expect(
-            which.status == 64 && which.errors.contains("which app? --app with one of bell, shop"), "\(which.errors)")
+            which.status == 64 && which.errors.contains("no app: give --app with one of bell, shop"),
+            "\(which.errors)")
         let none = try await scene.send(["--app", "shpo"] + scene.device + ["--title", "x"])
         #expect(none.status == 65 && none.errors.contains("did you mean \"shop\"?"))
         _ = try scene.directory.write("broken.json5", "{ apps: { shop: { topik: 1 } } }")
@@ -320,9 +322,9 @@ import Testing
 }
 
 extension TrialScene {
-    /// An app over HTTP/2 with the key, and one over the binary protocol with the certificate.
+    /// A configuration with one app over HTTP/2 with the key, and one over the binary protocol with the certificate.
     var configuration: String {
-        // Ports that are free whatever else runs on this machine.
+        // The ports are any free ones, so that other processes do not matter.
         """
         { http: { listen: "127.0.0.1:0" }, \(ServeScene.anyPorts) apps: {
           shop: { topic: "com.example.shop", environment: "production",

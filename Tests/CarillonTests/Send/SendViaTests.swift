@@ -1,14 +1,16 @@
 import JSON5
+import PushAdmin
 import PushLoop
 import PushModel
 import PushPipeline
 import PushTransport
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon send --via` as a process, against an intake in this one.
+/// Tests of `carillon send --via` as a process, with an intake in the test process.
 @Suite(.timeLimit(.minutes(10))) struct SendViaTests {
     private static let message = ["--app", "shop", "--token", TrialScene.token, "--title", "Hello"]
 
@@ -17,12 +19,12 @@ import Testing
         return try await secrets.run(["send"] + arguments, directory: directory?.path ?? "/")
     }
 
-    @Test func `accepted, and a duplicate the second time`() async throws {
+    @Test func `A message is accepted, and a duplicate the second time`() async throws {
         try await IntakeGround.run { ground in
             let call = ["--via", ground.endpoint, "--id", "order-4711"] + Self.message
             let words = try await send(call)
             #expect(words.status == 0, "\(words.output)\(words.errors)")
-            #expect(words.output.hasPrefix("accepted: Carillon has it on disk and carries it out\n"))
+            #expect(words.output.hasPrefix("accepted: Carillon has stored the message and will send it\n"))
             #expect(words.output.contains("  id    order-4711\n") && words.output.contains("  seq   1\n"))
             let said = try object(try await send(call + ["--json"]))
             #expect(said["outcome"]?.string == "duplicate" && said["exit_code"]?.integer == 0)
@@ -34,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `every kind of audience, and the options`() async throws {
+    @Test func `All kinds of audience and all options reach the intake`() async throws {
         try await IntakeGround.run { ground in
             let device = "000102030405060708090a0b0c0d0e0f"
             let directory = try TemporaryDirectory()
@@ -73,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `what the device will ignore is shown`() async throws {
+    @Test func `Payload keys that devices ignore are reported`() async throws {
         try await IntakeGround.run { ground in
             let call = [
                 "--via", ground.endpoint, "--app", "shop", "--all", "--payload", #"{"aps":{"alert":"x","bagde":1}}"#,
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal is bad input, with the reason`() async throws {
+    @Test func `A rejected message has the exit code for bad input and a reason`() async throws {
         try await IntakeGround.run { ground in
             let call = ["--via", ground.endpoint, "--app", "nowhere", "--all", "--title", "x"]
             let refused = try await send(call)
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `busy is asked again under the same id, as long as there is time`() async throws {
+    @Test func `A busy ack leads to a retry with the same id until the timeout`() async throws {
         try await IntakeGround.run { ground in
             ground.answer({ _ in .failed("full") })
             let said = try object(
@@ -105,14 +107,14 @@ import Testing
             #expect(ground.requests.map(\.message.id.text) == ["again", "again"])
             ground.intake.setBlocked(LedgerFault("no space left on device"))
             let busy = try await send(["--via", ground.endpoint, "--timeout", "500ms"] + Self.message)
-            // A machine with much else to do has not connected by then.
+            // A busy machine may not have connected by then.
             #expect(busy.status == 75, "\(busy.output)")
-            #expect(busy.output.hasPrefix("busy: there was no room") || busy.output.hasPrefix("no answer: "))
+            #expect(busy.output.hasPrefix("busy: Carillon was busy") || busy.output.hasPrefix("no answer: "))
             #expect(busy.output.contains("Next: ") && busy.output.contains(" --id send-"))
         }
     }
 
-    @Test func `nobody there is no answer`() async throws {
+    @Test func `An unreachable endpoint is reported as no answer`() async throws {
         let said = try object(
             try await send(
                 ["--via", "tcp://127.0.0.1:1", "--timeout", "1s", "--json"] + Self.message))
@@ -120,7 +122,7 @@ import Testing
         #expect(said["message_id"]?.string?.hasPrefix("send-") == true)
     }
 
-    @Test func `with keys, with none, and with keys that nobody knows`() async throws {
+    @Test func `Known keys are accepted, and unknown or missing keys are refused`() async throws {
         let (server, client, stranger) = (
             try CurveKeyPair.generate(), try CurveKeyPair.generate(), try CurveKeyPair.generate()
         )
@@ -139,14 +141,14 @@ import Testing
             #expect(known.status == 0, "\(known.output)\(known.errors)")
             let unknown = try await send(call + ["--key-file", "stranger.curve"], directory: directory)
             #expect(unknown.status == 77, "\(unknown.output)\(unknown.errors)")
-            #expect(unknown.output.contains("that Carillon does not know this client's key"))
+            #expect(unknown.output.contains("authentication failed: the server does not know this client's key"))
             let plain = try await send(["--via", ground.endpoint] + Self.message)
-            #expect(plain.status == 77 && plain.output.contains("one side asks for keys"), "\(plain.output)")
+            #expect(plain.status == 77 && plain.output.contains("one side uses CURVE keys"), "\(plain.output)")
             #expect(!known.output.contains(client.secretKey.z85) && !unknown.output.contains(stranger.secretKey.z85))
         }
     }
 
-    @Test func `a server key that is given spares the server's own file`() async throws {
+    @Test func `The option --server-key makes the key file of the server unnecessary`() async throws {
         let (server, client) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
         let directory = try TemporaryDirectory()
         _ = try directory.write("client.curve", "secret-key = \"\(client.secretKey.z85)\"\n")
@@ -161,13 +163,13 @@ import Testing
         #expect(missing.status == 65 && missing.errors.contains("or give --server-key"), "\(missing.errors)")
     }
 
-    @Test func `a Carillon that does not answer is asked for hints once`() async throws {
+    @Test func `Hints stop at the first request without a response`() async throws {
         let directory = try TemporaryDirectory()
         let loop = EventLoop(name: "silent")
         let asked = Locked(0)
         let server = try await loop.run {
-            let server = HTTP1Server(on: loop, limits: ControlServer.limits) { _, _ in asked.withLock { $0 += 1 } }
-            try server.listen(unixSocket: "\(directory.path)/\(ControlServer.fileName)")
+            let server = HTTP1Server(on: loop, limits: .controlSocket) { _, _ in asked.withLock { $0 += 1 } }
+            try server.listen(unixSocket: "\(directory.path)/\(ControlSocket.fileName)")
             return LoopBound(server, on: loop)
         }
         let words = ["--user", "ada", "--user", "eve", "--user", "bob"]
@@ -182,46 +184,52 @@ import Testing
     }
 
     private static let mistakes: [([String], Int32, String)] = [
-        (["--via", "localhost"] + message, 64, "wants an endpoint"),
+        (["--via", "localhost"] + message, 64, "'--via' must be an endpoint"),
         (["--via", "tcp://127.0.0.1:99999"] + message, 64, "ports end at 65535"),
-        (["--via", "tcp://127.0.0.1:1", "--topic", "a"] + message, 64, "'--topic' goes without '--via'"),
-        (["--via", "tcp://127.0.0.1:1", "--channel", "a"] + message, 64, "'--channel' goes without '--via'"),
-        (["--via", "tcp://127.0.0.1:1", "--all", "--title", "x"], 64, "to which app?"),
-        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--title", "x"], 64, "to whom?"),
-        (["--via", "tcp://127.0.0.1:1", "--all"] + message, 64, "'--token' goes without '--all'"),
-        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--all"], 64, "what is to be sent?"),
-        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--device", "x", "--title", "x"], 65, "is no device id"),
-        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--tags", "{x", "--title", "x"], 65, "'--tags' is not JSON"),
-        (["--via", "tcp://127.0.0.1:1", "--key-file", "x"] + message, 64, "goes with '--server-key'"),
-        (["--via", "tcp://127.0.0.1:1", "--server-key", "x"] + message, 64, "goes with '--key-file'"),
+        (["--via", "tcp://127.0.0.1:1", "--topic", "a"] + message, 64, "'--topic' cannot be combined with '--via'"),
+        (
+            ["--via", "tcp://127.0.0.1:1", "--channel", "a"] + message, 64,
+            "'--channel' cannot be combined with '--via'"
+        ),
+        (["--via", "tcp://127.0.0.1:1", "--all", "--title", "x"], 64, "no app: give --app"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--title", "x"], 64, "no audience: give --token-file"),
+        (["--via", "tcp://127.0.0.1:1", "--all"] + message, 64, "'--token' cannot be combined with '--all'"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--all"], 64, "no content: give --title"),
+        (["--via", "tcp://127.0.0.1:1", "--app", "shop", "--device", "x", "--title", "x"], 65, "is not a device id"),
+        (
+            ["--via", "tcp://127.0.0.1:1", "--app", "shop", "--tags", "{x", "--title", "x"], 65,
+            "'--tags' is not valid JSON"
+        ),
+        (["--via", "tcp://127.0.0.1:1", "--key-file", "x"] + message, 64, "needs '--server-key'"),
+        (["--via", "tcp://127.0.0.1:1", "--server-key", "x"] + message, 64, "needs '--key-file'"),
         (["--via", "tcp://127.0.0.1:1", "--key-file", "absent", "--server-key", "x"] + message, 65, "absent"),
-        (["--all"] + message, 64, "'--token' goes without '--all'"),
+        (["--all"] + message, 64, "'--token' cannot be combined with '--all'"),
         (["--all", "--app", "shop", "--title", "x"], 78, "or name the intake of a running Carillon with --via"),
-        (["--all", "--topic", "t", "--title", "x"], 64, "'--topic' goes with '--token' or '--channel'"),
-        (["--server-key", "x"] + message, 64, "'--server-key' goes with '--via'"),
+        (["--all", "--topic", "t", "--title", "x"], 64, "'--topic' needs '--token' or '--channel'"),
+        (["--server-key", "x"] + message, 64, "'--server-key' needs '--via'"),
         (
             [
                 "--topic", "a", "--environment", "production", "--key", "k", "--key-id", "ABC123DEFG", "--team-id",
                 "DEF123GHIJ", "--token", "b",
-            ] + message.dropFirst(2), 64, "several devices go with '--via'"
+            ] + message.dropFirst(2), 64, "several devices need '--via'"
         ),
     ]
 
-    @Test func `mistakes are explained before anything is sent`() async throws {
+    @Test func `Usage errors are explained before anything is sent`() async throws {
         for (arguments, status, words) in Self.mistakes {
             let ended = try await send(arguments)
             #expect(ended.status == status && ended.errors.contains(words), "\(arguments): \(ended.errors)")
         }
     }
 
-    @Test func `a dry run shows the envelope`() async throws {
+    @Test func `A dry run shows the envelope`() async throws {
         let ended = try await send(
             ["--via", "tcp://127.0.0.1:1", "--app", "shop", "--user", "ada", "--title", "x", "--id", "i", "--dry-run"])
         #expect(ended.status == 0)
         #expect(ended.output.contains(#"{"app":"shop","id":"i","push_type":"alert","to":{"users":["ada"]}}"#))
     }
 
-    @Test func `a dry run shows no token`() async throws {
+    @Test func `A dry run does not show tokens`() async throws {
         let token = String(repeating: "ab", count: 32)
         for more in [[], ["--json"]] {
             let ended = try await send(

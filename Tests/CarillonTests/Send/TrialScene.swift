@@ -6,7 +6,7 @@ import PushTransport
 import TestSupport
 import Testing
 
-/// `carillon simulate` as a process, and verbs that are run against it. Whatever they say is searched for secrets.
+/// Runs `carillon simulate` as a process, and verbs that connect to it. All output of the verbs is searched for secrets.
 struct TrialScene {
     static let token = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"
     static let password = "s3same-4711"
@@ -22,7 +22,7 @@ struct TrialScene {
     var directory: TemporaryDirectory { simulator.directory }
     var trust: String { simulator.field("ca") }
 
-    /// Everything about the app but its credential and the port.
+    /// The options for the app, without its credential and port.
     var place: [String] {
         ["--topic", "com.example.shop", "--environment", "production", "--host", "127.0.0.1", "--trust", trust]
     }
@@ -56,11 +56,11 @@ struct TrialScene {
     }
 }
 
-/// What no verb may ever say.
+/// Secrets that no verb may print.
 struct Secrets: Sendable {
     private let lines: [String]
 
-    /// Of PEM files, the private keys.
+    /// Reads the private keys of PEM files.
     init(files: [String]) {
         lines = files.flatMap { path -> [String] in
             let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
@@ -81,18 +81,18 @@ struct Secrets: Sendable {
         let said = (ended.output + ended.errors).lowercased()
         for secret in lines.map({ String($0.prefix(24)) }) + [
             TrialScene.password, String(TrialScene.token.prefix(16)),
-            // How the header of a provider token begins.
+            // The beginning of the header of a provider token.
             Data("{\"alg\":".utf8).base64EncodedString().replacing("=", with: ""),
             Data(Hex.decode(TrialScene.token)!).base64EncodedString(),
         ] {
-            #expect(!said.contains(secret.lowercased()), "\(arguments.prefix(2)) said a secret")
+            #expect(!said.contains(secret.lowercased()), "\(arguments.prefix(2)) printed a secret")
         }
         #expect(!said.contains("\u{1b}"))
         return ended
     }
 }
 
-/// The one object that `--json` prints.
+/// Returns the object that `--json` prints, and checks that there is only one.
 func object(_ ended: ChildProcess.Ended) throws -> JSONTree {
     #expect(ended.output.hasSuffix("}\n") && ended.output.utf8.count { $0 == 10 } == 1, "\(ended.output)")
     let tree = try JSON5Reader.read(Array(ended.output.utf8))
@@ -104,7 +104,7 @@ extension JSONTree {
     var strings: [String]? { elements?.compactMap(\.string) }
 }
 
-/// A simulated Apple in this process, for what its command line cannot be told.
+/// Runs a simulated Apple push service in this process, with settings that the command line does not offer.
 func withApple(
     key: ES256PrivateKey, settings change: (inout SimulatorService.Options) -> Void,
     _ body: (_ port: String, _ trust: String, TemporaryDirectory) async throws -> Void

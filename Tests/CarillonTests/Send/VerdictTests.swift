@@ -1,10 +1,11 @@
+import PushConfiguration
 import PushModel
 import PushTransport
 import Testing
 
 @testable import carillon
 
-/// Every way in which a trial can end has its exit code, and words that say what to do.
+/// Tests that each outcome of a trial has its exit code and advice.
 @Suite struct VerdictTests {
     private static let app = Configuration.App(
         id: AppOptions.flagsName, topic: "com.example.shop", environment: .production,
@@ -14,7 +15,7 @@ import Testing
             send: HostPort(host: "api.push.apple.com", port: 443),
             manage: HostPort(host: "api.push.apple.com", port: 2196)))
 
-    @Test func `every reason that is known`() {
+    @Test func `Each known reason has an exit code and advice`() {
         for known in KnownReason.all {
             let refusal = Refusal(status: known.status, reason: known.reason)
             let verdict = Verdict(refusal)
@@ -26,14 +27,14 @@ import Testing
                 }
             #expect(verdict.kind.code == expected, "\(known.reason)")
             #expect(!verdict.meaning.isEmpty && verdict.advice?.isEmpty == false, "\(known.reason)")
-            // Nobody here does what a running gateway does by itself.
+            // The command does not retry, so the advice must not be that there is nothing to do.
             #expect(verdict.advice?.hasPrefix("nothing") == false, "\(known.reason)")
             #expect(Trial.classify(known.status == 503 ? 500 : known.status, known.reason) != .halt)
         }
     }
 
     @Test(arguments: [200, 302, 400, 403, 404, 410, 418, 429, 500, 503, 599])
-    func `a reason that nobody knows`(_ status: Int) {
+    func `An unknown reason has an exit code and advice`(_ status: Int) {
         let verdict = Verdict(Refusal(status: status, reason: ProviderReason(rawValue: "Tomorrow\u{1b}[31m")))
         #expect(verdict.kind != .accepted && verdict.advice?.isEmpty == false)
         #expect(!verdict.meaning.contains("\u{1b}"))
@@ -44,7 +45,7 @@ import Testing
         (.byUs, .unavailable), (.credential, .notPermitted), (.goAway, .tryAgain),
     ]
 
-    @Test func `every end without an answer`() {
+    @Test func `Each outcome without a response has an exit code and advice`() {
         for (kind, code) in Self.ends {
             let end = ConnectionEnd(kind, "192.0.2.1:443: it ended")
             #expect(Verdict(.notConnected(end, inTime: true), of: Self.app).kind.code == code, "\(kind)")
@@ -66,8 +67,8 @@ import Testing
         }
     }
 
-    /// What proves a credential is that nothing but the token was refused.
-    @Test func `what a check concludes`() {
+    /// A credential is valid if the provider rejects only the device token.
+    @Test func `A check passes only if the device token is all that is rejected`() {
         let passing: Set<ProviderReason> = [.badDeviceToken, .deviceTokenNotForTopic, .unregistered, .expiredToken]
         for known in KnownReason.all {
             let verdict = AppCheck.verdict(.refused(Refusal(status: known.status, reason: known.reason)), of: Self.app)

@@ -1,17 +1,19 @@
 import FoundationEssentials
+import PushAdmin
 import PushLoop
+import PushServer
 import PushTransport
 import TestSupport
 
 @testable import carillon
 
-/// `carillon serve` as a process. Its log comes with its output, so that a test waits for lines and for nothing else.
+/// A `carillon serve` process. Its log is merged into its output, so that a test can wait for lines of either.
 final class RunningServe {
     let process: ChildProcess
     private(set) var served: Served
     private let file: String
     private var lines: [String] = []
-    /// Lines before it have been looked at.
+    /// The number of lines that were already searched.
     private var place = 0
 
     static let words = ["env", "-u", "CARILLON_CONFIG", "-u", "CARILLON_DATA", ChildProcess.carillon]
@@ -23,7 +25,7 @@ final class RunningServe {
             ["-c", "exec \"$@\" 2>&1", "sh"] + Self.words + ["serve", "--config", file, "--json"] + arguments)
         while true {
             guard let line = try await process.line() else {
-                throw ChildProcess.NotStarted(description: "it did not start: \(lines)")
+                throw ChildProcess.NotStarted(description: "serve did not start: \(lines)")
             }
             lines.append(line)
             if line.hasPrefix("{\"apps\"") {
@@ -33,7 +35,7 @@ final class RunningServe {
         }
     }
 
-    /// The next line of the log with all these words; what is before it is not looked at again.
+    /// Waits for the next line of the log that contains all these texts. The lines before it are not searched again.
     @discardableResult
     func line(_ words: String...) async throws -> String {
         while true {
@@ -42,13 +44,13 @@ final class RunningServe {
                 if words.allSatisfy({ lines[place - 1].contains($0) }) { return lines[place - 1] }
             }
             guard let next = try await process.line() else {
-                throw ChildProcess.NotStarted(description: "it ended before \(words): \(lines)")
+                throw ChildProcess.NotStarted(description: "serve ended before \(words): \(lines)")
             }
             lines.append(next)
         }
     }
 
-    /// Whether a line with these words was among those that were read so far.
+    /// Whether one of the lines that were read so far contains this text.
     func hasSaid(_ words: String) -> Bool { lines.contains { $0.contains(words) } }
 
     func get(_ path: String) async throws -> (status: String, body: String) {
@@ -67,14 +69,14 @@ final class RunningServe {
 
     func reload() { process.send(1) }
 
-    /// SIGTERM, and how it ended, with all that it wrote until then and nobody had read.
+    /// Sends SIGTERM and waits for the end. The result contains the output that was not read before.
     func stop() async throws -> ChildProcess.Ended {
         process.send(15)
         return try await process.end()
     }
 }
 
-/// A simulated Apple, and files for a Carillon that trusts it.
+/// A simulated Apple push service, and the files of a Carillon that trusts it.
 struct ServeScene {
     let simulator: RunningSimulator
     let directory: TemporaryDirectory
@@ -84,7 +86,7 @@ struct ServeScene {
         directory = try TemporaryDirectory()
     }
 
-    /// With a provider key, unless told otherwise.
+    /// Returns the configuration of an app; the default credential is the provider key of the simulator.
     func app(
         _ name: String, topic: String? = nil, credential: String? = nil, gateway: String = "", port: String? = nil
     ) -> String {
@@ -98,12 +100,12 @@ struct ServeScene {
             """
     }
 
-    /// Tests run beside each other.
+    /// Settings with free ports for all sockets, because tests run in parallel.
     static let anyPorts =
         "intake: { router: 'tcp://127.0.0.1:0', pull: 'tcp://127.0.0.1:0' }, "
         + "events: { publish: 'tcp://127.0.0.1:0', replay: 'tcp://127.0.0.1:0' },"
 
-    /// Writes the configuration, in place of the one there is.
+    /// Writes the configuration and replaces an earlier one.
     @discardableResult
     func configure(_ apps: String..., http: String = "127.0.0.1:0", more: String = "") throws -> String {
         try directory.write(
@@ -114,7 +116,7 @@ struct ServeScene {
             """)
     }
 
-    /// The one that the simulator trusts.
+    /// The CA that the simulator trusts.
     var authority: CertificateAuthority {
         get throws {
             let files = simulator.directory.path + "/simulator"
@@ -122,7 +124,7 @@ struct ServeScene {
         }
     }
 
-    /// Puts another certificate in place.
+    /// Writes a new client certificate, which replaces an earlier one with that name.
     @discardableResult
     func issue(
         _ name: String = "push.pem", days: Int64 = 300, topic: String = "com.example.shop",
@@ -139,7 +141,7 @@ struct ServeScene {
         return try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
     }
 
-    /// For the HTTP port.
+    /// Writes a server certificate for the HTTP port.
     func issueServer(_ name: String, commonName: String) throws {
         let issued = try authority.issue(
             CertificateRequest(commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"]))

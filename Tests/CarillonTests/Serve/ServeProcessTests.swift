@@ -3,9 +3,9 @@ import Testing
 
 @testable import carillon
 
-/// `carillon serve` as operators use it: a process, its files, signals and ports.
+/// Tests of `carillon serve` as operators use it: as a process with its files, signals and ports.
 @Suite(.timeLimit(.minutes(10))) struct ServeProcessTests {
-    @Test func `it comes up, is ready when it is connected, and ends on SIGTERM`() async throws {
+    @Test func `A process starts, is ready when it is connected, and ends on SIGTERM`() async throws {
         let scene = try await ServeScene()
         let file = try scene.configure(scene.app("shop"))
         let serve = try await RunningServe(file)
@@ -17,7 +17,7 @@ import Testing
         #expect(ready.status == "200")
         #expect(ready.body == #"{"apps":[{"app":"shop","ready":true}],"ready":true}"# + "\n")
 
-        // The lock is held while it runs, and no longer.
+        // The lock is held exactly while the process runs.
         let second = try await ChildProcess.run(
             RunningServe.words[0], Array(RunningServe.words.dropFirst()) + ["serve", "--config", file])
         #expect(second.status == 75)
@@ -29,7 +29,7 @@ import Testing
         #expect(try await third.stop().status == 0)
     }
 
-    @Test func `sockets that are off are not there, and it runs without them`() async throws {
+    @Test func `Sockets that are off are not opened`() async throws {
         let scene = try await ServeScene()
         let file = try scene.directory.write(
             "carillon.json5",
@@ -45,7 +45,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `the page of metrics has every family`() async throws {
+    @Test func `The metrics page contains all families`() async throws {
         let scene = try await ServeScene()
         try scene.issue()
         let certificate = scene.app("shop", credential: "certificate: 'push.pem'")
@@ -64,14 +64,14 @@ import Testing
         ] {
             #expect(page.contains("\n" + line), "\(line)")
         }
-        // What has not happened yet has no series.
+        // Counters without events have no series.
         #expect(!page.contains("carillon_deliveries_total") && !page.contains("carillon_answers_total"))
         #expect(!page.contains(#"expiry_seconds{app="news"}"#) && !page.contains(#"token_age_seconds{app="shop"}"#))
         #expect(try await serve.get("/metrics/x").status == "404")
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `it is scaled while it runs, and a reload keeps that`() async throws {
+    @Test func `A running gateway can be scaled, and a reload keeps the scale`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))
         try await serve.line("connection.up", "connection=1")
@@ -80,7 +80,7 @@ import Testing
         try await serve.line("connection.scaled", "connections=2 minimum=2 maximum=3")
         try await serve.line("connection.up", "connection=2")
         #expect(try await serve.gateway().connections.count { $0.state == "open" } == 2)
-        // A file that says what it said leaves it; another number in it goes first again.
+        // A reload with an unchanged file keeps the scale; a reload with another number in the file replaces it.
         serve.reload()
         try await serve.line("configuration.reloaded", "count=0")
         #expect(try await serve.gateway().scale == .init(2...3))
@@ -93,7 +93,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `what it cannot serve does not hold up the rest, and comes up when it is mended`() async throws {
+    @Test func `A faulty app does not affect other apps, and works after a fix and a reload`() async throws {
         let scene = try await ServeScene()
         let late = scene.app("late", credential: "certificate: 'late.pem'")
         let serve = try await RunningServe(try scene.configure(scene.app("shop"), late))
@@ -116,7 +116,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `without connection it is not ready, and says which app and why`() async throws {
+    @Test func `Without a connection, readyz names the app and the reason`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))
         try await serve.line("connection.up")
@@ -131,9 +131,9 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--drain", "soon"], 64, "'--drain' wants a time"), (["--config", "/nowhere"], 78, "there is no such file"),
+        (["--drain", "soon"], 64, "'--drain' must be a time"), (["--config", "/nowhere"], 78, "there is no such file"),
         (["--dta", "x"], 64, "did you mean '--data'?"),
-    ]) func `mistakes are explained`(arguments: [String], status: Int32, text: String) async throws {
+    ]) func `Usage errors are explained`(arguments: [String], status: Int32, text: String) async throws {
         let ended = try await ChildProcess.run(
             RunningServe.words[0], Array(RunningServe.words.dropFirst()) + ["serve"] + arguments)
         #expect(ended.status == status)
@@ -141,7 +141,7 @@ import Testing
         #expect(ended.output.isEmpty)
     }
 
-    @Test func `a port that is taken is said, and nothing is left behind`() async throws {
+    @Test func `A port in use is reported, and the next start succeeds`() async throws {
         let scene = try await ServeScene()
         let taken = "127.0.0.1:\(scene.simulator.field("control"))"
         let file = try scene.configure(scene.app("shop"), http: taken)
@@ -154,7 +154,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `help says how it is ended and reloaded`() async throws {
+    @Test func `The help explains how to stop and reload`() async throws {
         let ended = try await ChildProcess.run(ChildProcess.carillon, ["serve", "--help"])
         #expect(ended.output.contains("until SIGTERM; a second SIGTERM stops at once"))
         #expect(ended.output.contains("kill -HUP"))

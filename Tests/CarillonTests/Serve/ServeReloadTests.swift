@@ -1,11 +1,12 @@
+import PushAdmin
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// What SIGHUP does to a Carillon that runs, and what it must not do.
+/// Tests of SIGHUP, which reloads a running Carillon.
 @Suite(.timeLimit(.minutes(10))) struct ServeReloadTests {
-    @Test func `a new certificate under the old name rotates the connections, the same does not`() async throws {
+    @Test func `A new certificate in the same file replaces the connections, an unchanged one does not`() async throws {
         let scene = try await ServeScene()
         try scene.issue()
         let serve = try await RunningServe(
@@ -28,7 +29,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `a certificate that cannot be used leaves the old one in force`() async throws {
+    @Test func `An unusable new certificate leaves the old one in use`() async throws {
         let scene = try await ServeScene()
         try scene.issue()
         let serve = try await RunningServe(
@@ -36,7 +37,7 @@ import Testing
         try await serve.line("connection.up")
         _ = try scene.directory.write("push.pem", "no certificate")
         serve.reload()
-        try await serve.line("its new credential cannot be used", "credential.failed")
+        try await serve.line("new credential unusable", "credential.failed")
         try await serve.line("configuration.reloaded")
         #expect(try await serve.gateway().connections.map(\.id) == [1])
         #expect(try await serve.get("/readyz").status == "200")
@@ -46,11 +47,11 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `a file with faults is refused with all of them`() async throws {
+    @Test func `A reload with faults is refused and logs all faults`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))
         try await serve.line("connection.up")
-        // More than a log in a hurry would let through.
+        // The log must contain all faults, although there are many at once.
         let wrong = (0..<30).map { "key\($0): 1," }.joined(separator: " ")
         try scene.configure(scene.app("shop"), more: wrong)
         serve.reload()
@@ -58,7 +59,7 @@ import Testing
         try await serve.line("the old one stays in force", "count=30")
         #expect(try await serve.get("/readyz").status == "200")
         #expect(try await serve.gateway().connections.map(\.id) == [1])
-        // And it hears the next one.
+        // The next reload works.
         try scene.configure(scene.app("shop"), more: "dedupe: { window: '1d' },")
         serve.reload()
         try await serve.line("dedupe.window: 7d → 1d: applies now")
@@ -66,7 +67,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `apps come and go, and what needs a restart is said`() async throws {
+    @Test func `A reload adds and removes apps, and logs which changes need a restart`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop"), scene.app("old")))
         try await serve.line("connection.up")
@@ -74,14 +75,14 @@ import Testing
         try scene.configure(scene.app("shop"), scene.app("new"), http: "127.0.0.1:9")
         serve.reload()
         try await serve.line("http.listen", "needs a restart; until then the old value stays")
-        try await serve.line("apps.new: new, com.example.new: applies now")
-        try await serve.line("apps.old: gone, was com.example.old: applies now")
+        try await serve.line("apps.new: added, com.example.new: applies now")
+        try await serve.line("apps.old: removed, was com.example.old: applies now")
         try await serve.line("connection.up", "app=new")
         let ready = try await serve.get("/readyz")
         #expect(ready.status == "200")
         #expect(ready.body == #"{"apps":[{"app":"new","ready":true},{"app":"shop","ready":true}],"ready":true}"# + "\n")
         #expect(!(try await serve.get("/metrics").body.contains(#"app="old""#)))
-        // Back again, at once: it counts under the names that it had.
+        // An app that returns uses its former metric series again.
         try scene.configure(scene.app("shop"), scene.app("old"))
         serve.reload()
         try await serve.line("connection.up", "app=old")
@@ -89,27 +90,27 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `a stop while the files of hundreds of apps are read again ends in order`() async throws {
+    @Test func `A stop during a reload of hundreds of apps succeeds`() async throws {
         let scene = try await ServeScene()
         let apps = (0..<300).map { scene.app("app\($0)", port: "1") }.joined(separator: "\n")
         let serve = try await RunningServe(try scene.configure(apps), ["--drain", "0s"])
         try scene.configure(apps, more: "dedupe: { window: '1d' },")
         serve.reload()
-        // What applies at once is said before the files are read.
+        // Changes that apply at once are logged before the files are read.
         try await serve.line("dedupe.window: 7d → 1d: applies now")
         let ended = try await serve.stop()
         #expect(ended.status == 0, "\(ended.output.suffix(2000))")
     }
 
-    @Test func `another endpoint takes new connections, and the old ones end`() async throws {
+    @Test func `A new endpoint gets new connections, and the old ones are closed`() async throws {
         let scene = try await ServeScene()
         let other = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))
         try await serve.line("connection.up", "connection=1")
-        // The other one has an authority and a key of its own.
+        // The other simulator has its own CA and key.
         try scene.configure(other.app("shop"))
         serve.reload()
-        try await serve.line("apps.shop.endpoint.port", "applies to connections made from now on")
+        try await serve.line("apps.shop.endpoint.port", "applies to new connections")
         try await serve.line("connection.up", "connection=2")
         try await serve.line("connection.down", "connection=1")
         let gateway = try await serve.gateway()
@@ -117,7 +118,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `log level and format follow at once`() async throws {
+    @Test func `The log format changes with a reload`() async throws {
         let scene = try await ServeScene()
         let serve = try await RunningServe(try scene.configure(scene.app("shop")))
         try await serve.line("connection.up")
@@ -127,13 +128,13 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `the end of a certificate is said once, also across a restart`() async throws {
+    @Test func `The expiry of a certificate is logged once, also across a restart`() async throws {
         let scene = try await ServeScene()
         try scene.issue(days: 20)
         let file = try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'"))
         var serve = try await RunningServe(file)
-        try await serve.line("ends in 20 days", "app=shop", "credential.expiring", "window_days=30")
-        // Milliseconds since 1970, as in every other event.
+        try await serve.line("expires in 20 days", "app=shop", "credential.expiring", "window_days=30")
+        // The time is in milliseconds since 1970, as in all events.
         let event = try await ChildProcess.run(
             RunningServe.words[0],
             Array(RunningServe.words.dropFirst()) + [
@@ -147,10 +148,10 @@ import Testing
 
         serve = try await RunningServe(file)
         try await serve.line("connection.up")
-        // One that ends sooner is another one, and has something to say; one that ends late has not.
+        // A certificate that expires sooner is a new one and causes a warning; one that expires late does not.
         try scene.issue(days: 5)
         serve.reload()
-        try await serve.line("ends in 5 days", "window_days=7")
+        try await serve.line("expires in 5 days", "window_days=7")
         #expect(!serve.hasSaid("window_days=30"))
         try scene.issue(days: 300)
         serve.reload()
@@ -161,9 +162,9 @@ import Testing
         #expect(!ended.output.contains("credential.expiring"))
     }
 
-    @Test func `a credential that is refused halts its app until there is another`() async throws {
+    @Test func `A refused credential halts its app until it is replaced`() async throws {
         let scene = try await ServeScene()
-        // Of an authority that the push service does not know.
+        // The push service does not trust the CA of this certificate.
         try scene.issue(by: TestCertificates.shared.authority)
         let serve = try await RunningServe(
             try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'")))
@@ -172,7 +173,7 @@ import Testing
         #expect(unready.status == "503")
         #expect(unready.body.contains(#""reason":"halted: "#))
         #expect(try await serve.get("/metrics").body.contains(#"gateway_state{app="shop",status="halted"} 1"#))
-        // The same again: who asks for it may have mended the other side.
+        // A reload retries an unchanged certificate, because the fault may have been fixed at the push service.
         serve.reload()
         try await serve.line("credential.rotated", "app=shop")
         try await serve.line("credential.failed", "app=shop")
@@ -183,7 +184,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `the certificate of the HTTP port is renewed by a reload`() async throws {
+    @Test func `A reload replaces the certificate of the HTTP port`() async throws {
         let scene = try await ServeScene()
         try scene.issueServer("http.pem", commonName: "The first")
         let tls = "http: { listen: '127.0.0.1:0', tls: { certificate: 'http.pem' } },"
@@ -211,7 +212,7 @@ import Testing
         #expect(try await serve.stop().status == 0)
     }
 
-    @Test func `an app of the binary protocol connects, and its feedback service is asked`() async throws {
+    @Test func `An app with the binary protocol connects and polls the feedback service`() async throws {
         let scene = try await ServeScene()
         try scene.issue()
         let gone = String(repeating: "ab", count: 32)

@@ -1,5 +1,7 @@
 import FoundationEssentials
 import Glibc
+import PushAdmin
+import ServerTestSupport
 import TestSupport
 import Testing
 
@@ -8,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct StatsVerbTests {
     private static let start: Int64 = 1_767_225_600_000
 
-    /// Two seconds apart.
+    /// Two responses, two seconds apart.
     static func answers() -> [StatsAnswer] {
         var first = StatsAnswer(at: start + 60_000, startedAt: start, ready: true)
         first.version = "0.1.0"
@@ -35,7 +37,7 @@ import Testing
         return [first, second]
     }
 
-    @Test func `one screen, with rates from two looks`() async throws {
+    @Test func `The screen shows rates between two responses`() async throws {
         try await withPipeline(statistics: Self.answers()) { scene in
             let ended = try await scene.run("stats", "--interval", "100ms")
             #expect(
@@ -43,7 +45,7 @@ import Testing
                     Carillon 0.1.0, ready, up 1m 2s, 2026-01-01T00:01:02.000Z
 
                       intake   accepted 1,000/s, duplicate 0.5/s, rejected 0/s, busy 0/s
-                      backlog  1,234 waiting, 7 scheduled, the next due at 2026-01-01T01:00:00.000Z
+                      backlog  1,234 waiting, 7 scheduled, next due at 2026-01-01T01:00:00.000Z
 
                       app   state  conns  credit  queue  in flight  sent      rejected  retries  unknown  p50   p99
                       shop  up     2      900     17     12         12,400/s  0/s       0/s      0/s      16ms  >50ms
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `nothing but what must be is enough`() async throws {
+    @Test func `A response with only the required members is displayed`() async throws {
         try await withPipeline { scene in
             let ended = try await scene.run("stats", "--interval", "100ms")
             #expect(ended.output == "Carillon, ready, up 1s, 1970-01-01T00:00:02.000Z\n\n  There are no apps.\n\n")
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `why it is not ready, and that the ledger cannot write`() async throws {
+    @Test func `The screen shows why Carillon is not ready and that the ledger cannot write`() async throws {
         var answer = StatsAnswer(at: 2000, startedAt: 1000, ready: false)
         answer.obstacles = ["shop: the credential was refused\u{1b}[31m"]
         var ledger = StatsAnswer.Ledger()
@@ -79,7 +81,7 @@ import Testing
         #expect(text.contains("events -, last commit -, - on disk, cannot write: the disk is full"))
     }
 
-    @Test func `after a restart there is nothing to compare with`() {
+    @Test func `After a restart, totals are shown instead of rates`() {
         var (first, second) = (Self.answers()[0], Self.answers()[1])
         first.startedAt -= 1
         #expect(StatsScreen(Terminal(descriptor: -1)).text(second, since: first).contains("accepted 3,000, "))
@@ -88,7 +90,7 @@ import Testing
         #expect(StatsScreen(Terminal(descriptor: -1)).text(second, since: first).contains("accepted 1, "))
     }
 
-    @Test func `it watches in blocks until Ctrl-C`() async throws {
+    @Test func `The option --watch prints blocks without a terminal until Ctrl-C`() async throws {
         try await withPipeline(statistics: Self.answers()) { scene in
             let child = try ChildProcess(
                 ChildProcess.carillon,
@@ -109,9 +111,9 @@ import Testing
         }
     }
 
-    @Test func `the answer goes there and back`() throws {
+    @Test func `A response is unchanged after encoding and decoding`() throws {
         for answer in Self.answers() {
-            let bytes = ControlAnswer.json(answer).body
+            let bytes = AdminAnswer.json(answer).body
             #expect(try JSONDecoder().decode(StatsAnswer.self, from: Data(bytes)) == answer)
         }
     }
@@ -122,7 +124,7 @@ import Testing
         ([0, 0, 3], 0.5, 20, true), ([5, 0, 5], 0.5, 10, false),
     ]
 
-    @Test(arguments: quantiles) func `quantiles of a histogram`(
+    @Test(arguments: quantiles) func `Quantiles of a histogram are interpolated`(
         _ counts: [UInt64], _ share: Double, _ value: Double?, _ isMore: Bool
     ) {
         let found = Latency(bounds: [10, 20], counts: counts).quantile(share)
@@ -130,7 +132,7 @@ import Testing
         #expect((found?.isMore ?? false) == isMore)
     }
 
-    @Test func `histograms that do not fit give nothing`() {
+    @Test func `Histograms that do not match have no difference and no quantile`() {
         let latency = Latency(bounds: [10, 20], counts: [1, 2, 3])
         #expect(latency.since(Latency(bounds: [10, 30], counts: [0, 0, 0])) == nil)
         #expect(latency.since(Latency(bounds: [10, 20], counts: [0, 0])) == nil)
@@ -143,13 +145,15 @@ import Testing
     @Test(arguments: [
         (0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567"), (-1000, "-1,000"), (-100, "-100"),
     ])
-    func `numbers`(_ number: Int, _ text: String) { #expect(StatsScreen.number(number) == text) }
+    func `Numbers are grouped by thousands`(_ number: Int, _ text: String) {
+        #expect(StatsScreen.number(number) == text)
+    }
 
     @Test(arguments: [
         (0.0, "0"), (0.01, "<0.1"), (0.5, "0.5"), (9.96, "10"), (12_400.4, "12,400"), (.nan, "-"), (1e300, "-"),
     ])
-    func `rates`(_ rate: Double, _ text: String) { #expect(StatsScreen.rate(rate) == text) }
+    func `Rates below 10 have one decimal`(_ rate: Double, _ text: String) { #expect(StatsScreen.rate(rate) == text) }
 
     @Test(arguments: [(0, "0 B"), (1023, "1023 B"), (1536, "1.5 KiB"), (3 << 30, "3.0 GiB")] as [(UInt64, String)])
-    func `sizes`(_ bytes: UInt64, _ text: String) { #expect(StatsScreen.size(bytes) == text) }
+    func `Sizes have a binary unit`(_ bytes: UInt64, _ text: String) { #expect(StatsScreen.size(bytes) == text) }
 }

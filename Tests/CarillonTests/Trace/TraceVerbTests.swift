@@ -1,15 +1,17 @@
 import PushModel
+import PushStore
 import PushWire
+import ServerTestSupport
 import TestSupport
 import Testing
 
 @testable import carillon
 
-/// `carillon trace` as a process, against a control server in this one.
+/// Tests of `carillon trace` as a process, with a control server in the test process.
 @Suite(.timeLimit(.minutes(10))) struct TraceVerbTests {
     private static let (one, two) = (PipelineScene.id(1), PipelineScene.id(2))
 
-    /// A message to two devices, one of which is gone; another message and another app among it.
+    /// Adds the events of a message to two devices, one of which is gone, of another message, and of another app.
     private func tell(_ events: FakeEvents) {
         let message = LogWriter.message("order-4711")
         let (other, foreign) = (LogWriter.message("order"), LogWriter.message("order-4711", app: PipelineScene.news))
@@ -38,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a message's story, to the end`() async throws {
+    @Test func `A trace shows all events of a message`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             let ended = try await scene.run("trace", "order-4711", "--app", "shop")
@@ -46,9 +48,9 @@ import Testing
                 ended.output == """
                     Message order-4711 of shop
                       2026-01-01T00:00:00.000Z  +0ms     accepted from a producer for 2 devices
-                      2026-01-01T00:00:00.038Z  +38ms    sent to device \(Self.one): the push service accepted it (attempt 1, 38ms after it was accepted)
-                      2026-01-01T00:00:00.038Z  +38ms    put off by the push service for device \(Self.two): 503 ServiceUnavailable: the provider is unavailable, again in 1000ms (attempt 1, 38ms after it was accepted)
-                      2026-01-01T00:00:01.250Z  +1.2s    refused by the push service for device \(Self.two): 410 Unregistered: the device no longer takes notifications of this app (attempt 2, 1250ms after it was accepted)
+                      2026-01-01T00:00:00.038Z  +38ms    sent to device \(Self.one): accepted by the push service (attempt 1, 38ms after the message was accepted)
+                      2026-01-01T00:00:00.038Z  +38ms    deferred by the push service for device \(Self.two): 503 ServiceUnavailable: the provider is unavailable, retry in 1000ms (attempt 1, 38ms after the message was accepted)
+                      2026-01-01T00:00:01.250Z  +1.2s    rejected by the push service for device \(Self.two): 410 Unregistered: the device no longer takes notifications of this app (attempt 2, 1250ms after the message was accepted)
                       2026-01-01T00:00:01.250Z  +1.2s    completed: 1 sent, 1 rejected
                       2026-01-01T00:01:10.000Z  +1m 10s  device \(Self.two) deactivated because the push service answered Unregistered: the device no longer takes notifications of this app
 
@@ -63,19 +65,19 @@ import Testing
                 both.output.hasPrefix("Message order-4711 of news, shop\n")
                     && both.output.contains("  news: accepted from"))
             let open = try await scene.run("trace", "order")
-            #expect(open.output.hasSuffix("It is not completed yet.\n"))
+            #expect(open.output.hasSuffix("The message is not completed yet.\n"))
             #expect(open.output.split(separator: "\n").count == 4)
         }
     }
 
-    @Test func `a device's story, and the events as they are`() async throws {
+    @Test func `A trace shows all events of a device, also as JSON`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             let ended = try await scene.run("trace", Self.one.description)
             #expect(ended.output.hasPrefix("Device \(Self.one) of shop\n"))
-            #expect(ended.output.contains("message order-4711: sent: the push service accepted it"))
-            #expect(ended.output.contains("message order: sent: the push service accepted it"))
-            #expect(ended.output.hasSuffix("device deactivated because an operator said so (by_hand)\n"))
+            #expect(ended.output.contains("message order-4711: sent: accepted by the push service"))
+            #expect(ended.output.contains("message order: sent: accepted by the push service"))
+            #expect(ended.output.hasSuffix("device deactivated because an operator deactivated it (by_hand)\n"))
             #expect(ended.output.split(separator: "\n").count == 4)
             let lines = try await scene.run("trace", Self.two.description, "--json").output.split(separator: "\n")
             #expect(lines.count == 3)
@@ -83,22 +85,22 @@ import Testing
         }
     }
 
-    @Test func `what is not there is said`() async throws {
+    @Test func `A trace without events is reported`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             let nobody = try await scene.run("trace", "order-4712")
             #expect(nobody.status == 65)
             #expect(
                 nobody.errors.contains(
-                    "nothing of the message order-4712 is in the kept events; it was never handed in"))
+                    "the stored events do not mention the message order-4712; it was never submitted"))
             let forced = try await scene.run("trace", Self.one.description, "--message")
-            #expect(forced.status == 65 && forced.errors.contains("nothing of the message"))
+            #expect(forced.status == 65 && forced.errors.contains("do not mention the message"))
             let none = try await scene.run("trace", PipelineScene.id(9).description)
-            #expect(none.errors.contains("'carillon devices show' says whether it is known"))
+            #expect(none.errors.contains("'carillon devices show' shows whether the device is registered"))
         }
     }
 
-    @Test func `a device that registered again was not deactivated for the message`() async throws {
+    @Test func `A later deactivation of a device that registered again is not part of the message`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("m")
             scene.events.commit { writer, now in
@@ -111,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a broadcast begins with a summary, and says whom it was for`() async throws {
+    @Test func `A trace of a broadcast begins with a summary and names the audience`() async throws {
         try await withPipeline { scene in
             let message = Message(
                 id: MessageID("news")!, app: PipelineScene.shop, priority: .five, payload: Array("{}".utf8))
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `one push is found by its apns-id, with its message and no other device`() async throws {
+    @Test func `A trace by apns-id shows one delivery with its message`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             let wanted = APNSID(high: 7, low: 9)
@@ -162,16 +164,16 @@ import Testing
                 }
             }
             let ended = try await scene.run("trace", "--apns-id", "\(wanted)")
-            #expect(ended.output.hasPrefix("Push \(wanted) of shop\n"), "\(ended.output)\(ended.errors)")
+            #expect(ended.output.hasPrefix("Delivery \(wanted) of shop\n"), "\(ended.output)\(ended.errors)")
             #expect(
                 ended.output.contains("message found: accepted") && ended.output.contains("sent to device \(Self.one)"))
             #expect(!ended.output.contains(Self.two.description))
             let nobody = try await scene.run("trace", "--apns-id", "\(APNSID(high: 1, low: 1))")
-            #expect(nobody.status == 65 && nobody.errors.contains("it was never sent, or is older"))
+            #expect(nobody.status == 65 && nobody.errors.contains("it was never sent, or its events were removed"))
         }
     }
 
-    @Test func `a user's devices have one story`() async throws {
+    @Test func `A trace by user shows the events of all devices of the user`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             for (device, user) in [(Self.one, "ada"), (Self.two, "ada"), (PipelineScene.id(3), "eve")] {
@@ -185,11 +187,12 @@ import Testing
                 ended.output.contains("sent to device \(Self.one)") && ended.output.contains("for device \(Self.two)"))
             #expect(ended.output.split(separator: "\n").filter { $0.hasPrefix("  2026") }.count == 6)
             let none = try await scene.run("trace", "--user", "eve")
-            #expect(none.status == 65 && none.errors.contains("'carillon devices list --user' says which those are"))
+            #expect(
+                none.status == 65 && none.errors.contains("'carillon devices list --user' lists these devices"))
         }
     }
 
-    @Test func `more than is shown is said, where programs read too`() async throws {
+    @Test func `An incomplete trace has a note, also with JSON`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("many")
             scene.events.commit { writer, now in
@@ -197,11 +200,11 @@ import Testing
             }
             let lines = try await scene.run("trace", "many", "--json")
             #expect(lines.output.split(separator: "\n").count == 10_000)
-            #expect(lines.errors.contains("there is more of it, which is not shown"), "\(lines.errors)")
+            #expect(lines.errors.contains("the output is incomplete"), "\(lines.errors)")
         }
     }
 
-    @Test func `only what happened in a span counts against the limit`() async throws {
+    @Test func `Only events within the time range count for the limit`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("many")
             scene.events.commit { writer, now in
@@ -214,9 +217,9 @@ import Testing
                 let late = try await scene.run(["trace"] + subject + ["--since", "2026-01-01T00:30:00Z", "--json"])
                 #expect(late.output.split(separator: "\n").count == 1 && late.errors == "", "\(late)")
                 let none = try await scene.run(["trace"] + subject + ["--until", "2025-12-31T00:00:00Z"])
-                #expect(none.status == 65 && none.errors.contains("is in the kept events of that time;"), "\(none)")
+                #expect(none.status == 65 && none.errors.contains(" in that time;"), "\(none)")
             }
-            // A limit that is met exactly at the end of a part is one all the same.
+            // The limit also holds if it is reached exactly at the end of a segment.
             scene.events.forget(1)
             scene.events.commit(at: 3_700_000) { writer, now in
                 for _ in 0..<9_999 { writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now) }
@@ -225,11 +228,11 @@ import Testing
             scene.events.commit(at: 3_800_000) { writer, now in
                 writer.add(.sent(uniqueID: nil), of: message, to: Self.one, at: now)
             }
-            #expect(try await scene.run("trace", "many", "--json").errors.contains("there is more of it"))
+            #expect(try await scene.run("trace", "many", "--json").errors.contains("the output is incomplete"))
         }
     }
 
-    @Test func `all devices of a user share one limit, and devices that are left out are told as such`() async throws {
+    @Test func `All devices of a user share one limit, and devices that are left out are reported`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("m")
             for number in 1...17 {
@@ -252,17 +255,17 @@ import Testing
             }
             let ada = try await scene.run("trace", "--user", "ada", "--json")
             let lines = ada.output.split(separator: "\n")
-            #expect(lines.count == 10_000 && ada.errors.contains("there is more of it"), "\(ada.errors)")
-            // The oldest of all of them: none of one device is missing before the end.
+            #expect(lines.count == 10_000 && ada.errors.contains("the output is incomplete"), "\(ada.errors)")
+            // The lines are the oldest events of all devices: no event of a device is missing before the end.
             #expect(lines.prefix(9000).filter { $0.contains(Self.one.description) }.count == 3000)
             #expect(!ada.errors.contains("more than 16 devices"))
             let eve = try await scene.run("trace", "--user", "eve")
             #expect(eve.status == 65 && eve.errors.contains("the user has more than 16 devices"), "\(eve.errors)")
-            #expect(!eve.errors.contains("as far as they could be looked through"))
+            #expect(!eve.errors.contains("not all events could be searched"))
         }
     }
 
-    @Test func `the deepest tag expression that is taken is read again`() async throws {
+    @Test func `The deepest accepted tag expression can be displayed`() async throws {
         try await withPipeline { scene in
             let message = LogWriter.message("deep")
             var tags = TagExpression.tag("beta")
@@ -274,25 +277,25 @@ import Testing
             let events = try await scene.run("events", "--since", "0")
             #expect(events.output.contains("for the devices with the tags {"), "\(events.output)")
             let shown = try await scene.run("messages", "deep", "--json")
-            // As JSON, and not as text that holds JSON.
+            // The tags are JSON, not a string that contains JSON.
             #expect(shown.output.contains(#""tags":{"all":[{"all":"#), "\(shown.output)")
             #expect(try await scene.run("messages", "deep").output.contains(#"the devices with the tags {"all":[{"#))
         }
     }
 
-    @Test func `damaged parts leave the story incomplete`() async throws {
+    @Test func `A damaged segment makes the trace incomplete`() async throws {
         try await withPipeline { scene in
             tell(scene.events)
             scene.events.damage(2)
             let ended = try await scene.run("trace", "order-4711")
-            #expect(ended.output.contains("There is more of it, which is not shown; --since and --until show a part."))
+            #expect(ended.output.contains("The output is incomplete; select a part with --since and --until."))
         }
     }
 
     @Test(
         arguments: [(-5, "0ms"), (0, "0ms"), (999, "999ms"), (1000, "1.0s"), (59_999, "59.9s"), (61_000, "1m 1s")]
             as [(Int64, String)])
-    func `times that passed`(_ milliseconds: Int64, _ text: String) {
+    func `Elapsed times are formatted`(_ milliseconds: Int64, _ text: String) {
         #expect(TraceStory.elapsed(milliseconds) == text)
     }
 }

@@ -30,7 +30,11 @@ import Testing
     @Test func pauseHoldsTheSenderBack() async throws {
         try await ZMQWorld.run { world in
             let pull = try await world.peer(.pull) { $0.receiveHighWaterMark = 10 }
-            let push = try await world.peer(.push, on: world.second) { $0.sendHighWaterMark = 10 }
+            let push = try await world.peer(.push, on: world.second) { options in
+                options.sendHighWaterMark = 10
+                // On a busy machine the pause may take longer than the usual limit for a reader that does not read.
+                options.unacknowledgedTimeout = .seconds(3600)
+            }
             try await pull.pause()
             let bound = try await pull.bind()
             try await push.connect(bound)

@@ -1,12 +1,15 @@
-"""Disks that are full, files that are damaged, processes that are killed: nothing acknowledged is lost."""
-from ground import *
-import shutil, struct
+"""Full disks, damaged files and killed processes: no acknowledged message is lost."""
+import json, os, shutil, signal, struct, subprocess
+import zmq
+from ground import (
+    apns_id, CARILLON, Child, children, context, main, Monitor, note, pick, Producer, replay, Scene, Simulator,
+    text, token)
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
 
 
 def all_delivered(scene, serve, names, exactly_once=True):
-    """Of each, that it was carried out; and that nobody got it twice."""
+    """Checks that each message was sent, and that no device got one twice."""
     monitor = Monitor(serve, since=0)
     done = monitor.completed(*names)
     assert all(e["sent"] == 1 for e in done.values()), [e for e in done.values() if e["sent"] != 1][:3]
@@ -17,12 +20,12 @@ def all_delivered(scene, serve, names, exactly_once=True):
 
 
 def limit(serve, size):
-    """How large a file of it may get from now on."""
+    """Sets the maximum file size of the process."""
     subprocess.run(["prlimit", "--pid", str(serve.process.pid), f"--fsize={size}:"], check=True)
 
 
 def disk_full():
-    """Files may not grow any more: busy, not ready; then they may again."""
+    """While files cannot grow, serve is busy and not ready; when they can, it continues."""
     scene = Scene()
     serve = scene.serve(wrap=("prlimit", "--fsize=2000000:"))
     producer = Producer(serve)
@@ -37,9 +40,9 @@ def disk_full():
         assert number < 200, "the disk is never full"
     assert {s["retry_after_ms"] for s in busy} == {1000}, busy[0]
     serve.line("the ledger cannot write")
-    limit(serve, 0)  # pages of the log that are free again would take a little more
+    limit(serve, 0)  # free pages of the write-ahead log could take some more data
     assert serve.become_ready("ledger.db")["reason"]
-    for n in range(20):  # it says so as long as it is so
+    for n in range(20):  # serve stays busy while the disk is full
         status = producer.push(note(f"full-{n}", token(n, "b0")))
         assert status["status"] == "busy" and status["retry_after_ms"] == 1000, status
     with context.socket(zmq.PUSH) as pull:
@@ -60,7 +63,7 @@ def disk_full():
 
 
 def disk_stays_full():
-    """It is ended while the disk is full: what was acknowledged goes out with the next start."""
+    """serve is stopped while the disk is full: the next start sends the acknowledged messages."""
     scene = Scene()
     scene.simulator.faults({"latency": {"fixed": "100ms"}})
     serve = scene.serve(wrap=("prlimit", "--fsize=1500000:"))
@@ -74,17 +77,17 @@ def disk_stays_full():
     serve.signal(signal.SIGTERM)
     assert serve.end() == 0, serve.lines[-10:]
     serve = scene.serve()
-    # What had an outcome that found no room is sent again.
+    # Deliveries whose outcome could not be written are sent again.
     all_delivered(scene, serve, accepted, exactly_once=False)
     serve.stop()
 
 
 def disk_small():
-    """A disk of its own that is really full, where one may be mounted; then another file on it goes."""
+    """A separate disk, if one can be mounted, is full until another file on it is removed."""
     scene = Scene()
     os.mkdir(scene.data)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=700", "none", scene.data], capture_output=True).returncode:
-        return print("nothing may be mounted here: left out")
+        return print("skipped: cannot mount a file system")
     try:
         other = os.path.join(scene.data, "other")
         with open(other, "wb") as file:
@@ -99,7 +102,7 @@ def disk_small():
         serve.line("the ledger cannot write", "full")
         assert serve.ready()[0] == 503
         serve.kill()
-        # It cannot even start on what is left, or it starts and is busy: nothing that was acknowledged is lost by that.
+        # On the full disk serve cannot start, or it starts and is busy; neither loses an acknowledged message.
         os.remove(other)
         serve = scene.serve()
         all_delivered(scene, serve, accepted, exactly_once=False)
@@ -114,7 +117,7 @@ def disk_small():
 
 
 def killed():
-    """Killed again and again under load: nothing is lost, and what comes twice is within what is promised."""
+    """serve is killed repeatedly under load: no message is lost, and the number of duplicates is within its limit."""
     scene = Scene("--streams", "100")
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
     accepted, kills = [], 6
@@ -134,9 +137,9 @@ def killed():
     taken = scene.simulator.received()
     doubles = len(taken) - len({r["token"] for r in taken})
     print(f"{doubles} of {len(taken)} came twice")
-    # In flight, and answered but not yet synced: two groups of outcomes.
+    # Duplicates are deliveries in flight, and outcomes that were not synced yet: two groups of them.
     assert doubles <= kills * (100 + 2 * 256), doubles
-    # Under the same id each time, so that a device shows one.
+    # Duplicates have the same apns-id, so that a device shows only one.
     for record in taken:
         life = int(record["token"][2:], 16)
         name = f"{life // 100000}-{life % 100000 // 1000}-{life % 1000}"
@@ -145,7 +148,7 @@ def killed():
 
 
 def broadcast_killed():
-    """A broadcast that is cut short by kills reaches everybody, and few of them twice."""
+    """A broadcast that is interrupted by kills reaches all devices, and few of them twice."""
     count, kills = 4000, 3
     scene = Scene("--streams", "50")
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
@@ -166,7 +169,7 @@ def broadcast_killed():
     done = monitor.completed("news")["news"]
     assert done["sent"] == count and sum(done.values()) == count, done
     devices = [e["device"] for e in monitor.wait("delivery/sent", count=count)]
-    assert len(devices) == len(set(devices)) == count, "an outcome was told twice"
+    assert len(devices) == len(set(devices)) == count, "an outcome was published twice"
     taken = scene.simulator.received()
     doubles = len(taken) - len({r["token"] for r in taken})
     print(f"{doubles} of {len(taken)} came twice")
@@ -176,7 +179,7 @@ def broadcast_killed():
 
 
 def unusable():
-    """Data directories and ledgers that are none: it does not start, and says which and why."""
+    """serve does not start with an unusable data directory or a damaged database, and reports which one and why."""
     scene = Scene()
     file = scene.configure()
 
@@ -192,10 +195,10 @@ def unusable():
     serve = scene.serve()
     serve.stop()
     if os.getuid() == 0:
-        # Ours, and of use to nobody else.
+        # The data directory belongs to this user, and another user cannot use it.
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
         os.chmod(scene.directory, 0o755)
-        # Where it was built, nobody else may look.
+        # Another user may not have access to the build directory.
         program = shutil.copy(CARILLON, scene.path("carillon"))
         refused(scene.data, "Permission denied", code=77, wrap=nobody, program=program)
         os.chmod(scene.data, 0o555)
@@ -216,7 +219,7 @@ def unusable():
                 os.remove(path + more)
         refused(name, code=1)
         with open(path, "rb") as garbage:
-            assert garbage.read() != kept, f"{name} was written over"
+            assert garbage.read() != kept, f"{name} was overwritten"
         with open(path, "wb") as whole:
             whole.write(kept)
     serve = scene.serve()
@@ -225,7 +228,7 @@ def unusable():
 
 
 def frames_of(path):
-    """The write-ahead log's frames that count: where each begins, and whether it ends a transaction."""
+    """Returns the valid frames of the write-ahead log: the offset of each, and whether it ends a transaction."""
     with open(path, "rb") as file:
         log = file.read()
     if len(log) < 32:
@@ -239,7 +242,7 @@ def frames_of(path):
 
 
 def torn():
-    """Killed under load, and the last write to the disk was half done: what was acknowledged goes out."""
+    """serve is killed under load, and its last write is incomplete: all acknowledged messages are sent."""
     scene = Scene()
     serve = scene.serve()
     acknowledged = []
@@ -255,7 +258,7 @@ def torn():
         log, frames, size = frames_of(path)
         committed = max((at + 24 + size for at, ends in frames if ends), default=32)
         if frames and way != "cut":
-            # Where the next write would have begun: as the one before it began, or nothing, or anything.
+            # The incomplete write is a part of a frame, zeros, or garbage at the end of the committed frames.
             tail = {
                 "half a frame": log[frames[-1][0]:frames[-1][0] + 24 + size // 2],
                 "a frame of zeros": bytes(24 + size),
@@ -274,7 +277,7 @@ def torn():
         told = replay(serve)[0]
         assert [e["seq"] for e in told] == sorted({e["seq"] for e in told})
         monitor.close()
-    # A disk that loses what it said it had is another matter: what it lost is gone, and only that.
+    # A disk that loses synced data: only that data is lost, and serve works.
     serve.kill()
     log, frames, size = frames_of(path)
     ends = [at + 24 + size for at, is_end in frames if is_end]
@@ -289,7 +292,7 @@ def torn():
 
 
 def service_down():
-    """The push service is away while much is taken in: all of it is delivered when it is back, each once."""
+    """The push service is down while messages are accepted: each is delivered once when it is back."""
     count = 4000 * SIZE
     scene = Scene()
     serve = scene.serve()

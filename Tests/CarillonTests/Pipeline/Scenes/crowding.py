@@ -1,14 +1,15 @@
-"""Peers that misbehave: their own service suffers, that of others does not, and memory stays within a bound."""
-from ground import *
+"""Peers that misbehave do not affect other peers, and memory stays limited."""
 import os, random, socket as sockets
+import zmq
+from ground import context, keyed, main, Monitor, note, PATIENCE, pick, Producer, Scene, text, token
 
 SIZE = int(os.environ.get("CARILLON_SCENE_SIZE", "1"))
-# A sanitizer keeps what was freed for a while, and knows each byte twice.
+# A sanitizer delays the release of memory, and keeps shadow memory.
 ROOM = (1600 if os.environ.get("CARILLON_SANITIZER") else 160) << 20
 
 
 def deaf_subscriber():
-    """A subscriber that never reads: the others get everything, and it misses some."""
+    """A subscriber that never reads misses events; all others receive every event."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -16,7 +17,7 @@ def deaf_subscriber():
     deaf.linger, deaf.rcvhwm, deaf.rcvbuf = 0, 1, 4096
     deaf.connect(serve.places["publish"])
     deaf.subscribe("")
-    assert deaf.poll(PATIENCE * 1000)  # it is there, and hears the first heartbeat
+    assert deaf.poll(PATIENCE * 1000)  # the subscription is active when the first heartbeat arrives
     before = serve.resident
     for number in range(5):
         producer.push(note(f"m{number}", *(token(2000 * SIZE * number + n) for n in range(2000 * SIZE))))
@@ -30,7 +31,7 @@ def deaf_subscriber():
 
 
 def deaf_producer():
-    """A producer that never reads its acks; another one is served meanwhile."""
+    """A producer never reads its acks; another producer is served meanwhile."""
     scene = Scene()
     serve = scene.serve()
     deaf = Producer(serve)
@@ -42,11 +43,11 @@ def deaf_producer():
     monitor = Monitor(serve, "message/")
     for n in range(4000 * SIZE):
         deaf.send("push/1", note(f"deaf-{n}", token(n)))
-        # Mistakes are answered at once, and at length.
+        # Invalid messages get a long ack at once.
         deaf.send("push/1", {"id": f"wrong-{n}", "app": "x" * 60})
     producer = Producer(serve)
     assert producer.push(note("heard", token(1, "b0")))["status"] == "accepted"
-    # It did not read, and yet each that came in is carried out.
+    # All its accepted messages are sent, although it does not read the acks.
     monitor.completed("heard", *(f"deaf-{n}" for n in range(4000 * SIZE)))
     assert serve.resident - before < ROOM, (before, serve.resident)
     print("grew by", (serve.resident - before) >> 20, "MiB")
@@ -56,7 +57,7 @@ def deaf_producer():
 
 
 def as_many_ids():
-    """As many ids are remembered as may be: new ones are busy, known ones are duplicates, and the log says why."""
+    """At the maximum number of remembered ids, new ids are busy, known ids are duplicates, and the log reports it."""
     scene = Scene()
     scene.more["dedupe"] = {"limit": 1000}
     serve = scene.serve()
@@ -70,7 +71,7 @@ def as_many_ids():
 
 
 def garbage():
-    """Bytes, frames and JSON that are none, at every door."""
+    """Invalid bytes, frames and JSON on all sockets."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -99,7 +100,7 @@ def garbage():
         for _ in range(300):
             producer.socket.send_multipart(broken())
             wrong += 1
-        # All that is answered is answered with a reason.
+        # Each response has a reason.
         for _ in range(300):
             kind, statuses = producer.answer()
             assert kind in ("ack/1", "ack-batch/1") and statuses, (kind, statuses)
@@ -113,7 +114,7 @@ def garbage():
         monitor.completed("pulled")
     rejected = monitor.of("message/rejected")
     assert rejected and {e["reason"] for e in rejected} <= {"bad_frame", "bad_json", "missing_field", "bad_field"}
-    # A flood of them is told in few words: what was left out is counted.
+    # A flood of rejections has few events; the skipped ones are counted.
     assert len(rejected) < 1500 * SIZE or sum(e.get("skipped", 0) for e in rejected), len(rejected)
     for place in ("router", "pull", "publish", "replay", "http"):
         host, port = serve.places[place].split("//")[1].split(":")
@@ -122,7 +123,7 @@ def garbage():
                 try:
                     raw.sendall(chance.randbytes(chance.randrange(1, 5000)))
                 except OSError:
-                    pass  # it was hung up on
+                    pass  # the connection was closed
     assert producer.push(note("good", token(1)))["status"] == "accepted"
     assert monitor.completed("good")["good"]["sent"] == 1
     assert serve.ready()[0] == 200
@@ -132,7 +133,7 @@ def garbage():
 
 
 def too_many():
-    """More tokens than an envelope may name, and more bytes than a frame may have."""
+    """An envelope with too many tokens, and a frame with too many bytes."""
     scene = Scene()
     serve = scene.serve()
     producer = Producer(serve)
@@ -142,12 +143,12 @@ def too_many():
     half = Producer(serve)
     half.send("push/1", note("half a million", *(token(n) for n in range(470_000))))
     print("half a million:", half.answer())
-    # More than a frame may have: it is hung up on, and nobody else notices.
+    # A frame that is too large: its connection is closed, and other producers are not affected.
     million = keyed(context.socket(zmq.DEALER), None)
     watch = million.get_monitor_socket(zmq.EVENT_DISCONNECTED)
     million.connect(serve.places["router"])
     million.send_multipart([b"push/1", text(note("million", *(token(n) for n in range(1_000_000))))])
-    assert watch.poll(PATIENCE * 1000), "a frame of 67 MB is taken"
+    assert watch.poll(PATIENCE * 1000), "a frame of 67 MB is accepted"
     million.disable_monitor()
     million.close()
     assert producer.push(note("one", token(1)))["status"] == "accepted"

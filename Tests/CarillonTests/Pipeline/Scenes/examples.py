@@ -1,11 +1,12 @@
-"""The examples for backend developers, against the real thing."""
-from ground import *
+"""The examples for backend developers, with the real program."""
+import json, os, signal, sys
+from ground import Child, main, Monitor, note, Producer, Scene, token
 
 TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 4, "Tools", "examples")
 
 
 def together():
-    """The subscriber is stopped, misses events, and gets them by replay when it is back: each once."""
+    """A subscriber that is stopped misses events, and receives each of them once by replay when it continues."""
     scene = Scene()
     serve = scene.serve()
 
@@ -40,7 +41,7 @@ def together():
     assert produce("m9", 9)["status"] == "accepted"
     seen.append(sent(second))
     assert [e["message_id"] for e in seen] == [f"m{n}" for n in range(1, 10)], seen
-    # Stopped and not ended: what was published meanwhile, and more than is kept for it, is filled in.
+    # The subscriber is suspended: events published meanwhile, more than its queue holds, come by replay.
     second.signal(signal.SIGSTOP)
     Producer(serve).batch([note(f"x{n}", token(n)) for n in range(300)])
     monitor.completed(*(f"x{n}" for n in range(300)))

@@ -1,8 +1,8 @@
-"""What the scenes stand on: the real program as child processes, and ZeroMQ spoken by another implementation than ours.
+"""The base of all scenes: the program as child processes, and peers that use another ZeroMQ library.
 
-A scene is a function without arguments; `main` runs the one that is named. Nothing here sleeps to let something happen:
-everything waits for a line, an event, an answer or an exit code, with a patience that only a dead program exhausts."""
-import json, os, re, signal, socket as sockets, subprocess, sys, tempfile, threading, time, traceback, uuid
+A scene is a function without arguments; `main` runs the scene that the command line names. Scenes do not sleep: they
+wait for a line, an event, a response or an exit code, with a timeout that only a hanging program exceeds."""
+import contextlib, fcntl, json, os, signal, socket as sockets, subprocess, sys, tempfile, threading, time, traceback, uuid
 import urllib.error, urllib.request
 import zmq
 
@@ -15,13 +15,16 @@ taken_ports = []
 
 
 class Child:
-    """A process whose lines are read as they come, output and errors together."""
+    """A process whose standard output and error are read together, line by line."""
 
     def __init__(self, *words, **more):
         surroundings = {k: v for k, v in os.environ.items() if not k.startswith("CARILLON_")}
         self.process = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             errors="replace", env=surroundings, **more)
+        with contextlib.suppress(OSError):
+            # A line longer than the usual 64 KiB would be split by a line of the log.
+            fcntl.fcntl(self.process.stdout, fcntl.F_SETPIPE_SZ, 1 << 20)
         children.append(self)
         self.lines, self.place, self.news, self.ended = [], 0, threading.Condition(), False
         threading.Thread(target=self.read, daemon=True).start()
@@ -36,7 +39,7 @@ class Child:
             self.news.notify_all()
 
     def line(self, *words):
-        """The next line with all of these words; what is before it is not looked at again."""
+        """Waits for the next line that contains all these words; lines before it are not searched again."""
         until = time.monotonic() + PATIENCE
         with self.news:
             while True:
@@ -44,16 +47,16 @@ class Child:
                     self.place += 1
                     if all(word in self.lines[self.place - 1] for word in words):
                         return self.lines[self.place - 1]
-                assert not self.ended, f"it ended before {words}: {self.lines[-30:]}"
-                assert time.monotonic() < until, f"it never said {words}: {self.lines[-30:]}"
+                assert not self.ended, f"the process ended before {words}: {self.lines[-30:]}"
+                assert time.monotonic() < until, f"the process never printed {words}: {self.lines[-30:]}"
                 self.news.wait(1)
 
     def heard(self, *words):
-        """Waits until a line with all of these words has come, whenever that was."""
+        """Waits until there is a line that contains all these words, also among the lines already searched."""
         until = time.monotonic() + PATIENCE
         with self.news:
             while not self.said(*words):
-                assert not self.ended and time.monotonic() < until, f"it never said {words}: {self.lines[-30:]}"
+                assert not self.ended and time.monotonic() < until, f"never printed {words}: {self.lines[-30:]}"
                 self.news.wait(1)
 
     def said(self, *words):
@@ -63,7 +66,7 @@ class Child:
         self.process.send_signal(number)
 
     def end(self):
-        """How it ended, when it has."""
+        """Waits for the end of the process and returns its exit code."""
         code = self.process.wait(PATIENCE)
         with self.news:
             while not self.ended:
@@ -76,13 +79,13 @@ class Child:
 
     @property
     def resident(self):
-        """Bytes of memory that it has now."""
+        """The resident memory of the process in bytes."""
         with open(f"/proc/{self.process.pid}/statm") as file:
             return int(file.read().split()[1]) * 4096
 
 
 def take_port():
-    """A port that refuses connections and that nobody else is given, until a program of ours listens there."""
+    """Returns a port that refuses connections and is reserved until a program of the scene listens on it."""
     socket = sockets.socket()
     socket.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
     socket.bind(("127.0.0.1", 0))
@@ -91,7 +94,7 @@ def take_port():
 
 
 def verb(*words, code=0):
-    """A verb of the program, run to its end."""
+    """Runs a verb of the program and returns its output."""
     child = Child(CARILLON, *words)
     ended = child.end()
     assert ended == code, (words, ended, child.lines)
@@ -109,7 +112,7 @@ def http(url, method="GET", body=None):
 
 class Simulator(Child):
     def __init__(self, directory, *more, ports=None):
-        # One that ends and comes back finds its ports free.
+        # The ports are reserved, so that a simulator that restarts can use them again.
         ports = ports or {n: take_port() for n in ("port", "binary-port", "feedback-port", "control-port")}
         named = [word for name, port in ports.items() for word in ("--" + name, str(port))]
         super().__init__(CARILLON, "simulate", *named, "--data", directory, "--json", *more)
@@ -125,7 +128,7 @@ class Simulator(Child):
         return [json.loads(line) for line in self.ask("/received?limit=100000" + query).splitlines()]
 
     def accepted(self):
-        """Tokens that took something, as often as they did."""
+        """The tokens of all accepted requests, including duplicates."""
         return [record["token"] for record in self.received("&status=200")]
 
     def device(self, token, **state):
@@ -136,7 +139,7 @@ class Simulator(Child):
 
 
 class Scene:
-    """A directory, a simulated Apple, and a configuration that knows it."""
+    """A directory, a simulated Apple push service, and a configuration for it."""
 
     def __init__(self, *more):
         temporary = tempfile.TemporaryDirectory(prefix="carillon-scene-", ignore_cleanup_errors=True)
@@ -172,7 +175,7 @@ class Scene:
     def serve(self, *more, wrap=(), up=True):
         serve = Carillon(self, *more, wrap=wrap)
         if up:
-            serve.line("a connection is up")
+            serve.line("connection up")
         return serve
 
 
@@ -181,7 +184,7 @@ class Carillon(Child):
         self.scene, self.file = scene, scene.configure()
         super().__init__(*wrap, CARILLON, "serve", "--config", self.file, "--json", *more)
         self.places = json.loads(self.line('{"apps"'))
-        self.place = 0  # what was logged before is of interest too
+        self.place = 0  # the lines before are searched as well
 
     def verb(self, *words, code=0):
         return verb(*words, "--config", self.file, code=code)
@@ -196,7 +199,7 @@ class Carillon(Child):
         return status, json.loads(text)
 
     def become_ready(self, *reason):
-        """Until it is ready; or until it is not, for this reason."""
+        """Waits until `/readyz` reports ready; or, with `reason`, until it reports not ready for that reason."""
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
             status, answer = self.ready()
@@ -204,7 +207,7 @@ class Carillon(Child):
                 return answer
             if reason and status == 503 and all(word in json.dumps(answer) for word in reason):
                 return answer
-        raise AssertionError(f"it did not become ready, or unready for {reason}: {answer}")
+        raise AssertionError(f"it did not become ready, or not ready for {reason}: {answer}")
 
     def stop(self, code=0):
         self.signal(signal.SIGTERM)
@@ -220,7 +223,7 @@ def keyed(socket, keys):
 
 
 class Producer:
-    """A DEALER (or a REQ), with as many requests under way as it likes."""
+    """A DEALER (or a REQ) without a limit of outstanding requests."""
 
     def __init__(self, serve, kind=zmq.DEALER, keys=None):
         self.socket = keyed(context.socket(kind), keys)
@@ -231,7 +234,7 @@ class Producer:
         self.socket.send_multipart([f if isinstance(f, bytes) else text(f) for f in frames])
 
     def answer(self, patience=PATIENCE):
-        assert self.socket.poll(patience * 1000), "no answer"
+        assert self.socket.poll(patience * 1000), "no response"
         kind, *rest = self.socket.recv_multipart()
         return kind.decode(), [json.loads(line) for line in b"".join(rest).splitlines()]
 
@@ -256,7 +259,8 @@ def text(value):
 
 
 class Monitor:
-    """Reads what is published; with `since` it asks for what was before, first. It fills no gaps: it notes them."""
+    """A subscriber of events. With `since` it first requests earlier events by replay. It records gaps and does not
+    fill them."""
 
     def __init__(self, serve, prefix="", keys=None, since=None):
         self.serve, self.prefix, self.keys = serve, prefix, keys
@@ -267,7 +271,7 @@ class Monitor:
         self.socket.subscribe("heartbeat")
         self.events, self.kinds, self.seen = [], {}, set()
         self.heads, self.gaps, self.heartbeat = {}, [], None
-        self.wait_for_heartbeat()  # the subscription is there from now on
+        self.wait_for_heartbeat()  # the subscription is active from now on
         if since is not None:
             for event in replay(serve, since=since, prefix=prefix, keys=keys)[0]:
                 self.add(event)
@@ -303,11 +307,11 @@ class Monitor:
     def until(self, condition):
         until = time.monotonic() + PATIENCE
         while not condition():
-            assert time.monotonic() < until, f"it does not come: {self.events[-10:]}, {self.serve.lines[-10:]}"
+            assert time.monotonic() < until, f"condition not met: {self.events[-10:]}, {self.serve.lines[-10:]}"
             self.step()
 
     def of(self, kind, message=None):
-        """Events by `family/kind`, in their order."""
+        """Returns the events of a `family/kind` in their order."""
         return [e for e in self.kinds.get(kind, []) if message in (None, e.get("message_id"))]
 
     def wait(self, kind, message=None, count=1):
@@ -315,7 +319,7 @@ class Monitor:
         return self.of(kind, message)
 
     def completed(self, *messages):
-        """What each message came to, when all have come to something: the counts of its last `message.completed`."""
+        """Waits until all messages are completed, and returns the counts of each one's last `message.completed`."""
         wanted = set(messages)
         self.until(lambda: wanted <= {e["message_id"] for e in self.of("message/completed")})
         return {e["message_id"]: e["counts"] for e in self.of("message/completed")}
@@ -330,7 +334,7 @@ def ask_replay(serve, request, keys=None):
         socket.send_multipart([b"replay/1", text(request)])
         events = []
         while True:
-            assert socket.poll(PATIENCE * 1000), "no answer to a replay"
+            assert socket.poll(PATIENCE * 1000), "no response to a replay request"
             kind, *rest = socket.recv_multipart()
             if kind != b"event/1":
                 return kind.decode(), events, json.loads(rest[0])
@@ -341,7 +345,7 @@ def ask_replay(serve, request, keys=None):
 
 
 def replay(serve, since=0, prefix="", limit=10000, keys=None):
-    """Everything above a number, in as many requests as it takes; and the last answer's end."""
+    """Returns all events after a sequence number, with as many requests as needed, and the end of the last response."""
     events = []
     while True:
         kind, some, end = ask_replay(serve, {"since": since, "prefix": prefix, "limit": limit}, keys)
@@ -361,7 +365,7 @@ def apns_id(app, message, device):
 
 
 def note(name, *tokens, app="shop", **more):
-    """An envelope."""
+    """Returns an envelope."""
     return {"id": name, "app": app, "to": {"tokens": list(tokens)}, "alert": "Hello", **more}
 
 
@@ -385,4 +389,4 @@ def main(scenes):
             directory.cleanup()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)  # sockets that a peer left half open have nothing more to say
+        os._exit(code)  # does not wait for sockets that are half open

@@ -1,9 +1,9 @@
-"""Peers that would bring the process down: they lose their connection at most, and everybody else is served."""
-from ground import *
+"""Peers that try to crash or exhaust the process: they lose their connection, and other peers are served."""
+import re, socket as sockets, struct, subprocess, sys, time
+from ground import http, main, Monitor, note, PATIENCE, pick, Producer, Scene, text, token
 from securing import keys
-import socket as sockets, struct
 
-# ---- As much of ZMTP 3.1 as it takes to say what no library says.
+# ---- The part of ZMTP 3.1 that is needed to send what no library sends.
 
 GREETING = b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"NULL".ljust(20, b"\0") + bytes(32)
 
@@ -30,7 +30,7 @@ def place_of(serve, name):
 
 
 def take(peer, count):
-    """Exactly so many bytes."""
+    """Reads exactly this many bytes."""
     have = b""
     while len(have) < count:
         more = peer.recv(count - len(have))
@@ -41,7 +41,7 @@ def take(peer, count):
 
 
 def raw(serve, name, kind, identity=b""):
-    """A connection whose handshake is done. One that a busy machine makes too slow is cut, and made again."""
+    """Returns a connection after its handshake. On a busy machine the handshake may time out; then it is retried."""
     until = time.monotonic() + PATIENCE
     while True:
         peer = sockets.create_connection(place_of(serve, name), timeout=PATIENCE)
@@ -54,7 +54,7 @@ def raw(serve, name, kind, identity=b""):
             return peer
         except (ConnectionError, EOFError):
             peer.close()
-            assert time.monotonic() < until, "no handshake comes to its end"
+            assert time.monotonic() < until, "no handshake completes"
 
 
 def reset(peer):
@@ -63,7 +63,7 @@ def reset(peer):
 
 
 def pour(peer, data):
-    """Sends as much as the other side takes before it ends the connection, if it does."""
+    """Sends the data, or as much as possible until the peer closes the connection."""
     try:
         peer.sendall(data)
     except ConnectionError:
@@ -71,7 +71,7 @@ def pour(peer, data):
 
 
 def is_hung_up_on(peer):
-    """Whether the other side ends the connection, whatever it says before."""
+    """Whether the peer closes the connection, possibly after more data."""
     try:
         while peer.recv(65536):
             pass
@@ -83,7 +83,7 @@ def is_hung_up_on(peer):
 
 
 def connection(port, peer_port, here=True):
-    """The kernel's line about a TCP connection of this machine: (state, bytes to be sent, bytes to be read)."""
+    """Returns the state of a TCP connection in the kernel: (state, bytes to be sent, bytes to be read)."""
     with open("/proc/net/tcp") as file:
         for line in file.readlines()[1:]:
             words = line.split()
@@ -94,7 +94,7 @@ def connection(port, peer_port, here=True):
 
 
 def is_read(serve, name, peer):
-    """Waits until the program has taken all that was sent from the kernel."""
+    """Waits until the program has read all data that the peer sent."""
     port, own = place_of(serve, name)[1], peer.getsockname()[1]
     until = time.monotonic() + PATIENCE
     while True:
@@ -114,12 +114,13 @@ def works(scene, serve, name, number):
 
 
 def posted():
-    """An HTTP request whose bytes are frames of ZMTP 1.0: no socket takes a message out of it."""
+    """An HTTP request whose bytes are frames of ZMTP 1.0 is not accepted as a message by any socket."""
     scene = Scene()
     serve = scene.serve()
     envelope = text({"id": "smuggled", "app": "shop", "to": {"tokens": [token(1)]}, "alert": "x"})
-    # A frame of ZMTP 1.0 is its length, flags, and bytes: "P" makes the request's first 81 bytes a routing id, and the
-    # "~" after them a frame up to the body (the "x" that follows says that it is a message's last).
+    # A frame of ZMTP 1.0 consists of length, flags, and bytes. The "P" is the length of a routing id in the first 81
+    # bytes of the request; the "~" after them is the length of a frame up to the body, and the "x" after it its flags,
+    # which mark the last frame of a message.
     head = b"POST /".ljust(81, b"x") + b"~"
     tail = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
     body = bytes([7, 1]) + b"push/1" + (
@@ -136,7 +137,7 @@ def posted():
 
 
 def long_names():
-    """Routing ids longer than ZeroMQ allows: such a peer is hung up on."""
+    """The connection of a peer with a routing id that is longer than ZeroMQ allows is closed."""
     scene = Scene()
     serve = scene.serve()
     for name in ("router", "replay"):
@@ -152,7 +153,7 @@ def long_names():
 
 
 def offer(peer, data):
-    """How much of it the other side takes at once; None if it has ended the connection. The peer does not block."""
+    """Returns how many bytes can be sent without blocking, or None if the connection was closed."""
     sent = 0
     try:
         sent = peer.send(data)
@@ -169,13 +170,13 @@ def offer(peer, data):
 
 
 def peak(serve):
-    """MiB of memory that the program had at the most."""
+    """Returns the peak memory of the program in MiB."""
     with open(f"/proc/{serve.process.pid}/status") as file:
         return next(int(line.split()[1]) >> 10 for line in file if line.startswith("VmHWM:"))
 
 
 def endless():
-    """Messages that come to no end: whoever sends one is hung up on, and what it brought is given back."""
+    """The connection of a peer that sends an endless message is closed, and the memory of the message is freed."""
     scene = Scene()
     serve = scene.serve()
     works(scene, serve, "before", 1)
@@ -184,7 +185,7 @@ def endless():
             ("router", b"DEALER", 1 << 20), ("pull", b"PUSH", 1 << 20), ("router", b"DEALER", 0), ("publish", b"SUB", 600),
             ("replay", b"DEALER", 0)):
         with raw(serve, name, kind) as peer:
-            # As fast as a distant peer can: on this machine a peer could bring a gigabyte between two looks.
+            # The peer is as slow as a distant one; a local peer could send a gigabyte between two checks.
             part = frame(bytes(size), 1) * max(1, (1 << 20) // (size + 2))
             taken, until = 0, time.monotonic() + PATIENCE
             peer.setblocking(False)
@@ -192,14 +193,24 @@ def endless():
                 taken += more
                 assert time.monotonic() < until, (name, size, taken)
                 time.sleep(0.02)
-        serve.line("a ZeroMQ connection that took up memory")
+        serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
     assert peak(serve) - calm < 1000, (calm, peak(serve))
     serve.stop()
 
 
+def was_closed(peer):
+    """Whether the server has closed the connection."""
+    try:
+        return peer.recv(65536) == b""
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+
+
 def many_endless():
-    """The same in many connections, none of which brings a mebibyte: two gigabytes of memory if all could stay."""
+    """Many connections with endless messages of less than 1 MiB each; without a limit they would need 2 GB."""
     scene = Scene()
     serve = scene.serve()
     works(scene, serve, "before", 1)
@@ -209,26 +220,26 @@ def many_endless():
         peer.setblocking(False)
     left = {peer: 1_000_000 for peer in peers}
     part = frame(b"", 1) * 1000
-    ended, until = 0, time.monotonic() + PATIENCE
+    until = time.monotonic() + PATIENCE
     while left:
         for peer in list(left):
             taken = offer(peer, part)
-            ended += taken is None
             left[peer] -= left[peer] if taken is None else taken
             if left[peer] <= 0:
                 del left[peer]
-        assert time.monotonic() < until, (len(left), ended)
+        assert time.monotonic() < until, len(left)
         time.sleep(0.02)
-    serve.line("a ZeroMQ connection that took up memory")
+    serve.line("ZeroMQ connection closed")
     works(scene, serve, "after", 2)
-    assert ended and peak(serve) - calm < 1000, (ended, calm, peak(serve))
+    assert any(was_closed(peer) for peer in peers)
+    assert peak(serve) - calm < 1000, (calm, peak(serve))
     for peer in peers:
         peer.close()
     serve.stop()
 
 
 def reset_while_stopped():
-    """Connections that are reset while nothing is read from them, with a ping among what is still to be read."""
+    """Connections that are reset while serve does not read from them, with a PING among the unread data."""
     scene = Scene()
     serve = scene.serve(wrap=("prlimit", "--fsize=2000000:"))
     producer, number = Producer(serve), 0
@@ -237,7 +248,7 @@ def reset_while_stopped():
             "status"):
         number += 1
     serve.line("the ledger cannot write")
-    # The socket without answers is left unread now.
+    # Nothing is read from the PULL socket while the ledger cannot write.
     for _ in range(3):
         peer = raw(serve, "pull", b"PUSH")
         peer.sendall(frame(b"?") * 1200 + command(b"PING", b"\0\0") + frame(b"!") * 5)
@@ -251,7 +262,7 @@ def reset_while_stopped():
 
 
 def ended_badly():
-    """Clients that end at the worst moment. What libzmq's own timers would make of it shows within their ten seconds."""
+    """Clients that end at the worst moment. Effects of libzmq's own timers appear within ten seconds."""
     scene, guarded = Scene(), Scene()
     server = keys(guarded.directory, "server")[0]
     tenant = keys(guarded.directory, "tenant")
@@ -260,7 +271,7 @@ def ended_badly():
         "curve": {"secret_key_file": guarded.path("server.curve")},
         "clients": {"tenant": {"public_key": tenant[0].decode(), "push": ["other"]}}}
     serve, secured = scene.serve(), guarded.serve()
-    # A producer that is rolled: the new one has the routing id of the old one, which goes on for a while.
+    # A rolling update of a producer: the new one has the routing id of the old one, which continues for a while.
     old = raw(serve, "router", b"DEALER", b"producer")
     old.sendall(frame(b"push/1", 1) + frame(text(note("old", token(1)))))
     assert old.recv(1)
@@ -269,7 +280,7 @@ def ended_badly():
     assert new.recv(1)
     pour(old, (frame(b"push/1", 1) + frame(text(note("late", token(3))))) * 2000)
     reset(old)
-    # Two monitors with one routing id.
+    # Two monitors with the same routing id.
     first = raw(serve, "replay", b"DEALER", b"monitor")
     first.sendall(frame(b"replay/1", 1) + frame(b'{"since":0}'))
     assert first.recv(1)
@@ -278,7 +289,8 @@ def ended_badly():
     assert second.recv(1)
     pour(first, (frame(b"replay/1", 1) + frame(b'{"since":0}')) * 2000)
     reset(first)
-    # Batches in a burst, and gone with the acks unread. With keys, by one that may not push to that app.
+    # A client that sends a burst of batches and is killed before it reads the acks; with keys, it has no right to push
+    # to that app.
     burst = b"\n".join(text(note(f"b{n}", token(n))) for n in range(10))
     program = (
         "import sys, zmq; s = zmq.Context().socket(zmq.DEALER); s.sndhwm = s.rcvhwm = 0; s.linger = 20000\n"
@@ -303,7 +315,7 @@ def ended_badly():
 
 
 def no_descriptors():
-    """More HTTP connections than there are descriptors: who asks is answered."""
+    """With more HTTP connections than descriptors, requests get a response."""
     scene = Scene()
     serve = scene.serve(wrap=("prlimit", "--nofile=120:120"))
     crowd = [sockets.create_connection(place_of(serve, "http"), timeout=PATIENCE) for _ in range(150)]
@@ -316,7 +328,7 @@ def no_descriptors():
 
 
 def crowd():
-    """Hundreds of connections that say nothing, where there are few descriptors: health and control answer."""
+    """With hundreds of silent connections and few descriptors, health checks and the control socket respond."""
     scene = Scene()
     server = keys(scene.directory, "server")[0]
     orders = keys(scene.directory, "orders")
@@ -345,7 +357,7 @@ def crowd():
 
 
 def descriptors_raised():
-    """The soft limit of descriptors is raised to the hard one."""
+    """The soft limit of descriptors is raised to the hard limit."""
     scene = Scene()
     serve = scene.serve(wrap=("prlimit", "--nofile=300:2000"))
     assert "process_max_fds 2000" in http(serve.places["http"] + "/metrics")[1]

@@ -1,10 +1,10 @@
-"""What a push service does to whoever pushes: limits, outages, words about the credential; and many apps at once."""
-import socket
-from ground import *
+"""Faults of the push service: rate limits, outages and refused credentials; and many apps at once."""
+import json, os, socket, subprocess
+from ground import http, main, Monitor, note, Producer, Scene, Simulator, token
 
 
 def rate_limited():
-    """429 TooManyRequests is about a device: the next push to another goes out, and the app stays ready."""
+    """429 TooManyRequests concerns one device: other devices get their notifications, and the app stays ready."""
     scene = Scene()
     scene.simulator.faults({"match": {"token": "aa*"}, "answer": {"status": 429, "reason": "TooManyRequests"}})
     serve = scene.serve()
@@ -19,8 +19,8 @@ def rate_limited():
 
 
 def outage():
-    """The push service goes away: log, event, stats, scale and /readyz say why with one code and one sentence. It comes
-    back: ready without a push."""
+    """During an outage, the log, the event, `stats`, `scale` and `/readyz` report the same code and sentence. After it,
+    the app becomes ready without a notification."""
     scene = Scene()
     serve = scene.serve()
     monitor = Monitor(serve)
@@ -45,7 +45,7 @@ def outage():
 
 
 def wrong_key():
-    """A key that is not the one of its id: what the push service answered is said at once."""
+    """A key that does not match its id: the response of the push service is reported at once."""
     scene = Scene()
     wrong = scene.path("wrong.p8")
     subprocess.run(
@@ -66,7 +66,7 @@ def wrong_key():
 
 
 def cut_off():
-    """The push service is away and a message waits. Nothing is on the wire, so that SIGTERM has nothing to wait for."""
+    """The push service is down and a message waits: nothing is in flight, so SIGTERM ends the process at once."""
     scene = Scene()
     serve = scene.serve("--drain", "1h")
     producer = Producer(serve)
@@ -82,8 +82,8 @@ def cut_off():
 
 
 def alive_after_all():
-    """A 410 of a fault rule names the time of the request, and deactivates. One from before the registration does not, and
-    the log says why."""
+    """A 410 with the time of the request deactivates a device. A 410 with a time before the registration does not, and
+    the log reports why."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -101,11 +101,11 @@ def alive_after_all():
 
 
 def many_apps():
-    """Many apps, of which all but one cannot reach their push service. Six series of one metric for each: 10,000 used to
-    end the process."""
+    """Only one of many apps can reach its push service. One metric has six series for each app; more than 10,000 series
+    must not end the process."""
     scene = Scene()
     count = 1700
-    closed = socket.socket()  # bound and not listening: whoever connects is refused
+    closed = socket.socket()  # bound but not listening, so connections are refused
     closed.bind(("127.0.0.1", 0))
     for number in range(count):
         app = scene.app(f"app{number}")

@@ -1,9 +1,12 @@
-"""Producers and monitors with nothing in their way."""
-from ground import *
+"""Producers and monitors without faults."""
+import json, time
+import zmq
+from ground import (
+    apns_id, ask_replay, context, main, Monitor, note, PATIENCE, pick, Producer, replay, Scene, text, token)
 
 
 def every_door():
-    """ROUTER from a DEALER and a REQ, a batch, PULL, mistakes; and what monitors are told of it."""
+    """Messages to ROUTER from a DEALER and a REQ, in a batch, and to PULL; invalid messages; and the events of all."""
     scene = Scene()
     serve = scene.serve()
     monitor = Monitor(serve)
@@ -25,7 +28,7 @@ def every_door():
     (record,) = scene.simulator.received()
     assert record["id"].lower() == sent["apns_id"] and record["token"] == token(1), record
 
-    # The payload as a frame of its own arrives byte for byte.
+    # A payload in its own frame is delivered unchanged.
     exact = b'{ "aps" : {"alert":"\\u0048i"},  "n": 1.50 }'
     assert producer.push({"id": "two", "app": "shop", "to": {"tokens": [token(2).upper()]}}, exact)["status"] == "accepted"
     monitor.completed("two")
@@ -52,12 +55,12 @@ def every_door():
     pull.send_multipart([b"push/1", text(note("p2", "not a token"))])
     pull.send_multipart([b"push-batch/1", text(note("p3", token(9))) + b"\n{"])
     done = monitor.completed("one", "two", "three", "b1", "b2", "p1", "p3")
-    # Whatever is rejected is an event, through whichever door it came; across topics in any order.
+    # Each rejected message has an event, on whichever socket it arrived; events of different topics have no order.
     rejected = monitor.wait("message/rejected", count=7)
     assert sorted((e.get("message_id") or "", e["reason"]) for e in rejected) == [
         ("", "bad_json"), ("b3", "bad_token"), ("b4", "unknown_app"), ("b5", "bad_field"), ("b6", "expired"),
         ("b7", "missing_field"), ("p2", "bad_token")], rejected
-    # A token that is named twice counts once.
+    # A token that is named twice gets one delivery.
     assert done["b2"]["sent"] == 2 and done["one"]["sent"] == 1, done
     assert sorted(scene.simulator.accepted()) == sorted(token(n) for n in (1, 2, 3, 4, 5, 6, 8, 9))
     assert len(monitor.wait("message/duplicate", count=3)) == 3
@@ -65,7 +68,7 @@ def every_door():
 
 
 def one_id():
-    """What an id stands for, in one life and across two: duplicates, conflicts, other audiences."""
+    """Duplicates, conflicts and other audiences of a message id, within one process and across restarts."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -90,11 +93,11 @@ def one_id():
     assert suppressed["reason"] == "duplicate" and suppressed["device"] == device, suppressed
     assert sorted(scene.simulator.accepted()) == [token(1), token(2)]
 
-    # The same device under another message: the same name, another life or not.
+    # A device keeps its id for other messages and across restarts.
     producer.push(note("other", token(1)))
     monitor.completed("other")
     assert monitor.of("delivery/sent", "other")[0]["device"] == device
-    # Dead at once, and up again: what was acknowledged is remembered all the same.
+    # The process is killed right after an ack: after the restart the message is a duplicate.
     seen = producer.push(note("last", token(3)))
     serve.kill()
     serve = scene.serve()
@@ -104,7 +107,7 @@ def one_id():
 
 
 def chains():
-    """Published and replayed events agree, name their predecessors, and survive restarts; the log's end is told."""
+    """Published and replayed events are equal, name their predecessors, and survive restarts; `oldest` is reported."""
     scene = Scene()
     scene.apps["news"] = scene.app("news")
     serve = scene.serve()
@@ -121,7 +124,7 @@ def chains():
     heads = {f"{e['family']}/{e['app']}/{e['kind']}": e["seq"] for e in told}
     beat = monitor.wait_for_heartbeat()
     assert set(beat) == {"seq", "topics"}, beat
-    while beat["seq"] < max(heads.values()):  # it was on its way before
+    while beat["seq"] < max(heads.values()):  # an earlier heartbeat was still queued
         beat = monitor.wait_for_heartbeat()
     assert all(beat["topics"][topic] >= seq for topic, seq in heads.items()), (beat, heads)
     some = replay(serve, prefix="delivery/news/")[0]
@@ -134,7 +137,7 @@ def chains():
 
     serve = scene.serve()
     monitor = Monitor(serve)
-    # The first heartbeat tells of what a monitor missed before the restart.
+    # The first heartbeat shows which events a monitor missed before the restart.
     assert all(monitor.heartbeat["topics"][t] >= s for t, s in heads.items() if t.startswith("delivery/"))
     Producer(serve).push(note("after", token(1)))
     monitor.completed("after")
@@ -143,7 +146,7 @@ def chains():
     check_chains(after)
     assert replay(serve, since=told[-1]["seq"])[0] == after[len(told):]
 
-    # The size of the log is bounded: what is gone is told by `oldest`.
+    # The size of the log is limited; `oldest` shows which events were removed.
     scene.more["events"] = {
         "publish": "tcp://127.0.0.1:0", "replay": "tcp://127.0.0.1:0", "retention": {"size": "1MiB", "age": "7d"}}
     serve.reload()
@@ -154,10 +157,10 @@ def chains():
         number += 1
         monitor.wait("message/completed", count=1 + 25 * number)
         oldest = ask_replay(serve, {"since": 0, "limit": 1})[2]["oldest"]
-        assert number < 200, "the log has no bound"
+        assert number < 200, "the log is not limited"
     _, left, end = ask_replay(serve, {"since": 0})
     assert left[0]["seq"] >= oldest > 1 and end["oldest"] >= oldest, (left[0], oldest, end)
-    # More may have gone while it was read, which the end tells.
+    # More events may have been removed during the replay, which its end reports.
     check_chains([event for event in left if event["seq"] >= end["oldest"]])
     serve.stop()
 

@@ -1,9 +1,10 @@
-"""Devices: who is reached, who is gone, who comes again."""
-from ground import *
+"""Devices: audiences, deactivation and reactivation."""
+import json, time
+from ground import apns_id, main, Monitor, note, Producer, Scene, token
 
 
 def audiences():
-    """Registered by the verb, reached by user, tag, all and device id."""
+    """Devices that the verb registers are reached by user, tag, `all` and device id."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -26,7 +27,7 @@ def audiences():
         done = monitor.completed(name)[name]
         assert done["sent"] == len(wanted), (name, done)
         assert sorted(names[e["device"]] for e in monitor.of("delivery/sent", name)) == wanted, name
-    # Whoever came later gets it when it is asked for again, and nobody else does.
+    # With `again`, only the device that joined the audience later gets the message.
     answer = json.loads(serve.verb("devices", "add", "shop", token(9), "--user", "ada", "--json"))
     again = {"id": "users", "app": "shop", "to": {"users": ["ada", "nobody"]}, "alert": "Hello"}
     assert producer.push(again)["status"] == "duplicate"
@@ -38,7 +39,7 @@ def audiences():
 
 
 def gone_and_back():
-    """410, deactivated with its evidence; passed over; registered again, and sent to. Across a restart."""
+    """A 410 deactivates a device, which is suppressed until it registers again; also across a restart."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -55,7 +56,7 @@ def gone_and_back():
     assert evidence == {
         "device": rejected["device"], "reason": "Unregistered", "message_id": "first", "time": since,
         "apns_id": apns_id("shop", "first", token(1))}, deactivated
-    # Whoever has read the event may count on it, although the registry's file follows a moment later.
+    # The deactivation applies as soon as its event is published, although the registry is written a moment later.
     producer.push(note("second", token(1)))
     assert monitor.completed("second")["second"]["suppressed"] == 1
     (suppressed,) = monitor.of("delivery/suppressed", "second")
@@ -74,7 +75,7 @@ def gone_and_back():
     assert monitor.wait("device/reactivated")[0]["device"] == rejected["device"]
     producer.push(note("fourth", token(1)))
     assert monitor.completed("fourth")["fourth"]["sent"] == 1
-    # One that has registered after it was gone stays active: the push service was asked with an old token.
+    # A device that registered after the time in a 410 stays active: the 410 is about its earlier registration.
     scene.simulator.device(token(1), state="unregistered", since=1_600_000_000_000)
     producer.push(note("fifth", token(1)))
     assert monitor.completed("fifth")["fifth"]["rejected"] == 1
@@ -84,7 +85,7 @@ def gone_and_back():
 
 
 def brake():
-    """A flood of bad tokens deactivates nobody, and is told."""
+    """A flood of bad tokens trips the brake: deactivation pauses, and an event reports it."""
     scene = Scene()
     scene.simulator.device("bad*", state="bad")
     serve = scene.serve()

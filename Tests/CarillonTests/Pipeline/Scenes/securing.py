@@ -1,9 +1,12 @@
-"""CURVE from end to end: who is let in, for what, and what SIGHUP changes of it."""
-from ground import *
+"""CURVE security: rights of clients, and how a reload changes them; core dumps; and limits of apps."""
+import json, os, re, signal, time
+import zmq
+from ground import (
+    ask_replay, context, http, keyed, main, Monitor, note, pick, Producer, replay, Scene, text, token, verb)
 
 
 def keys(directory, name):
-    """Made by the verb: the public key, and the secret one as its file has it."""
+    """Creates a key pair with the verb and returns the public key and the secret key."""
     path = os.path.join(directory, name + ".curve")
     public = json.loads(verb("keys", "curve", path, "--json"))["public_key"]
     with open(path) as file:
@@ -29,19 +32,19 @@ def curve():
     assert replay(serve, keys=(server, *grafana), prefix="message/shop/accepted")[0][0]["message_id"] == "one"
     refused = producer.push(note("two", token(1), app="news"))
     assert refused["status"] == "rejected" and refused["reason"] == "forbidden", refused
-    # A client that may only observe does not get in to intake at all, nor does one that may only push to the events.
+    # A client that may only observe cannot connect to the intake, and one that may only push cannot connect to events.
     watching = Producer(serve, keys=(server, *grafana))
     watching.send("push/1", note("three", token(1)))
     line = serve.line("connection refused", "may not push", grafana[0].decode())
     assert "intake.router" in line and "grafana" in line and "missing_right" in line, line
 
-    # Unknown keys, and none at all, are let in nowhere: the log says which key asked.
+    # Clients with an unknown key or without a key cannot connect to any socket; the log names the key.
     unknown = Producer(serve, keys=(server, *stranger))
     unknown.send("push/1", note("four", token(1)))
     serve.line("connection refused", "no client", stranger[0].decode()[:10])
     open_one = Producer(serve)
     open_one.send("push/1", note("five", token(1)))
-    # Who may push and not observe hears nothing.
+    # A client that may push but not observe receives no events.
     deaf = keyed(context.socket(zmq.SUB), (server, *orders))
     deaf.connect(serve.places["publish"])
     deaf.subscribe("")
@@ -58,11 +61,11 @@ def curve():
     assert not any(socket.poll(0) for socket in (deaf, unknown.socket, open_one.socket, watching.socket))
     told = replay(serve, keys=(server, *grafana), prefix="message/")[0]
     assert not {"three", "four", "five"} & {e.get("message_id") for e in told}
-    # What a client may not do is an event that names it.
+    # A forbidden request has an event that names the client.
     assert [(e["kind"], e["app"], e["reason"], e["client"]) for e in told if e.get("message_id") == "two"] == [
         ("rejected", "news", "forbidden", "orders")], told
 
-    # Rights change with a reload, for connections that stand as for new ones.
+    # A reload changes rights, for existing and for new connections.
     clients["orders"]["push"] = ["news"]
     clients["stranger"] = {"public_key": stranger[0].decode(), "push": ["shop"], "observe": True}
     del clients["grafana"]
@@ -79,7 +82,7 @@ def curve():
 
 
 def revoked():
-    """A reload takes rights from connections that stand: a replaced key, and a live subscription."""
+    """A reload removes rights from existing connections: a replaced key, and a live subscription."""
     scene = Scene()
     server = keys(scene.directory, "server")[0]
     old, new, grafana, auditor = (keys(scene.directory, name) for name in ("old", "new", "grafana", "auditor"))
@@ -94,7 +97,7 @@ def revoked():
     assert producer.push(note("one", token(1)))["status"] == "accepted"
     keeps.completed("one"), loses.completed("one")
 
-    # A credential that cannot be read holds nothing up: opening a FIFO that nobody writes to would never return.
+    # A credential that cannot be read does not delay the change of rights: opening a FIFO without a writer blocks.
     os.mkfifo(scene.path("slow.p8"))
     scene.apps["slow"] = scene.app("slow")
     scene.apps["slow"]["credential"]["key"] = scene.path("slow.p8")
@@ -102,14 +105,14 @@ def revoked():
     del clients["auditor"]
     scene.configure()
     serve.signal(signal.SIGHUP)
-    serve.line("security.clients.auditor: gone", "applies now")
+    serve.line("security.clients.auditor: removed", "applies now")
     refused = producer.push(note("two", token(1)))
     assert refused["reason"] == "forbidden" and old[0].decode() in refused["detail"], refused
     rotated = Producer(serve, keys=(server, *new))
     three = rotated.push(note("three", token(2)))
     assert three["status"] == "accepted", three
-    # The monitor that keeps its right connects again by itself and asks for what it missed in between. A heartbeat of
-    # before may still be in its queue.
+    # The monitor that keeps its right reconnects by itself and requests the events that it missed. An earlier heartbeat
+    # may still be in its queue.
     while keeps.wait_for_heartbeat()["seq"] < three["seq"]:
         pass
     for event in replay(serve, keys=(server, *grafana))[0]:
@@ -123,7 +126,7 @@ def revoked():
 
 
 def revoked_without_replay():
-    """A live subscription ends with its key's right also where the replay socket asks for no keys, or is not there."""
+    """A live subscription ends with the right of its key, also if the replay socket is off or needs no keys."""
     for place in "off", "ipc":
         scene = Scene()
         server, auditor = (keys(scene.directory, name) for name in ("server", "auditor"))
@@ -135,30 +138,30 @@ def revoked_without_replay():
         subscriber = Monitor(serve, keys=(server[0], *auditor))
         del clients["auditor"]
         serve.reload()
-        # The connection of the subscriber has ended, and its next one is refused.
+        # The connection of the subscriber was closed, and its next one is refused.
         serve.line("connection refused", "no client", auditor[0].decode()[:10])
         if place == "ipc":
-            # The file's permissions say who may ask here.
+            # The permissions of the socket file decide who may connect.
             assert ask_replay(serve, {"since": 0})[0] == "replay-end/1"
         subscriber.close()
         serve.stop()
 
 
 def private_memory():
-    """A process that holds keys leaves no core dump, whatever limit it was started with, and lets no other user's or its
-    own user's processes read its memory."""
+    """A process with keys writes no core dump, whatever its initial limit, and no other process of this or another user
+    can read its memory."""
     scene = Scene()
     serve = scene.serve(wrap=("sh", "-c", 'ulimit -S -c "$(ulimit -H -c)"; exec "$@"', "sh"))
     with open(f"/proc/{serve.process.pid}/limits") as file:
         limit = next(line for line in file if line.startswith("Max core file size")).split()
     assert limit[4:6] == ["0", "0"], limit
-    # What cannot be dumped belongs to root there, which is how the system keeps others from it.
+    # The files in /proc of a process that cannot be dumped belong to root, so that other processes have no access.
     assert os.stat(f"/proc/{serve.process.pid}/mem").st_uid == 0
     serve.stop()
 
 
 def quotas():
-    """An app that has reached a limit is busy, and the others go on; what it holds counts again after a restart."""
+    """An app that has reached a limit is busy, and other apps are not; its waiting messages count after a restart."""
     scene = Scene()
     scene.apps["news"] = scene.app("news")
     broken = scene.app("broken", limits={"waiting": 5, "scheduled": 3})
@@ -180,7 +183,7 @@ def quotas():
     assert pick(batch, "status") == ["busy", "accepted"], batch
     serve.line("intake is busy for this app", "broken", "limits.waiting")
     assert producer.push(note("other", token(1)))["status"] == "accepted"
-    # Over PULL nobody could be told to wait, and others are not held back: it is an event.
+    # PULL has no acks, and other apps must not wait, so the message is rejected with an event.
     monitor = Monitor(serve)
     push = context.socket(zmq.PUSH)
     push.connect(serve.places["pull"])
@@ -195,7 +198,7 @@ def quotas():
     producer = Producer(serve)
     assert fill("again", 1)[0] == ["busy"]
     assert fill("again-later", 1, not_before=later)[0] == ["busy"]
-    # A higher limit applies at once, and what waited goes out when there is a credential.
+    # A higher limit applies at once, and waiting messages are sent when there is a usable credential.
     broken["limits"]["waiting"] = 6
     serve.reload()
     assert fill("again", 2)[0] == ["accepted", "busy"]
@@ -209,7 +212,7 @@ def quotas():
 
 
 def refused_replay(serve, keys):
-    """Nothing at all, until the log says that it was not let in; or a refusal."""
+    """Sends a replay request and waits until the log reports the refused connection; returns the response, if any."""
     with keyed(context.socket(zmq.DEALER), keys) as socket:
         socket.connect(serve.places["replay"])
         socket.send_multipart([b"replay/1", b'{"since":0}'])

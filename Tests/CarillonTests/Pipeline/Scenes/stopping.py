@@ -1,16 +1,17 @@
-"""How it ends, how it comes again, and what SIGHUP brings."""
-from ground import *
+"""Stops, restarts and reloads."""
+import json, signal, time
+from ground import apns_id, main, Monitor, note, PATIENCE, pick, Producer, replay, Scene, token
 
 
 def drained():
-    """SIGTERM with work under way: what is on its way is waited for, the rest is carried out by the next one, once."""
+    """SIGTERM under load waits for deliveries in flight; the next process sends the rest, each once."""
     scene = Scene()
     scene.simulator.faults({"latency": {"fixed": "300ms", "spread": "200ms"}})
     scene.apps["shop"]["gateway"]["connections"] = {"min": 1, "max": 1}
     serve = scene.serve()
     producer = Producer(serve)
     statuses, first = [], []
-    # On a busy machine all of them may have arrived by now.
+    # On a busy machine all messages may be completed by now; then there must be more.
     while len(statuses) < 4000 or len(first) == len(statuses):
         start = len(statuses)
         statuses += producer.batch([note(f"m{n}", token(n)) for n in range(start, start + 500)])
@@ -33,7 +34,7 @@ def drained():
 
 
 def insisted():
-    """The push service does not answer. SIGTERM waits for it, not ready meanwhile; the second SIGTERM does not."""
+    """The push service does not respond: SIGTERM waits, `/readyz` is not ready, a second SIGTERM ends the process."""
     scene = Scene()
     scene.simulator.faults({"match": {"token": "aa*"}, "silence": True})
     serve = scene.serve()
@@ -47,8 +48,8 @@ def insisted():
     began = time.monotonic()
     serve.signal(signal.SIGTERM)
     assert serve.end() == 1, serve.lines[-20:]
-    assert time.monotonic() - began < 20, "the second SIGTERM was not heard"
-    # Nobody knows what became of it: it is sent again, under the same id.
+    assert time.monotonic() - began < 20, "the second SIGTERM had no effect"
+    # The outcome is unknown, so the notification is sent again with the same apns-id.
     scene.simulator.faults()
     serve = scene.serve()
     done = Monitor(serve, since=0).completed("stuck")["stuck"]
@@ -59,7 +60,7 @@ def insisted():
 
 
 def overdue():
-    """The push service does not answer, and the time of SIGTERM is over: the log says so, and so does the next start."""
+    """The push service does not respond until the drain times out: the log reports it, also at the next start."""
     scene = Scene()
     scene.more = {"log": {"format": "json"}}
     scene.simulator.faults({"match": {"token": "aa*"}, "silence": True})
@@ -68,7 +69,7 @@ def overdue():
     until_received(scene, 1)
     serve.stop()
     ending = json.loads(serve.said('"event":"carillon.drained"')[-1])
-    assert ending["message"] == "the time was over: 1 delivery is unanswered" and ending["unanswered"] == 1, ending
+    assert ending["message"] == "drain timed out: 1 delivery is unanswered" and ending["unanswered"] == 1, ending
     scene.simulator.faults()
     serve = scene.serve(up=False)
     start = json.loads(serve.line('"event":"carillon.recovered"'))
@@ -85,11 +86,11 @@ def overdue():
 def until_received(scene, count):
     until = time.monotonic() + PATIENCE
     while len(scene.simulator.received()) < count:
-        assert time.monotonic() < until, "nothing arrived"
+        assert time.monotonic() < until, "nothing was received"
 
 
 def mended():
-    """Messages of an app whose credential is no use wait; they go out after it was mended and SIGHUP."""
+    """Messages of an app with an unusable credential wait; they are sent after the credential is fixed and SIGHUP."""
     scene = Scene()
     late = scene.app("late")
     good = late["credential"]
@@ -110,14 +111,14 @@ def mended():
     done = monitor.completed(*pick(statuses, "id"))
     assert sum(e["sent"] for e in done.values()) == 51
     assert monitor.wait("credential/rotated")[0]["app"] == "late"
-    # An app that was not there at all is named before, and taken after.
+    # A message for an unknown app is rejected before the reload that adds the app, and accepted after it.
     assert producer.push(note("new", token(1), app="new"))["reason"] == "unknown_app"
     scene.apps["new"] = scene.app("new")
     serve.reload()
     status = producer.push(note("new", token(1), app="new"))
     assert status["status"] == "accepted", (status, serve.lines[-10:])
     assert monitor.completed("new")["new"]["sent"] == 1
-    # One that leaves keeps what it has not sent until it is back.
+    # An app that is removed keeps its waiting messages until it returns.
     scene.simulator.faults({
         "match": {"topic": "com.example.new"}, "times": 1,
         "answer": {"status": 429, "reason": "TooManyRequests", "retry_after": 1}})

@@ -1,9 +1,10 @@
-"""What waits for its time, what comes too late, and answers that never come."""
-from ground import *
+"""Scheduled messages, expiry, and missing responses."""
+import time
+from ground import apns_id, main, Monitor, note, Producer, Scene, Simulator, token
 
 
 def later():
-    """Not before its time, although the process was killed meanwhile; too late is not at all."""
+    """A scheduled message is not sent early, also after a kill; an expired message is not sent."""
     scene = Scene()
     serve = scene.serve()
     producer = Producer(serve)
@@ -18,7 +19,7 @@ def later():
     assert sent["ts"] >= due * 1000, (sent, due)
     assert scene.simulator.accepted() == [token(1)]
 
-    # Nobody is there to send it to until it is too late.
+    # The push service is down until the message expires.
     ports = scene.simulator.ports
     scene.simulator.kill()
     serve.line("connection.down")
@@ -27,7 +28,7 @@ def later():
     done = monitor.completed("short")["short"]
     assert done["expired"] == 1 and done["sent"] == 0, done
     assert monitor.of("delivery/expired", "short") or monitor.of("message/expired", "short")
-    # Who did not hear of it asks again, and hears that it was taken.
+    # A producer that repeats an expired message learns that it was accepted before.
     assert producer.push(short)["status"] == "duplicate"
     assert producer.push(note("now", token(2), expires_at=int(time.time()) - 5))["reason"] == "expired"
     scene.simulator = Simulator(scene.path("simulator"), ports=ports)
@@ -38,7 +39,7 @@ def later():
 
 
 def unknown():
-    """The connection dies on a request: it is sent again, or not, as its message says; both are told."""
+    """The connection is lost during a request: it is sent again unless `on_unknown` is `drop`; both have events."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -60,7 +61,7 @@ def unknown():
 
 
 def shutting_down():
-    """A service of which every server says for a moment that it shuts down: asked again soon, not after a quarter of an hour."""
+    """All servers of the push service report a shutdown for a moment: the retry follows soon, not after 15 minutes."""
     scene = Scene()
     scene.simulator.faults({"match": {"token": "cc*"}, "answer": {"status": 503, "reason": "Shutdown"}, "times": 17})
     serve = scene.serve()

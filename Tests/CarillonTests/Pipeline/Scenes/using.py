@@ -1,16 +1,16 @@
-"""What an operator sees: at the start, after a crash, over a restart, on a narrow terminal, and of one message."""
-import fcntl, pty, socket, struct, termios
-from ground import *
+"""Log lines, verbs across a restart, tables on a narrow terminal, queries about one message, and `check`."""
+import fcntl, json, os, pty, re, signal, socket, struct, subprocess, termios, time
+from ground import apns_id, CARILLON, Child, context, main, Monitor, note, PATIENCE, pick, Producer, Scene, token, verb
 
 
 def told():
-    """A line at the start, one after a crash, one at the end of a drain; a log of JSON has nothing else beside it."""
+    """There are log lines for a start, a crash and a drain; a JSON log contains nothing else."""
     scene = Scene()
     scene.more = {"log": {"format": "json"}}
     file = scene.configure()
 
     def start():
-        """Without --json: what stands on either stream is the log."""
+        """Starts serve without --json, so that both streams contain only the log."""
         child = Child(CARILLON, "serve", "--config", file)
         return child, json.loads(child.line('"event":"carillon.started"'))
 
@@ -18,7 +18,7 @@ def told():
     assert line["version"] and line["data"] == scene.data and line["apps"] == 1, line
     assert line["router"].startswith("tcp://127.0.0.1:") and line["http"].startswith("http://"), line
     first.line("connection.up")
-    # Nothing is answered, so that everything waits when it is killed.
+    # The push service does not respond, so all messages wait when the process is killed.
     scene.simulator.faults({"silence": True})
     first.places = line
     producer = Producer(first)
@@ -53,7 +53,7 @@ def told():
 
 
 def restart():
-    """Who watches goes on when it is back, and says that it was away."""
+    """`events --follow` and `stats --watch` report a lost connection and continue when serve is back."""
     scene = Scene()
     serve = scene.serve()
     assert Producer(serve).push(note("before", token(1)))["status"] == "accepted"
@@ -62,11 +62,11 @@ def restart():
     follow.line('"message_id":"before"', '"completed"')
     old = json.loads(watch.line('{"apps"'))["started_at"]
     serve.stop()
-    follow.line("carillon events: connection lost: ", "trying again until it is back")
+    follow.line("carillon events: connection lost: ", "retrying")
     watch.line("carillon stats: connection lost: ")
     serve = scene.serve()
-    follow.line("carillon events: connected again")
-    watch.line("carillon stats: connected again")
+    follow.line("carillon events: reconnected")
+    watch.line("carillon stats: reconnected")
     assert Producer(serve).push(note("after", token(2)))["status"] == "accepted"
     follow.line('"message_id":"after"', '"completed"')
     assert json.loads(watch.line('{"apps"'))["started_at"] > old
@@ -79,7 +79,7 @@ def restart():
 
 
 def on_terminal(*words, columns=80):
-    """What a verb shows to somebody who sits before a terminal of that width."""
+    """Runs a verb on a terminal of this width and returns its output without colors."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(
@@ -90,7 +90,7 @@ def on_terminal(*words, columns=80):
     while True:
         try:
             piece = os.read(ours, 65536)
-        except OSError:  # Linux says so at the end
+        except OSError:  # on Linux this is the end of the output
             piece = b""
         if not piece:
             break
@@ -101,7 +101,7 @@ def on_terminal(*words, columns=80):
 
 
 def narrow():
-    """No table is wider than a terminal of 80 columns, and nothing of it is cut off."""
+    """No table is wider than a terminal of 80 columns, and no text is cut off."""
     scene = Scene()
     scene.apps["a-rather-long-name-for-an-app"] = scene.app("a-rather-long-name-for-an-app")
     serve = scene.serve()
@@ -121,7 +121,7 @@ def narrow():
             ["trace", "to-all"], ["events"], ["stats", "--interval", "100ms"], ["scale", "shop"]):
         lines = shown[words[0] if len(words) == 1 else " ".join(words[:2])] = on_terminal(
             CARILLON, *words, "--config", serve.file)
-        # Sentences that stand by themselves are left to the terminal.
+        # The terminal wraps sentences outside of tables.
         wide = [line for line in lines if len(line) > 80 and line.startswith("  ")]
         assert lines and not wide, (words, wide)
     for words, whole in (
@@ -130,19 +130,19 @@ def narrow():
             ("check", ["a-rather-long-name-for-an-app", "connections", "credential"])):
         page = "\n".join(shown[words])
         assert all(part in page for part in whole), (words, page)
-    # Commands are for copying, and stay whole.
+    # Commands are not wrapped, so that they can be copied.
     for words in (["help"], ["help", "send"], ["help", "trace"], ["help", "serve"], ["help", "devices", "add"], ["help", "bench"]):
         lines = on_terminal(CARILLON, *words)
         wide = [line for line in lines if len(line) > 80 and not line.startswith(("  carillon", "      --"))]
         assert len(lines) > 5 and not wide, (words, wide)
-    # Where nobody sits before one, a row is a line.
+    # Without a terminal, each row is one line.
     plain = serve.verb("devices", "list").splitlines()
     assert len(plain) == 4 and all(len(line) > 80 for line in plain), plain
     serve.stop()
 
 
 def one_message():
-    """Whom it was for, with what, from whom; found by id, apns-id, user and time."""
+    """The verbs show the audience, options and client of a message, and find it by id, apns-id, user and time."""
     scene = Scene()
     scene.more = {"intake": {"router": "ipc://" + scene.path("intake"), "pull": "off"}}
     serve = scene.serve()
@@ -152,10 +152,10 @@ def one_message():
     def send(*words, code=0):
         return serve.verb("send", "--app", "shop", "--title", "Hello", *words, code=code)
 
-    # The configuration names the router.
-    assert "accepted: Carillon has it on disk" in send("--user", "ada", "--id", "known", "--priority", "5")
+    # Without `--via`, the configuration names the intake.
+    assert "accepted: Carillon has stored the message" in send("--user", "ada", "--id", "known", "--priority", "5")
     hint = send("--user", "nobody", "--id", "unknown")
-    assert "the user nobody has no active device of shop: nothing is sent" in hint, hint
+    assert "the user nobody has no active devices of shop: nothing is sent" in hint, hint
     assert "no active device" not in send("--tag", "beta", "--id", "tagged")
     assert "the tag gamma has no active device" in send("--tag", "gamma", "--id", "untagged")
     assert "no active device" not in send("--tags", "beta", "--id", "bare")
@@ -175,18 +175,18 @@ def one_message():
     named = [json.loads(line)["message_id"] for line in serve.verb("messages", "--user", "ada", "--json").splitlines()]
     assert sorted(named) == ["known", "slip"], named
     assert len(serve.verb("messages", "--since", "10m", "--json").splitlines()) == 6
-    assert "no such messages" in serve.verb("messages", "--until", "10m")
+    assert "no matching messages" in serve.verb("messages", "--until", "10m")
     apns = apns_id("shop", "known", token(1))
     story = serve.verb("trace", "--apns-id", apns)
     assert "message known: accepted from a producer for the user ada: priority 5" in story, story
     assert f"message known: sent to device {device}" in story, story
     story = serve.verb("trace", "--user", "ada", "--since", "10m")
     assert "message known: sent" in story and "message tagged: sent" in story, story
-    assert "of that time" in serve.verb("trace", "known", "--until", "10m", code=65)
+    assert "in that time" in serve.verb("trace", "known", "--until", "10m", code=65)
     lines = serve.verb("events", "--since", "10m", "--prefix", "message/shop/accepted", "--json").splitlines()
     assert len(lines) == 6, lines
     assert serve.verb("events", "--until", "10m", "--json") == ""
-    # It is forgotten, and its id stays in past events.
+    # A removed device is erased, but past events keep its id.
     assert json.loads(serve.verb("devices", "remove", device, "--json")) == {"device": device, "removed": True}
     assert "there is no device" in serve.verb("devices", "show", device, code=65)
     assert "there is no device" in serve.verb("devices", "remove", device, code=65)
@@ -194,12 +194,12 @@ def one_message():
     assert "the user ada has no active device" in send("--user", "ada", "--id", "later")
     serve.stop()
     serve = scene.serve()
-    assert "There are no such devices." in serve.verb("devices", "list")
+    assert "There are no matching devices." in serve.verb("devices", "list")
     serve.stop()
 
 
 def checked():
-    """`check` finds what `serve` refuses, all of it at once, in the same words and with the same exit code."""
+    """`check` reports all faults for which `serve` does not start, with the same text and the same exit code."""
     scene = Scene()
 
     def both(code, *words, more=None, data=None):
@@ -227,7 +227,7 @@ def checked():
          more={"intake": {"router": "off", "pull": f"tcp://127.0.0.1:{port}"}})
     both(69, "cannot open events.replay ipc://", "absent",
          more={"events": {"publish": "off", "replay": "ipc://absent/replay"}})
-    # Everything at once, with the code of the gravest.
+    # Several faults are reported together, with the most severe exit code.
     both(78, "absent.curve", "absent.pem", f"intake.router 127.0.0.1:{port}", more={
         "security": {"curve": {"secret_key_file": "absent.curve"}},
         "http": {"listen": "127.0.0.1:0", "tls": {"certificate": "absent.pem"}},
@@ -236,7 +236,7 @@ def checked():
         pass
     both(77, "cannot use the data directory", "is not a directory", data=scene.path("file"))
     both(77, "cannot use the data directory", "is not a directory", data=scene.path("file") + "/data")
-    # The data directory, and what may lie in it.
+    # The permissions of the data directory, and its files.
     os.mkdir(scene.path("open"))
     os.chmod(scene.path("open"), 0o777)
     both(77, "every user may write to the data directory", data=scene.path("open"))
@@ -245,7 +245,7 @@ def checked():
     both(77, "cannot use the lock file", "it is a symbolic link", data=scene.path("linked"))
     both(1, "cannot open the control socket", "choose a data directory with a shorter path",
          data=scene.path("d" * 100))
-    # Sockets that are files.
+    # Unix sockets.
     long = scene.path("i" * 100)
     both(69, "cannot open intake.pull", "a path to a socket has at most 107 bytes",
          more={"intake": {"router": "off", "pull": "ipc://" + long}})
@@ -256,15 +256,15 @@ def checked():
     listening.listen()
     both(69, "cannot open events.publish", "another process listens there",
          more={"events": {"publish": "ipc://" + scene.path("listening"), "replay": "off"}})
-    both(78, "http.listen", "each needs its own",
+    both(78, "http.listen", "conflicts with the endpoint of events.publish",
          more={"http": {"listen": "127.0.0.1:7999"}, "events": {"publish": "tcp://0.0.0.0:7999", "replay": "off"}})
-    # One in the data directory that is about to be made, and one that nobody listens on any more.
+    # A socket in a data directory that does not exist yet, and a leftover socket without a listener, are no faults.
     listening.close()
     for data, bind in (("./new", "ipc://new/intake"), ("./new", "ipc://listening")):
         scene.more = {"data": data, "http": {"listen": "127.0.0.1:0"}, "intake": {"router": "off", "pull": bind}}
         verb("check", "--config", scene.configure())
         scene.serve().stop()
-    # Cautions are the same too.
+    # Both report the same warnings.
     os.chmod(scene.simulator.places["key"], 0o644)
     verb("keys", "curve", scene.path("open.curve"))
     os.chmod(scene.path("open.curve"), 0o644)
@@ -275,7 +275,7 @@ def checked():
     serve = scene.serve()
     assert serve.said(caution), serve.lines
     serve.stop()
-    # What runs there holds its own places, and that is no fault.
+    # Endpoints that the running serve of this data directory uses are not a fault.
     scene.more = {"http": {"listen": "127.0.0.1:0"}}
     serve = scene.serve()
     place = serve.places["http"].removeprefix("http://")
@@ -283,7 +283,7 @@ def checked():
     scene.configure()
     verb("check", "--config", serve.file)
     serve.stop()
-    # An IPv6 address is bound by both, if this machine has one.
+    # Both can bind an IPv6 address, if this machine has one.
     try:
         with socket.socket(socket.AF_INET6) as probe:
             probe.bind(("::1", 0))
@@ -301,10 +301,10 @@ def checked():
         assert Producer(serve).push(note("six", token(6)))["status"] == "accepted"
         Monitor(serve, since=0).completed("six")
         sent = serve.verb("send", "--via", serve.places["router"], "--app", "shop", "--all", "--title", "x", code=64)
-        assert "goes without" in sent, sent  # --config names a Carillon, and so does --via
+        assert "cannot be combined" in sent, sent  # --config and --via each name a Carillon
         assert "accepted" in verb("send", "--via", serve.places["router"], "--app", "shop", "--all", "--title", "x")
         serve.stop()
-    # Nothing was left behind by looking.
+    # `check` leaves no files behind.
     scene.data = scene.path("fresh")
     verb("check", "--config", scene.configure())
     assert not os.path.exists(scene.data)

@@ -1,10 +1,10 @@
-"""What waits, and what must not wait for it."""
-from ground import *
-import http.client, sqlite3
+"""Messages that wait, and messages that must not wait for them."""
+import http.client, json, os, socket as sockets, sqlite3
+from ground import main, Monitor, note, PATIENCE, pick, Producer, Scene, take_port, token
 
 
 def control(serve, method, path):
-    """Asks over the control socket, as the verbs do."""
+    """Sends a request over the control socket, as the verbs do."""
     connection = http.client.HTTPConnection("carillon")
     connection.sock = sockets.socket(sockets.AF_UNIX)
     connection.sock.settimeout(PATIENCE)
@@ -17,21 +17,21 @@ def control(serve, method, path):
 
 
 def away(scene, name):
-    """An app whose push service refuses every connection."""
+    """Returns an app whose push service refuses all connections."""
     app = scene.app(name)
     app["endpoint"] = {**app["endpoint"], "port": take_port()}
     return app
 
 
 def starving():
-    """Five apps whose services are away, with more waiting than memory holds; and one whose service is there."""
+    """Five apps with unreachable push services have more messages than memory holds; a sixth app still sends."""
     scene = Scene()
     dead = [f"dead{n}" for n in range(5)]
     for name in dead:
         scene.apps[name] = away(scene, name)
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve, "message/shop/completed")
-    # Most of it for the first: each of the others takes its share of the room that the one before it left.
+    # The first app has the most messages; each further app gets its share of the room that is left.
     for name, counts in zip(dead, [(17000, 3500), (1500, 600), (400, 400), (200, 200), (200, 200)]):
         for priority, count in zip((10, 5), counts):
             for start in range(0, count, 5000):
@@ -49,7 +49,7 @@ def starving():
 
 
 def too_deep():
-    """Sixteen levels of all and any: refused where they come in, and audiences of other apps are answered."""
+    """A tag expression of sixteen levels is rejected at the intake, and audiences of other apps work."""
     scene = Scene()
     scene.apps["news"] = scene.app("news")
     serve = scene.serve()
@@ -70,7 +70,7 @@ def too_deep():
 
 
 def dropped():
-    """An app whose credential is no use: what came for it waits, until somebody drops it."""
+    """Messages of an app with an unusable credential wait until an operator drops them."""
     scene = Scene()
     gone = scene.app("gone")
     scene.apps["gone"] = {**gone, "credential": {**gone["credential"], "key": scene.path("nowhere.p8")}}
@@ -91,7 +91,7 @@ def dropped():
 
 
 def damaged():
-    """A message that was accepted and can no longer be read ends with an event; log, stats and /readyz name it."""
+    """A stored message that is damaged ends with an event; the log, `stats` and `/readyz` report it."""
     scene = Scene()
     scene.apps["late"] = away(scene, "late")
     serve = scene.serve()
@@ -115,14 +115,14 @@ def damaged():
     answer = serve.become_ready()
     assert any("damaged" in text for text in answer["warnings"]), answer
     serve.stop()
-    # And that was the end of it.
+    # After a restart the warning is gone.
     serve = scene.serve()
     assert "warnings" not in serve.become_ready()
     serve.stop()
 
 
 def spellings():
-    """Two users, and two tags, whose names are the same text in two spellings."""
+    """Two users, and two tags, whose names look equal but have different bytes."""
     scene = Scene()
     serve = scene.serve()
     producer, monitor = Producer(serve), Monitor(serve)
@@ -135,7 +135,7 @@ def spellings():
     ]:
         assert producer.push({"id": name, "app": "shop", "to": to, "alert": "Hello"})["status"] == "accepted"
         assert monitor.completed(name)[name]["sent"] == count, (name, monitor.completed(name))
-    # One device with both of the tags.
+    # A device with both tags.
     serve.verb("devices", "add", "shop", token(7), "--tag", names[0], "--tag", names[1])
     assert producer.push({"id": "all", "app": "shop", "to": {"tags": {"all": names}}, "alert": "Hi"})["status"] == "accepted"
     assert monitor.completed("all")["all"]["sent"] == 1

@@ -1,0 +1,124 @@
+import PushLoop
+package import PushModel
+
+/// A device, without its token. Times are milliseconds since 1970; unknown values are left out.
+package struct DeviceAnswer: Codable, Sendable, Equatable {
+    package var id: String
+    package var app: String
+    package var active: Bool
+    package var user: String?
+    package var tags: [String]
+    package var locale: String?
+    package var platform: String?
+    package var appVersion: String?
+    package var registeredAt: Int64?
+    package var seenAt: Int64?
+    package var deactivatedAt: Int64?
+    package var reason: String?
+
+    package enum CodingKeys: String, CodingKey {
+        case app, active, user, tags, locale, platform, reason
+        case id = "device"
+        case appVersion = "app_version"
+        case registeredAt = "registered_at"
+        case seenAt = "seen_at"
+        case deactivatedAt = "deactivated_at"
+    }
+
+    package init(_ device: DeviceRecord) {
+        id = device.id.description
+        app = device.app.name
+        active = device.isActive
+        (user, tags, locale, platform) = (device.user, device.tags, device.locale, device.platform)
+        appVersion = device.appVersion
+        (registeredAt, seenAt, deactivatedAt) = (device.registeredAt, device.seenAt, device.deactivatedAt)
+        reason = device.reason
+    }
+}
+
+package struct DeviceListAnswer: Codable, Sendable, Equatable {
+    package var devices: [DeviceAnswer]
+    /// The value of `after` for the next page; left out on the last page.
+    package var next: String?
+}
+
+/// A device with its token, for a backup.
+package struct ExportedDevice: Codable, Sendable, Equatable {
+    package var device: DeviceAnswer
+    /// The token in hexadecimal digits; left out if it is unknown, because only the feedback service named the device.
+    package var token: String?
+
+    package init(_ record: DeviceRecord) {
+        device = DeviceAnswer(record)
+        token = record.token?.hex
+    }
+
+    private enum TokenKey: CodingKey {
+        case token
+    }
+
+    package init(from decoder: any Decoder) throws {
+        device = try DeviceAnswer(from: decoder)
+        token = try decoder.container(keyedBy: TokenKey.self).decodeIfPresent(String.self, forKey: .token)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try device.encode(to: encoder)
+        var fields = encoder.container(keyedBy: TokenKey.self)
+        try fields.encodeIfPresent(token, forKey: .token)
+    }
+}
+
+package struct DeviceExportAnswer: Codable, Sendable, Equatable {
+    package var devices: [ExportedDevice]
+    package var next: String?
+}
+
+/// The result of one registration.
+package struct RegistrationAnswer: Codable, Sendable, Equatable {
+    package var id: String?
+    /// `registered`, `known` or `reactivated`.
+    package var change: String?
+    /// The reason why the registration was rejected; then `id` and `change` are left out.
+    package var error: AdminFault?
+
+    package enum CodingKeys: String, CodingKey {
+        case change, error
+        case id = "device"
+    }
+
+    package init(_ device: RegisteredDevice) {
+        id = device.id.description
+        change = device.change.rawValue
+    }
+
+    package init(refused fault: AdminFault) {
+        error = fault
+    }
+}
+
+/// The results of a list of registrations, in the order of the request.
+package struct RegistrationListAnswer: Codable, Sendable, Equatable {
+    package var devices: [RegistrationAnswer]
+}
+
+package struct DeactivationAnswer: Codable, Sendable, Equatable {
+    package var id: String
+    /// False if the device was already inactive.
+    package var deactivated: Bool
+
+    package enum CodingKeys: String, CodingKey {
+        case deactivated
+        case id = "device"
+    }
+}
+
+package struct RemovalAnswer: Codable, Sendable, Equatable {
+    package var id: String
+    package var removed: Bool
+
+    package enum CodingKeys: String, CodingKey {
+        case removed
+        case id = "device"
+    }
+}

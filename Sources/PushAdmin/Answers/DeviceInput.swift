@@ -1,0 +1,151 @@
+package import PushModel
+import PushText
+package import PushWire
+
+/// An invalid description of a device. The text names the wrong part and the rule, and never contains a token.
+package struct DeviceFault: Error, Equatable, CustomStringConvertible {
+    package let description: String
+
+    package init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The description of a device in a request or on a line of a file, before it is checked. A property that is nil leaves
+/// the stored value unchanged.
+package struct DeviceInput: Sendable, Equatable {
+    package var app: String?
+    package var token: String?
+    package var user: String?
+    package var tags: [String]?
+    package var locale: String?
+    package var platform: String?
+    package var appVersion: String?
+    package var replaces: String?
+
+    /// The keys, in the order of help texts and files.
+    package static let keys = ["app", "token", "user", "tags", "locale", "platform", "app_version", "replaces"]
+    package static let mostTags = 64
+    package static let longestTag = 128
+    package static let longestUser = 256
+    package static let longestWord = 64
+
+    package init() {}
+
+    package mutating func set(_ key: String, _ text: String) {
+        switch key {
+        case "app": app = text
+        case "token": token = text
+        case "user": user = text
+        case "locale": locale = text
+        case "platform": platform = text
+        case "app_version": appVersion = text
+        case "replaces": replaces = text
+        default: preconditionFailure("\(key) is not a text property of a device")
+        }
+    }
+
+    // MARK: From JSON
+
+    /// Parses an object with these keys. The keys in `ignoring` are allowed and not read; any other key is an error.
+    package init(_ document: JSONDocument, at place: JSONDocument.Place, ignoring: [String] = []) throws(DeviceFault) {
+        guard document.kind(place) == .object else {
+            throw DeviceFault("a device is an object, not \(document.kind(place).name)")
+        }
+        for member in document.members(place) {
+            let key = document.string(member.key) ?? ""
+            if ignoring.contains(key) || document.kind(member.value) == .null && Self.keys.contains(key) { continue }
+            guard Self.keys.contains(key) else { throw Self.unknown(key, ignoring) }
+            if key == "tags" {
+                tags = try Self.texts(document, at: member.value)
+            } else {
+                guard let text = document.string(member.value) else {
+                    throw DeviceFault("\(key) is a string, not \(document.kind(member.value).name)")
+                }
+                set(key, text)
+            }
+        }
+    }
+
+    package static func unknown(_ key: String, _ others: [String] = []) -> DeviceFault {
+        let name = PlainText.line(key, limit: 60)
+        let nearest = NearestWord.to(name, in: keys + others)
+        return DeviceFault(
+            "there is no key \"\(name)\""
+                + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the keys are \(keys.joined(separator: ", "))"))
+    }
+
+    private static func texts(_ document: JSONDocument, at place: JSONDocument.Place) throws(DeviceFault) -> [String] {
+        guard document.kind(place) == .array else {
+            throw DeviceFault("tags is an array of strings, not \(document.kind(place).name)")
+        }
+        var texts: [String] = []
+        for element in document.elements(place) {
+            guard let text = document.string(element) else {
+                throw DeviceFault("tags is an array of strings; one element is \(document.kind(element).name)")
+            }
+            texts.append(text)
+        }
+        return texts
+    }
+
+    // MARK: Checking
+
+    package func checked() throws(DeviceFault) -> DeviceRegistration {
+        guard let app else { throw DeviceFault("app is missing: an app id in the configuration") }
+        guard let id = AppID(app) else {
+            throw DeviceFault("app is not an app id: 1 to 64 letters, digits, '.', '_' and '-'")
+        }
+        guard let token else { throw DeviceFault("token is missing: the device's token in hexadecimal digits") }
+        var device = DeviceRegistration(app: id, token: try Self.token(token, "token"))
+        device.user = try Self.text(user, "user", upTo: Self.longestUser)
+        device.locale = try Self.text(locale, "locale", upTo: Self.longestWord)
+        device.platform = try Self.text(platform, "platform", upTo: Self.longestWord)
+        device.appVersion = try Self.text(appVersion, "app_version", upTo: Self.longestWord)
+        if let tags {
+            guard tags.count <= Self.mostTags else {
+                throw DeviceFault("there are \(tags.count) tags; a device has at most \(Self.mostTags)")
+            }
+            for tag in tags { _ = try Self.text(tag, "a tag", upTo: Self.longestTag) }
+            device.tags = Set(tags.map { ExactText($0) }).map(\.text).sorted()
+        }
+        if let replaces {
+            let old = try Self.token(replaces, "replaces")
+            guard old != device.token else { throw DeviceFault("replaces is the same token as token") }
+            device.replaces = old
+        }
+        return device
+    }
+
+    private static func token(_ text: String, _ name: String) throws(DeviceFault) -> DeviceToken {
+        guard let token = DeviceToken(hex: text) else {
+            throw DeviceFault(
+                "\(name) is not a device token: an even number of hexadecimal digits, at most "
+                    + "\(2 * DeviceToken.maximumLength)")
+        }
+        return token
+    }
+
+    private static func text(_ text: String?, _ name: String, upTo length: Int) throws(DeviceFault) -> String? {
+        guard let text else { return nil }
+        guard (1...length).contains(text.utf8.count) else {
+            throw DeviceFault("\(name) has \(text.utf8.count) bytes; 1 to \(length) are allowed")
+        }
+        guard !ControlCharacters.occur(in: text.utf8) else {
+            throw DeviceFault("\(name) contains a control character")
+        }
+        return text
+    }
+}
+
+extension DeviceRegistration {
+    /// The registration in the JSON form of a request.
+    package var json: JSONValue {
+        let members: [String: JSONValue?] = [
+            "app": .string(app.name), "token": .string(token.hex), "user": .text(user), "tags": tags.map { .texts($0) },
+            "locale": .text(locale), "platform": .text(platform), "app_version": .text(appVersion),
+            "replaces": .text(replaces?.hex),
+        ]
+        return .object(members.compactMapValues { $0 })
+    }
+}

@@ -1,0 +1,152 @@
+package import PushModel
+
+/// The operations on gateways that the control server offers to operators. They may be called from any task.
+package protocol GatewayControl: Sendable {
+    /// Returns all gateways, sorted by app id.
+    func gateways() async -> [GatewayAnswer]
+    /// Returns the gateway of the app, or nil if there is no such app.
+    func gateway(_ app: AppID) async -> GatewayAnswer?
+    /// Sets the range of the number of connections, until a reload or another call changes it.
+    ///
+    /// It does not wait until connections open or close.
+    ///
+    /// - Returns: the gateway with the new range, or nil if there is no such app.
+    func scale(_ app: AppID, to connections: ClosedRange<Int>) async throws -> GatewayAnswer?
+}
+
+/// The state of a gateway. Unknown values are left out of the JSON.
+package struct GatewayAnswer: Codable, Sendable, Equatable {
+    package struct Scale: Codable, Sendable, Equatable {
+        package var min: Int
+        package var max: Int
+
+        package init(_ range: ClosedRange<Int>) {
+            min = range.lowerBound
+            max = range.upperBound
+        }
+    }
+
+    package var app: String
+    package var environment: String
+    /// `up` if a connection accepts deliveries; otherwise `connecting`, `draining`, `stopped`, or the obstacle.
+    package var state: String
+    /// The minimum and maximum number of connections.
+    package var scale: Scale
+    /// The number of deliveries that are not assigned to a connection.
+    package var queue: Int
+    /// The number of further deliveries that the gateway accepts now.
+    package var credit: Int
+    package var connections: [Connection]
+    /// The reason why no connection is open, if it is known.
+    package var fault: Fault?
+
+    package init(
+        app: String,
+        environment: String,
+        state: String,
+        scale: Scale,
+        queue: Int,
+        credit: Int,
+        connections: [Connection],
+        fault: Fault? = nil
+    ) {
+        self.app = app
+        self.environment = environment
+        self.state = state
+        self.scale = scale
+        self.queue = queue
+        self.credit = credit
+        self.connections = connections
+        self.fault = fault
+    }
+
+    /// Mirrors `PushModel.ConnectionFault`.
+    package struct Fault: Codable, Sendable, Equatable {
+        /// The code of the fault, one of a fixed set.
+        package var code: String
+        package var message: String
+
+        package init(_ fault: ConnectionFault) {
+            code = fault.code.rawValue
+            message = fault.sentence
+        }
+    }
+
+    /// Mirrors `PushModel.ConnectionStatus`.
+    package struct Connection: Codable, Sendable, Equatable {
+        package var id: UInt32
+        package var state: String
+        package var address: String?
+        package var ageMilliseconds: Int64
+        package var streamLimit: Int?
+        package var inFlight: Int
+        package var waiting: Int
+        package var answered: UInt64
+        package var oldestUnansweredMilliseconds: Double?
+        package var lastPingMilliseconds: Double?
+        package var lastGoAway: String?
+
+        package init(
+            id: UInt32,
+            state: String,
+            address: String? = nil,
+            ageMilliseconds: Int64,
+            streamLimit: Int? = nil,
+            inFlight: Int,
+            waiting: Int,
+            answered: UInt64,
+            oldestUnansweredMilliseconds: Double? = nil,
+            lastPingMilliseconds: Double? = nil,
+            lastGoAway: String? = nil
+        ) {
+            self.id = id
+            self.state = state
+            self.address = address
+            self.ageMilliseconds = ageMilliseconds
+            self.streamLimit = streamLimit
+            self.inFlight = inFlight
+            self.waiting = waiting
+            self.answered = answered
+            self.oldestUnansweredMilliseconds = oldestUnansweredMilliseconds
+            self.lastPingMilliseconds = lastPingMilliseconds
+            self.lastGoAway = lastGoAway
+        }
+
+        package enum CodingKeys: String, CodingKey {
+            case id, state, address, waiting, answered
+            case ageMilliseconds = "age_ms"
+            case streamLimit = "stream_limit"
+            case inFlight = "in_flight"
+            case oldestUnansweredMilliseconds = "oldest_unanswered_ms"
+            case lastPingMilliseconds = "last_ping_ms"
+            case lastGoAway = "last_goaway"
+        }
+    }
+}
+
+extension GatewayAnswer.Connection {
+    package init(_ status: ConnectionStatus) {
+        self.init(
+            id: status.id.number, state: status.state.rawValue, address: status.address,
+            ageMilliseconds: status.age.wholeMilliseconds, streamLimit: status.streamLimit, inFlight: status.inFlight,
+            waiting: status.waiting, answered: status.answered,
+            oldestUnansweredMilliseconds: status.oldestUnanswered.map(Self.milliseconds),
+            lastPingMilliseconds: status.lastPing.map(Self.milliseconds), lastGoAway: status.goAwayReason)
+    }
+
+    /// Returns the duration in milliseconds, rounded down to the microsecond.
+    private static func milliseconds(_ duration: Duration) -> Double {
+        let parts = duration.components
+        return Double(parts.seconds * 1_000_000 + parts.attoseconds / 1_000_000_000_000) / 1000
+    }
+}
+
+package struct GatewayList: Codable, Sendable, Equatable {
+    package var gateways: [GatewayAnswer]
+
+    package init(
+        gateways: [GatewayAnswer]
+    ) {
+        self.gateways = gateways
+    }
+}

@@ -1,0 +1,81 @@
+import PushLoop
+
+/// A source of notifications about new events.
+package protocol EventWaiting: Sendable {
+    /// Returns when an event with a number above `seq` can be read, when the time is over, or when the task is
+    /// cancelled.
+    func waitForEvents(after seq: UInt64, for time: Duration) async
+}
+
+/// Wakes the tasks that wait for events when newer ones are committed. Any thread may report commits; a report is
+/// cheap.
+package final class CommittedEvents: EventWaiting {
+    private struct Waiter {
+        let after: UInt64
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var newest: UInt64 = 0
+        var waiters: [UInt64: Waiter] = [:]
+        var lastWaiter: UInt64 = 0
+        /// The ids of waiters that ended before they were in `waiters`.
+        var ended: Set<UInt64> = []
+    }
+
+    private let state = Locked(State())
+
+    package init() {}
+
+    /// Reports that the events up to this number can be read.
+    package func committed(upTo seq: UInt64) {
+        let woken = state.withLock { state -> [Waiter] in
+            state.newest = max(state.newest, seq)
+            guard !state.waiters.isEmpty else { return [] }
+            let woken = state.waiters.filter { $0.value.after < state.newest }
+            for id in woken.keys { state.waiters[id] = nil }
+            return Array(woken.values)
+        }
+        for waiter in woken { waiter.continuation.resume() }
+    }
+
+    package func waitForEvents(after seq: UInt64, for time: Duration) async {
+        let id = state.withLock { state -> UInt64? in
+            if state.newest > seq { return nil }
+            state.lastWaiter += 1
+            return state.lastWaiter
+        }
+        guard let id else { return }
+        let timer = Task {
+            // If this throws, the timer was cancelled because the wait is over.
+            try await Task.sleep(for: time)
+            end(id)
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isOver = state.withLock { state in
+                    if state.ended.remove(id) != nil || state.newest > seq { return true }
+                    state.waiters[id] = Waiter(after: seq, continuation: continuation)
+                    return false
+                }
+                if isOver { continuation.resume() }
+            }
+        } onCancel: {
+            end(id)
+        }
+        timer.cancel()
+        state.withLock { _ = $0.ended.remove(id) }
+    }
+
+    private func end(_ id: UInt64) {
+        let waiter = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: id)
+            if waiter == nil { state.ended.insert(id) }
+            return waiter
+        }
+        waiter?.continuation.resume()
+    }
+
+    /// The number of waiters, for tests.
+    package var waiting: Int { state.withLock { $0.waiters.count } }
+}

@@ -1,0 +1,122 @@
+package import PushConfiguration
+package import PushLoop
+package import PushTransport
+
+/// An HTTP/1.1 server that answers with the routes it is given: on the control socket, or on a TCP port.
+///
+/// The mode of the socket's file, 0600, decides who may connect to it: the user that Carillon runs as, and root. Each
+/// request runs as a task, a connection has at most one request at a time, and the number of connections is bounded.
+package final class AdminServer: Sendable {
+    /// The place where a server listens.
+    package enum Place: Sendable {
+        /// A Unix socket, by which the verbs of the command line reach this Carillon. The caller holds the lock of its
+        /// directory, so that a socket file which is there belongs to a process that has ended.
+        case socket(path: String)
+        /// A TCP port, with its name in the configuration for errors. A nil context is plain HTTP.
+        case port(HostPort, setting: String, tls: TLSContext?)
+    }
+
+    /// The path of the socket, or the URL of the port. Port 0 is replaced by the port that was free.
+    package let address: String
+    private let server: LoopBound<HTTP1Server>
+
+    /// Starts to listen.
+    package init(
+        at place: Place, on loop: EventLoop, limits: HTTP1Limits, routes: AdminRoutes
+    ) async throws(StartError) {
+        let tls: TLSContext? = if case .port(_, _, let tls) = place { tls } else { nil }
+        let server = await loop.run {
+            let server = HTTP1Server(on: loop, limits: limits, tls: tls) { request, responder in
+                let responder = LoopBound(responder, on: loop)
+                Task {
+                    let answer = await routes.answer(request)
+                    loop.executeUnlessStopped { Self.send(answer, to: responder.wrapped) }
+                }
+            }
+            return LoopBound(server, on: loop)
+        }
+        self.server = server
+        do {
+            address = try await server.with { (server) throws(HTTP1Error) in try Self.listen(server, at: place) }
+        } catch {
+            await withCheckedContinuation { continuation in
+                loop.execute { server.wrapped.close { continuation.resume() } }
+            }
+            throw Self.fault(of: place, error)
+        }
+    }
+
+    private static func listen(_ server: HTTP1Server, at place: Place) throws(HTTP1Error) -> String {
+        switch place {
+        case .socket(let path):
+            try server.listen(unixSocket: path)
+            return path
+        case .port(let place, _, let tls):
+            let port = try server.listen(host: place.host, port: place.port)
+            return "\(tls == nil ? "http" : "https")://\(HostPort(host: place.host, port: port))"
+        }
+    }
+
+    private static func fault(of place: Place, _ error: HTTP1Error) -> StartError {
+        switch place {
+        case .socket:
+            let advice = error.code == .badAddress ? "; choose a data directory with a shorter path" : ""
+            return StartError(
+                error.code == .inUse ? .tryAgain : .failed, "cannot open the control socket: \(error)\(advice)")
+        case .port(let place, let setting, _):
+            return StartError(.unavailable, "cannot open \(setting) \(place): \(error)")
+        }
+    }
+
+    private static func send(_ answer: AdminAnswer, to responder: HTTP1Responder) {
+        var headers: HTTP1Headers = ["Content-Type": answer.type, "Cache-Control": "no-store"]
+        if let allow = answer.allow { headers.add("Allow", allow) }
+        // It throws if the client has gone.
+        try? responder.respond(status: answer.status, headers: headers, body: answer.body)
+    }
+
+    /// Serves connections accepted from now on with `tls`.
+    package func renew(_ tls: TLSContext) async {
+        await server.with { $0.tls = tls }
+    }
+
+    /// Stops accepting connections, removes the socket, and answers the requests that have arrived. Connections that are
+    /// still open after `deadline` are closed.
+    package func stop(within deadline: Duration = .seconds(2)) async {
+        await withCheckedContinuation { continuation in
+            server.loop.execute { [server] in
+                server.wrapped.drain(within: deadline) { continuation.resume() }
+            }
+        }
+    }
+
+    /// The counts of connections and requests, for metrics and tests.
+    package var counts: HTTP1Server.Counts {
+        get async { await server.with { $0.counts } }
+    }
+}
+
+extension HTTP1Limits {
+    /// The limits of the control socket, sufficient for a few users and scripts.
+    package static var controlSocket: HTTP1Limits {
+        var limits = HTTP1Limits()
+        limits.connections = 32
+        limits.refusedConnections = 8
+        // A batch of devices to register.
+        limits.bodyBytes = 1024 * 1024
+        limits.headerTime = .seconds(5)
+        limits.bodyTime = .seconds(5)
+        limits.idleTime = .seconds(10)
+        limits.stallTime = .seconds(10)
+        return limits
+    }
+
+    /// The limits of a port for scrapers and probes, whose requests have small bodies or none.
+    package static func monitoring(connections: Int) -> HTTP1Limits {
+        var limits = HTTP1Limits()
+        limits.connections = connections
+        limits.refusedConnections = min(limits.refusedConnections, connections)
+        limits.bodyBytes = 64 * 1024
+        return limits
+    }
+}

@@ -1,0 +1,5 @@
+/// The receiver of one app's deliveries, such as its gateway. It reports the results to the router.
+package protocol DeliveryGate: AnyObject, Sendable {
+    /// Takes deliveries; may be called on any thread. Each delivery is reported exactly once.
+    func submit(_ batch: [Delivery])
+}

@@ -1,7 +1,0 @@
-package import PushModel
-
-/// The receiver of one app's deliveries, such as its gateway. It reports the results with ``Router/report(_:)``.
-package protocol DeliveryGate: AnyObject, Sendable {
-    /// Takes deliveries; may be called on any thread. Each delivery is reported exactly once.
-    func submit(_ batch: [Delivery])
-}

@@ -1,0 +1,152 @@
+import PushGateways
+import PushLoop
+import PushModel
+
+/// The metrics of one app that count events. Each series is created by its first event.
+final class AppMetrics: Sendable {
+    /// The facts about the credential that metrics show. They depend on its kind: a key does not expire, and a
+    /// certificate does not need tokens.
+    struct Credential: Sendable {
+        var notAfter: WallTime?
+        var usesTokens = false
+        var tokenMintedAt: MonotonicTime?
+    }
+
+    private struct Current {
+        var credential = Credential()
+        var isRemoved = false
+        var made: [(name: String, labels: MetricLabels)] = []
+        var answers: [Answer: Counter] = [:]
+        var endings: [Ending: Counter] = [:]
+        var latency: Histogram?
+    }
+
+    private struct Answer: Hashable {
+        let status: Int
+        let reason: ProviderReason?
+    }
+
+    enum Ending: String, CaseIterable {
+        case accepted, rejected, retry, unknown, expired, returned
+    }
+
+    private static let latencyName = "carillon_answer_seconds"
+
+    private let app: AppID
+    private let registry: MetricsRegistry
+    private let current = Locked(Current())
+
+    init(_ app: AppID, in registry: MetricsRegistry) {
+        self.app = app
+        self.registry = registry
+    }
+
+    // MARK: Events
+
+    /// Counts the outcomes of deliveries. Called on the gateway's loop. Accepted deliveries, the most frequent ones,
+    /// are counted together, with one look-up for all of them.
+    func count(_ reports: [DeliveryReport]) {
+        var accepted = 0
+        var others: [(Ending, Answer?)] = []
+        let histogram = latency
+        for report in reports {
+            switch report.outcome {
+            case .accepted:
+                accepted += 1
+                histogram?.observe(report.latency)
+            case .rejected(let refusal, _):
+                others.append((.rejected, Answer(status: refusal.status, reason: refusal.reason)))
+                histogram?.observe(report.latency)
+            case .retry(_, let refusal):
+                others.append((.retry, Answer(status: refusal.status, reason: refusal.reason)))
+            case .unknown: others.append((.unknown, nil))
+            case .expired: others.append((.expired, nil))
+            case .returned: others.append((.returned, nil))
+            }
+        }
+        if accepted > 0 {
+            counter(of: .accepted)?.increment(by: accepted)
+            counter(of: Answer(status: 200, reason: nil))?.increment(by: accepted)
+        }
+        for (ending, answer) in others {
+            counter(of: ending)?.increment()
+            // The status 0 means that there was no response.
+            if let answer, answer.status != 0 { counter(of: answer)?.increment() }
+        }
+    }
+
+    var credential: Credential { current.withLock { $0.credential } }
+
+    func tokenCame(_ token: ProviderToken) { current.withLock { $0.credential.tokenMintedAt = token.mintedAt } }
+
+    func credentialIs(_ facts: CredentialFacts) {
+        current.withLock {
+            $0.credential.notAfter = facts.notAfter
+            $0.credential.usesTokens = facts.kind == .providerKey
+        }
+    }
+
+    /// Removes the series of an app that was removed.
+    func remove() {
+        let made = current.withLock { current in
+            current.isRemoved = true
+            current.latency = nil
+            return exchange(&current.made, with: [])
+        }
+        for (name, labels) in made { registry.remove(name, labels: labels) }
+    }
+
+    // MARK: Series
+
+    private func counter(of ending: Ending) -> Counter? {
+        counter(
+            "carillon_deliveries_total", "Deliveries reported by the gateway, by outcome.",
+            ["app": app.name, "kind": ending.rawValue], kept: \.endings, ending)
+    }
+
+    private func counter(of answer: Answer) -> Counter? {
+        let (status, reason) = Self.labels(of: answer)
+        return counter(
+            "carillon_answers_total", "Responses of the push service to deliveries, by status and reason.",
+            ["app": app.name, "status": status, "reason": reason], kept: \.answers,
+            Answer(status: answer.status, reason: answer.reason.map { _ in ProviderReason(rawValue: reason) }))
+    }
+
+    /// Returns the counter, or nil after the app was removed: a late report must not create a series again, and must
+    /// not count for an app of the same name that was added later.
+    private func counter<Key: Hashable>(
+        _ name: String, _ help: String, _ labels: @autoclosure () -> MetricLabels,
+        kept: WritableKeyPath<Current, [Key: Counter]>, _ key: Key
+    ) -> Counter? {
+        current.withLock { current in
+            if current.isRemoved { return nil }
+            if let known = current[keyPath: kept][key] { return known }
+            let labels = labels()
+            let counter = registry.counter(name, help: help, labels: labels)
+            current[keyPath: kept][key] = counter
+            current.made.append((name, labels))
+            return counter
+        }
+    }
+
+    private var latency: Histogram? {
+        current.withLock { current in
+            if current.isRemoved || current.latency != nil { return current.latency }
+            let labels: MetricLabels = ["app": app.name]
+            current.latency = registry.histogram(
+                Self.latencyName, help: "Time from sending a request to the provider's response.", labels: labels)
+            current.made.append((Self.latencyName, labels))
+            return current.latency
+        }
+    }
+
+    /// Returns labels from a closed set, whatever a peer answers: the known statuses, each only with the reasons that
+    /// belong to it. Otherwise a peer could create many series by combining statuses and reasons.
+    private static func labels(of answer: Answer) -> (status: String, reason: String) {
+        let status = answer.status
+        let label =
+            status == 200 || KnownReason.all.contains { $0.status == status } ? "\(status)" : ProviderReason.otherLabel
+        guard let reason = answer.reason else { return (label, "none") }
+        return (label, reason.known?.status == status ? reason.label : ProviderReason.otherLabel)
+    }
+}

@@ -1,0 +1,92 @@
+import PushLoop
+import PushModel
+
+/// A ledger that counts the outcomes of deliveries for `stats`, and forwards all calls. It locks once for each batch.
+final class CountedLedger: Ledger {
+    struct Counts: Sendable {
+        var sent: UInt64 = 0
+        var rejected: UInt64 = 0
+        var retries: UInt64 = 0
+        var unknown: UInt64 = 0
+        var expired: UInt64 = 0
+        var suppressed: UInt64 = 0
+        /// The histogram of the times from acceptance to response, with the buckets of ``CountedLedger/bounds``.
+        var latencies = Array(repeating: UInt64(0), count: CountedLedger.bounds.count + 1)
+    }
+
+    /// The upper bounds of the buckets in milliseconds.
+    static let bounds: [Double] = [
+        1, 2, 3, 5, 7.5, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000, 2000, 5000, 10_000, 30_000, 60_000,
+    ]
+
+    private let ledger: any Ledger
+    private let clock: @Sendable () -> WallTime
+    private let counts = Locked<[AppID: Counts]>([:])
+
+    init(_ ledger: any Ledger, clock: @escaping @Sendable () -> WallTime = { .current() }) {
+        self.ledger = ledger
+        self.clock = clock
+    }
+
+    func counts(of app: AppID) -> Counts { counts.withLock { $0[app] ?? Counts() } }
+
+    func record(_ deliveries: [DeliveryRecord], completed: [CompletedMessage]) {
+        if !deliveries.isEmpty { count(deliveries) }
+        ledger.record(deliveries, completed: completed)
+    }
+
+    private func count(_ deliveries: [DeliveryRecord]) {
+        let now = clock().milliseconds
+        counts.withLock { all in
+            var app = deliveries[0].message.app
+            var counts = all[app] ?? Counts()
+            for record in deliveries {
+                if record.message.app != app {
+                    all[app] = counts
+                    app = record.message.app
+                    counts = all[app] ?? Counts()
+                }
+                switch record.what {
+                case .sent:
+                    counts.sent += 1
+                    counts.latencies[Self.bucket(now - record.acceptedAt)] += 1
+                case .rejected:
+                    counts.rejected += 1
+                    counts.latencies[Self.bucket(now - record.acceptedAt)] += 1
+                case .retry: counts.retries += 1
+                case .unknown: counts.unknown += 1
+                case .expired: counts.expired += 1
+                case .suppressed: counts.suppressed += 1
+                }
+            }
+            all[app] = counts
+        }
+    }
+
+    private static func bucket(_ milliseconds: Int64) -> Int {
+        let time = Double(milliseconds)
+        return bounds.firstIndex { time <= $0 } ?? bounds.count
+    }
+
+    // MARK: Forwarded calls
+
+    func accept(_ group: [PushRequest], reply: @escaping @Sendable ([Acceptance]) -> Void) {
+        ledger.accept(group, reply: reply)
+    }
+
+    func note(_ events: [EventDraft], done: (@Sendable (UInt64?) -> Void)?) { ledger.note(events, done: done) }
+
+    func claim(_ pages: [ClaimPage], reply: @escaping @Sendable ([[ClaimVerdict]]) -> Void) {
+        ledger.claim(pages, reply: reply)
+    }
+
+    func load(_ seqs: [UInt64], reply: @escaping @Sendable (Result<[AcceptedMessage], LedgerFault>) -> Void) {
+        ledger.load(seqs, reply: reply)
+    }
+
+    func due(
+        at time: Int64, limit: Int, reply: @escaping @Sendable (Result<DueMessages, LedgerFault>) -> Void
+    ) {
+        ledger.due(at: time, limit: limit, reply: reply)
+    }
+}

@@ -1,0 +1,140 @@
+import PushLogic
+import PushLoop
+import PushModel
+
+/// Announces 30, 7 and 1 days ahead that a credential expires: each of them once, also across restarts.
+///
+/// It is pinned to a loop. An announcement is stored after it was made, so that a crash in between repeats it.
+actor CredentialExpiry {
+    private nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    private let record: ExpiryRecord
+    private let files: BlockingPool
+    private let log: Logger
+    /// Publishes an event for monitors.
+    private let announce: @Sendable (EventDraft) -> Void
+    private var watch: ExpiryWatch
+    /// The nearest announced window of each app.
+    private var said: [String: ExpiryWatch.Said] = [:]
+    private var timer: TimerID?
+    private var isStopped = false
+    private var writing: Task<Void, Never>?
+    private var isDirty = false
+
+    /// Creates a watch that is not started yet.
+    ///
+    /// - Parameter said: the announcements of earlier runs.
+    init(
+        on loop: EventLoop, said: [ExpiryWatch.Said], record: ExpiryRecord, files: BlockingPool, log: Logger,
+        announce: @escaping @Sendable (EventDraft) -> Void
+    ) {
+        self.loop = loop
+        self.record = record
+        self.files = files
+        self.log = log
+        self.announce = announce
+        watch = ExpiryWatch(said: said)
+        for one in said {
+            let last = self.said[one.name]
+            if last.map({ ($0.notAfter, $0.window) < (one.notAfter, one.window) }) ?? true { self.said[one.name] = one }
+        }
+    }
+
+    /// Reads from the data directory which expiries earlier runs announced, and returns a watch that knows them.
+    static func open(
+        directory: String, on loop: EventLoop, files: BlockingPool, log: Logger,
+        announce: @escaping @Sendable (EventDraft) -> Void
+    ) async -> CredentialExpiry {
+        let record = ExpiryRecord(directory: directory)
+        var said: [ExpiryWatch.Said] = []
+        do {
+            said = try await files.run { try record.read() }
+        } catch {
+            log.warning(
+                "cannot read the announced expiries; they are announced again",
+                [.file: record.path, .error: "\(error)"])
+        }
+        return CredentialExpiry(on: loop, said: said, record: record, files: files, log: log, announce: announce)
+    }
+
+    // MARK: Calls from any thread
+
+    /// Watches the credential of an app. `notAfter` is nil if the credential does not expire.
+    nonisolated func watch(_ app: AppID, notAfter: WallTime?) {
+        run { if let notAfter { $0.watch.watch(app.name, notAfter: notAfter) } else { $0.remove(app.name) } }
+    }
+
+    nonisolated func forget(_ app: AppID) { run { $0.remove(app.name) } }
+
+    /// Makes the announcements that are due, and schedules later ones.
+    nonisolated func look() { run { $0.lookNow() } }
+
+    private nonisolated func run(_ work: @escaping @Sendable (isolated CredentialExpiry) -> Void) {
+        loop.execute { self.assumeIsolated { work($0) } }
+    }
+
+    /// Stops the watch. Returns when all announcements are stored.
+    func stop() async {
+        isStopped = true
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        while let writing { await writing.value }
+    }
+
+    // MARK: Calls on the loop
+
+    private func remove(_ name: String) {
+        watch.forget(name)
+        if said.removeValue(forKey: name) != nil { write() }
+    }
+
+    private func lookNow() {
+        guard !isStopped else { return }
+        if let timer { loop.cancel(timer) }
+        timer = nil
+        let now = WallTime.current()
+        let notices = watch.look(at: now)
+        for notice in notices {
+            let days = max(0, notice.secondsLeft) / 86_400
+            log.warning(
+                "certificate expires in \(days == 1 ? "1 day" : "\(days) days"); replace its file, then send SIGHUP",
+                [
+                    .app: notice.said.name, .event: "credential.expiring", .expires: notice.said.notAfter,
+                    .windowDays: notice.said.window.days,
+                ])
+            var event = EventDraft(.credentialExpiring, app: AppID(notice.said.name))
+            event.add("expires_at", notice.said.notAfter.milliseconds)
+            event.add("days", Int64(days))
+            announce(event)
+            said[notice.said.name] = notice.said
+        }
+        if !notices.isEmpty { write() }
+        guard let next = watch.nextLook(after: now) else { return }
+        let wait = Duration.milliseconds(max(1000, next.milliseconds - now.milliseconds))
+        timer = loop.schedule(after: wait) { [weak self] in
+            self?.assumeIsolated {
+                $0.timer = nil
+                $0.lookNow()
+            }
+        }
+    }
+
+    private func write() {
+        isDirty = true
+        guard writing == nil else { return }
+        writing = Task {
+            while isDirty {
+                isDirty = false
+                let list = said.values.sorted { $0.name < $1.name }
+                do {
+                    try await files.run { [record] in try record.write(list) }
+                } catch {
+                    log.warning(
+                        "cannot store that an expiry was announced; a restart announces it again",
+                        [.file: record.path, .error: "\(error)"])
+                }
+            }
+            writing = nil
+        }
+    }
+}

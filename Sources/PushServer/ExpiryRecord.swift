@@ -1,0 +1,59 @@
+import FoundationEssentials
+import Glibc
+import PushLogic
+import PushLoop
+import PushTransport
+
+/// A small file in the data directory with the expiries of credentials that were announced. All methods block.
+struct ExpiryRecord: Sendable {
+    static let fileName = "expiry.json"
+    /// The maximum size in bytes, enough for the lines of tens of thousands of apps.
+    private static let longest = 4 << 20
+
+    let path: String
+
+    init(directory: String) {
+        path = "\(directory)/\(Self.fileName)"
+    }
+
+    private struct Line: Codable {
+        let app: String
+        let notAfter: Int64
+        let days: Int
+
+        enum CodingKeys: String, CodingKey {
+            case app, days
+            case notAfter = "not_after_ms"
+        }
+    }
+
+    /// Returns the announced expiries, or none if there is no file.
+    ///
+    /// - Throws: an error if the file cannot be read or parsed.
+    func read() throws -> [ExpiryWatch.Said] {
+        guard access(path, F_OK) == 0 else { return [] }
+        let bytes = try BoundedFile.read(path, limit: Self.longest)
+        return try JSONDecoder().decode([Line].self, from: Data(bytes)).compactMap { line in
+            ExpiryWatch.Window(rawValue: line.days).map {
+                ExpiryWatch.Said(name: line.app, notAfter: WallTime(milliseconds: line.notAfter), window: $0)
+            }
+        }
+    }
+
+    /// Replaces the file atomically, and syncs its content to disk.
+    func write(_ said: [ExpiryWatch.Said]) throws {
+        let lines = said.map { Line(app: $0.name, notAfter: $0.notAfter.milliseconds, days: $0.window.days) }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        let bytes = Array(try encoder.encode(lines)) + [0x0a]
+        let new = "\(path).new"
+        let descriptor = open(new, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemError.current }
+        let isWritten =
+            bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) } == bytes.count
+            && fsync(descriptor) == 0
+        let error = SystemError.current
+        guard close(descriptor) == 0, isWritten else { throw error }
+        guard rename(new, path) == 0 else { throw SystemError.current }
+    }
+}

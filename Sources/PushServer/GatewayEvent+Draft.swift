@@ -1,0 +1,48 @@
+import PushLoop
+import PushModel
+
+extension GatewayEvent {
+    /// Returns the event for monitors, or nil for a kind that is only logged.
+    func draft(of app: AppID) -> EventDraft? {
+        switch self {
+        case .up(let id, let address, let streams):
+            var draft = EventDraft(.connectionUp, app: app)
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            draft.add("streams", Int64(streams))
+            return draft
+        case .down(let id, let address, let end, let age, let answered):
+            var draft = EventDraft(.connectionDown, app: app)
+            draft.reason = end.fault.word
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            draft.add("message", end.message)
+            draft.add("age_ms", age.wholeMilliseconds)
+            draft.add("answered", Int64(clamping: answered))
+            return draft
+        case .goAway(let id, let address, let reason):
+            var draft = EventDraft(.connectionGoAway, app: app)
+            draft.reason = reason?.rawValue
+            draft.add("connection", Int64(id.number))
+            draft.add("address", address)
+            return draft
+        case .scaled(let cause, let connections, let minimum, let maximum):
+            var draft = EventDraft(.connectionScaled, app: app)
+            draft.reason = cause.rawValue
+            draft.add("connections", Int64(connections))
+            draft.add("min", Int64(minimum))
+            draft.add("max", Int64(maximum))
+            return draft
+        case .credentialFailed(let halt):
+            var draft = EventDraft(.credentialFailed, app: app)
+            draft.reason = halt.reason?.rawValue ?? halt.kind.rawValue
+            draft.add("message", halt.message)
+            return draft
+        case .credentialRotated:
+            return EventDraft(.credentialRotated, app: app)
+        // Monitors receive the reason with the event of the connection that ends.
+        case .breakerOpened, .breakerClosed, .credentialRefused:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import PushGateways
+import PushLoop
+import PushModel
+
+/// The first receiver of the reports of one app's gateway: it logs the events and counts the outcomes. The router
+/// receives the reports after it.
+final class GatewayJournal: Sendable {
+    let metrics: AppMetrics
+    private let log: Logger
+
+    init(_ app: AppID, _ log: Logger, _ metrics: AppMetrics) {
+        self.log = log.with([.app: app.name])
+        self.metrics = metrics
+    }
+
+    func take(_ report: GatewayReport) {
+        if !report.deliveries.isEmpty { metrics.count(report.deliveries) }
+        for event in report.events { write(event) }
+    }
+
+    private func write(_ event: GatewayEvent) {
+        switch event {
+        case .up(let id, let address, let streams):
+            log.info(
+                "connection up",
+                [.event: "connection.up", .connection: id.number, .address: address, .streams: streams])
+        case .down(let id, let address, let end, let age, let answered):
+            let fields: LogFields = [
+                .event: "connection.down", .connection: id.number, .address: address ?? "-",
+                .code: end.fault.code.rawValue, .reason: end.fault.sentence, .age: age, .answered: answered,
+            ]
+            if end.isOrderly {
+                log.info("connection ended", fields)
+            } else {
+                log.warning("connection lost or not established", fields)
+            }
+        case .goAway(let id, let address, let reason):
+            log.info(
+                "GOAWAY received, connection accepts no more requests",
+                [
+                    .event: "connection.goaway", .connection: id.number, .address: address ?? "-",
+                    .reason: reason?.rawValue ?? "-",
+                ])
+        case .scaled(let cause, let connections, let minimum, let maximum):
+            log.info(
+                "gateway scaled",
+                [
+                    .event: "connection.scaled", .reason: cause.rawValue, .connections: connections,
+                    .minimum: minimum, .maximum: maximum,
+                ])
+        case .breakerOpened(let pause, let cause):
+            log.warning(
+                "circuit breaker opened, sending paused",
+                [.event: "breaker.opened", .duration: pause, .reason: cause.words])
+        case .breakerClosed:
+            log.notice("circuit breaker closed, sending resumed", [.event: "breaker.closed"])
+        case .credentialRefused(let fault):
+            log.warning(
+                "credential refused by the push service",
+                [.event: "credential.refused", .code: fault.code.rawValue, .reason: fault.sentence])
+        case .credentialFailed(let halt):
+            log.error(
+                "sending halted, the credential is unusable; replace it, then send SIGHUP",
+                [.event: "credential.failed", .reason: halt.message])
+        case .credentialRotated:
+            log.notice("credential rotated", [.event: "credential.rotated"])
+        }
+    }
+}
+
+extension ConnectionEnd {
+    fileprivate var isOrderly: Bool {
+        (kind == .byUs || kind == .goAway) && fault.code != .credentialRefused
+    }
+}

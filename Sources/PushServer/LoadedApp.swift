@@ -1,0 +1,53 @@
+import PushConfiguration
+import PushGateways
+import PushTransport
+
+/// An app with its files read, and a digest of them that shows whether they changed.
+struct LoadedApp: Sendable {
+    let gateway: AppGateway
+    /// The digest of all files from which the app's connections are made.
+    let files: Digest256
+
+    /// Reads the app's files. It blocks, so do not call it on an event loop.
+    ///
+    /// - Throws: an error that describes the wrong file.
+    init(_ app: Configuration.App, contexts: TLSContexts) throws {
+        // The digest is computed before the files are used: if a file changes in between, the next reload sees it as
+        // changed.
+        files = Self.digest(app)
+        gateway = try AppGateway(app, contexts: contexts)
+    }
+
+    var app: Configuration.App { gateway.app }
+
+    /// Returns whether connections made from `other` would be the same.
+    func connectsLike(_ other: LoadedApp) -> Bool {
+        guard files == other.files else { return false }
+        var same = other.app
+        // These settings apply to an existing gateway, or do not concern its connections.
+        same.gateway.connections = app.gateway.connections
+        same.gateway.connectsPerMinute = app.gateway.connectsPerMinute
+        same.gateway.idle = app.gateway.idle
+        same.gateway.feedback = app.gateway.feedback
+        same.broadcast = app.broadcast
+        same.limits = app.limits
+        return app == same
+    }
+
+    private static func digest(_ app: Configuration.App) -> Digest256 {
+        var paths: [String?] =
+            switch app.credential {
+            case .token(let key, _, _): [key]
+            case .bundle(let certificate, let password): [certificate, password]
+            case .certificate(let certificate, let key, let password): [certificate, key, password]
+            }
+        if case .file(let path) = app.endpoint.trust { paths.append(path) }
+        // A file that cannot be read is reported where it is used.
+        let digests = paths.map { path -> String in
+            guard let path, var bytes = try? BoundedFile.read(path, limit: 1 << 20) else { return "-" }
+            defer { wipe(&bytes) }
+            return SHA256.hash(bytes).hex
+        }
+        return SHA256.hash(digests.joined(separator: " "))
+    }
+}

@@ -1,0 +1,408 @@
+import PushAdmin
+import PushConfiguration
+import PushGateways
+import PushLogic
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushTransport
+import PushWire
+
+/// The parts between producers and gateways: intake, ledger, registry, router, feedback and events.
+///
+/// It is opened before the gateways and closed after them, because it receives their reports. Intake opens last and
+/// closes first.
+final class Pipeline: Sendable {
+    /// The endpoints for producers and monitors.
+    struct Places: Sendable {
+        var intake: IntakeEndpoints?
+        var events: EventBusEndpoints
+    }
+
+    /// The objects that a pipeline needs from its owner.
+    struct Ground: Sendable {
+        let loops: LoopGroup
+        let log: Logger
+        let directory: String
+        let limits: ConnectionLimits
+    }
+
+    let ledger: SQLiteLedger
+    let counted: CountedLedger
+    let registry: Registry
+    let router: Router
+    let feedback: Feedback
+    let bus: EventBus
+    let intake: Intake
+    let waiting = CommittedEvents()
+    /// The numbers of messages that were waiting when the ledger was opened.
+    let recovered: Backlog
+    private let follower: RegistryFollower
+    private let ground: Ground
+    private let contexts: ZMQContexts
+    let refusedHandshakes: RefusedHandshakes
+    private let intakeKeys: ZAPHandler?
+    private let eventKeys: ZAPHandler?
+    private let state = Locked(State())
+    /// The problems that the router reported last.
+    private let routerTroubles: Locked<RouterTroubles>
+
+    struct Backlog: Sendable {
+        var waiting = 0
+        var scheduled = 0
+    }
+
+    private struct State {
+        var left = Backlog()
+        var fault: LedgerFault?
+        var isTakingIn = false
+        var places: Places?
+        var timer: LoopBound<TimerHandle>?
+    }
+
+    /// Opens the files and the sockets for monitors, and gives the waiting messages to the router.
+    ///
+    /// Nothing is sent before an app has a gateway, and no message is accepted before ``takeIn()``.
+    init(_ configuration: Configuration, on ground: Ground) async throws {
+        self.ground = ground
+        let log = ground.log
+        // With several loops, incoming and outgoing work run on different ones.
+        let (front, back) = (ground.loops.loops[0], ground.loops.loops[ground.loops.loops.count - 1])
+        let security = try PipelineSecurity(configuration.security)
+        var settings = SQLiteLedger.Settings(directory: ground.directory)
+        settings.retention = configuration.ledgerRetention
+        let contexts = try ZMQContexts()
+        self.contexts = contexts
+        let refused = RefusedHandshakes(configuration.security.directory, log)
+        refusedHandshakes = refused
+        let stores: Stores
+        do {
+            (intakeKeys, eventKeys) = try Self.handlers(configuration.security, contexts, refused, log: log)
+            stores = try await Self.open(settings)
+        } catch {
+            await contexts.terminate()
+            throw error
+        }
+        let status = await stores.ledger.status()
+        recovered = Backlog(waiting: status.waiting, scheduled: status.scheduled)
+        let (ledger, registry) = (stores.ledger, stores.registry)
+        (self.ledger, self.registry) = (ledger, registry)
+        let counted = CountedLedger(ledger)
+        self.counted = counted
+        let feedback = Feedback(
+            on: back, registry: registry, ledger: ledger, identities: ledger.identities, log: log)
+        self.feedback = feedback
+        var routing = Router.Settings()
+        routing.policy.oldest = configuration.intake.expireAfter
+        routing.deactivation = { feedback.take($0) }
+        let troubles = Locked(RouterTroubles())
+        routerTroubles = troubles
+        routing.troublesChanged = { before, now in
+            troubles.withLock { $0 = now }
+            log.tell(before, now)
+        }
+        routing.damaged = { fault in
+            log.error("accepted message damaged, not sent", [.error: fault.description])
+        }
+        let router = await back.run { [routing] in
+            Router(
+                on: back, ledger: counted, registry: registry, identities: ledger.identities, settings: routing)
+        }
+        self.router = router
+        var events = EventBusSettings(
+            publish: configuration.events.publish.endpoint, replay: configuration.events.replay.endpoint)
+        events.publishSecurity = configuration.events.publish.security(security.of(.publish))
+        events.replaySecurity = configuration.events.replay.security(security.of(.replay))
+        events.observers = configuration.observers
+        events.door.connections = ground.limits.events
+        events.doorNews = { ConnectionLimits.report($0, of: "events", to: log) }
+        events.ipcMode = configuration.security.ipcMode.bits
+        events.rebound = { error in
+            if let error {
+                log.error(
+                    """
+                    cannot bind events.publish again after an observer lost its right: no events are published until \
+                    a retry succeeds; free the port
+                    """,
+                    [.error: "\(error)"])
+            } else {
+                log.notice("all event subscriptions ended because an observer lost its right; other clients reconnect")
+            }
+        }
+        bus = EventBus(
+            on: front, in: contexts.events, log: ledger, settings: events, last: ledger.newestAtOpen,
+            heads: ledger.headsAtOpen)
+        var intakeSettings = IntakeSettings(
+            router: configuration.intake.router.endpoint, pull: configuration.intake.pull.endpoint,
+            apps: configuration.appTable)
+        intakeSettings.security = security.of(.router)
+        intakeSettings.log = log
+        intakeSettings.rights = configuration.security.directory.rights
+        intakeSettings.ipcMode = configuration.security.ipcMode.bits
+        intakeSettings.appLimits = configuration.appLimits
+        intakeSettings.window = configuration.dedupe.window
+        intakeSettings.quotaReached = { app, quota, detail in
+            log.warning("intake is busy for this app: \(detail)", [.app: app.name, .reason: quota.rawValue])
+        }
+        intakeSettings.door.connections = ground.limits.intake
+        intakeSettings.doorNews = { ConnectionLimits.report($0, of: "intake", to: log) }
+        intake = Intake(
+            on: front, context: contexts.intake, ledger: ledger, settings: intakeSettings,
+            backlog: { router.unfinished },
+            load: {
+                let held = ledger.backlog(of: $0)
+                return AppLoad(waiting: held.waiting, scheduled: held.scheduled)
+            })
+        follower = RegistryFollower(registry, log: ledger) { error in
+            log.warning(
+                "registry cannot apply device events, retrying", [.error: "\(error)"])
+        }
+        do {
+            try await registry.catchUp(from: ledger)
+            let places = Places(intake: nil, events: try await bus.open())
+            state.withLock { $0.places = places }
+        } catch {
+            await close()
+            throw (error as? ZMQError).map { StartError(.unavailable, "cannot open the sockets for events: \($0)") }
+                ?? error
+        }
+        await ledger.start(
+            PipelineWitness(
+                router: router, bus: bus, follower: follower, waiting: waiting,
+                health: { [weak self] in self?.healthChanged($0) }))
+        router.backlog(stores.backlog)
+        await beginUpkeep(front)
+    }
+
+    private struct Stores {
+        let ledger: SQLiteLedger
+        let backlog: LedgerBacklog
+        let registry: Registry
+    }
+
+    /// Opens both files. If one cannot be opened, the other one is closed.
+    private static func open(_ settings: SQLiteLedger.Settings) async throws -> Stores {
+        let (ledger, backlog) = try await SQLiteLedger.open(settings)
+        do {
+            let registry = try await Registry.open(
+                directory: settings.directory, identities: ledger.identities, note: { await ledger.note($0) })
+            return Stores(ledger: ledger, backlog: backlog, registry: registry)
+        } catch {
+            await ledger.close()
+            throw error
+        }
+    }
+
+    /// Separate contexts for intake and events, so that neither waits for the other's I/O thread.
+    private struct ZMQContexts {
+        let intake: ZMQContext
+        let events: ZMQContext
+
+        init() throws {
+            intake = try ZMQContext()
+            events = try ZMQContext()
+        }
+
+        func terminate() async {
+            await intake.terminate()
+            await events.terminate()
+        }
+    }
+
+    private static func handlers(
+        _ configured: Configuration.Security, _ contexts: ZMQContexts, _ refused: RefusedHandshakes, log: Logger
+    ) throws -> (ZAPHandler?, ZAPHandler?) {
+        let troubled: @Sendable (ZMQError) -> Void = { error in
+            log.error("fault in the ZAP thread, which admits ZeroMQ clients", [.error: "\(error)"])
+        }
+        let users = configured.directory.users
+        // The handlers are needed without CURVE too, because such sockets are also bound with a ZAP domain.
+        return (
+            try ZAPHandler(in: contexts.intake, admitting: users, observer: { refused.take($0) }, troubled: troubled),
+            try ZAPHandler(in: contexts.events, admitting: users, observer: { refused.take($0) }, troubled: troubled)
+        )
+    }
+
+    /// Opens intake for producers.
+    func takeIn() async throws {
+        do {
+            let places = try await intake.open()
+            state.withLock { state in
+                state.places?.intake = places
+                state.isTakingIn = true
+            }
+        } catch {
+            throw StartError(.unavailable, "cannot open intake: \(error)")
+        }
+    }
+
+    /// The numbers of messages that are left for the next start. They are known after ``close()``.
+    var left: Backlog { state.withLock { $0.left } }
+
+    var places: Places? { state.withLock { $0.places } }
+
+    /// The reason why no message can be carried out now, independent of the gateways; nil if there is none.
+    var obstacle: String? {
+        let troubles = troubles
+        return state.withLock { state in
+            state.fault?.description ?? troubles.everywhere.first ?? (state.isTakingIn ? nil : "intake is closed")
+        }
+    }
+
+    var troubles: RouterTroubles { routerTroubles.withLock { $0 } }
+
+    func readiness(of gateways: [ServedStatus]) -> Readiness {
+        Readiness(gateways, obstacle: obstacle, warnings: troubles.warnings)
+    }
+
+    private func healthChanged(_ fault: LedgerFault?) {
+        state.withLock { $0.fault = fault }
+        router.healthChanged(fault)
+        intake.setBlocked(fault)
+        if let fault {
+            ground.log.error("the ledger cannot write: producers are answered busy", [.error: fault.description])
+        } else {
+            ground.log.notice("the ledger can write again")
+        }
+    }
+
+    // MARK: Gateways
+
+    /// Returns the receiver of the reports of an app's gateway: first the journal, then feedback and router.
+    func client(_ journal: GatewayJournal) -> GatewayClient {
+        GatewayClient(loop: router.loop) { [router, feedback, ledger] report in
+            journal.take(report)
+            // The answers are counted before the router reports bad tokens among them, because the brake on
+            // deactivations compares the two numbers.
+            let answers = report.deliveries.reduce(into: 0) { $0 += $1.outcome.isAnswer ? 1 : 0 }
+            if answers > 0 { feedback.answers(report.app, answers) }
+            router.report(report)
+            let events = report.events.compactMap { $0.draft(of: report.app) }
+            if !events.isEmpty { ledger.note(events, done: nil) }
+        }
+    }
+
+    func appHas(_ gateway: Gateway?, _ app: AppID) { router.appChanged(app, gate: gateway) }
+
+    func announce(_ event: EventDraft) { ledger.note([event], done: nil) }
+
+    // MARK: Upkeep
+
+    private func beginUpkeep(_ loop: EventLoop) async {
+        let timer = await loop.run { [ledger] in
+            LoopBound(loop.scheduleRepeating(every: .seconds(1)) { ledger.trim() }, on: loop)
+        }
+        state.withLock { $0.timer = timer }
+    }
+
+    /// Applies changed rights, apps and retention.
+    ///
+    /// When it returns, they are in force for all further messages and events, on existing and on new connections.
+    func reload(_ configuration: Configuration) async throws {
+        let directory = configuration.security.directory
+        // This comes first, so that a connection that is ended below cannot reconnect.
+        try intakeKeys?.admit(directory.users)
+        try eventKeys?.admit(directory.users)
+        ledger.keep(configuration.ledgerRetention)
+        router.expire(after: configuration.intake.expireAfter)
+        refusedHandshakes.directory = directory
+        intake.update(apps: configuration.appTable, rights: directory.rights)
+        intake.update(limits: configuration.appLimits, window: configuration.dedupe.window)
+        await bus.replaceObservers(configuration.observers)
+        await intake.loop.run {}
+    }
+
+    // MARK: Stop
+
+    /// Stops intake and router: no more messages are accepted, and no more deliveries are handed out.
+    func stopTakingIn(within: Duration) async {
+        state.withLock { $0.isTakingIn = false }
+        ledger.beginEnd()
+        await intake.stop(within: within)
+        router.stop()
+    }
+
+    /// Writes and publishes the last outcomes and closes everything. Called after the gateways have ended.
+    func close() async {
+        state.withLock { $0.isTakingIn = false }
+        ledger.beginEnd()
+        if let timer = state.withLock({ $0.timer.take() }) {
+            await timer.loop.run { timer.loop.cancel(timer.wrapped) }
+        }
+        await intake.stop(within: .zero)
+        await router.drain()
+        await feedback.stop()
+        await ledger.flush()
+        await follower.stop()
+        await bus.stop()
+        await registry.close()
+        let status = await ledger.status()
+        state.withLock { $0.left = Backlog(waiting: status.waiting, scheduled: status.scheduled) }
+        await ledger.close()
+        await contexts.terminate()
+    }
+}
+
+extension Logger {
+    /// Logs the problems of the router that are new, and the end of problems for all apps.
+    fileprivate func tell(_ before: RouterTroubles, _ now: RouterTroubles) {
+        if now.everywhere.isEmpty, !before.everywhere.isEmpty { notice("messages are processed again") }
+        for text in now.everywhere where !before.everywhere.contains(text) {
+            error("messages wait, retrying", [.error: text])
+        }
+        for text in now.ofMessages where !before.ofMessages.contains(text) {
+            warning("message waits, retrying", [.error: text])
+        }
+    }
+}
+
+extension RouterTroubles {
+    /// The problems that do not prevent sending now, but that operators have to know.
+    var warnings: [String] {
+        guard damaged > 0 else { return ofMessages }
+        let count = damaged == 1 ? "1 accepted message is" : "\(damaged) accepted messages are"
+        return ofMessages + ["\(count) damaged and not sent: see the log, and restore the ledger from a backup"]
+    }
+}
+
+extension DeliveryOutcome {
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .accepted, .rejected, .retry: true
+        case .unknown, .expired, .returned: false
+        }
+    }
+}
+
+extension Bind {
+    /// The endpoint for libzmq; nil if the socket is off.
+    fileprivate var endpoint: String? { self == .off ? nil : description }
+
+    fileprivate func security(_ security: ZMQSecurity) -> ZMQSecurity {
+        if case .tcp = self { security } else { .none }
+    }
+}
+
+extension Configuration {
+    fileprivate var ledgerRetention: LedgerRetention {
+        var retention = LedgerRetention()
+        retention.window = dedupe.window
+        retention.keyLimit = dedupe.limit
+        retention.logAge = events.retention.age
+        retention.logBytes = events.retention.size.bytes
+        return retention
+    }
+
+    fileprivate var appLimits: [AppID: AppLimits] {
+        Dictionary(apps.map { ($0.id, $0.limits) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    fileprivate var appTable: AppTable {
+        AppTable(
+            apps.map { app in
+                let usesToken = if case .token = app.credential { true } else { false }
+                return AppFacts(id: app.id, topic: app.topic, usesToken: usesToken)
+            })
+    }
+}

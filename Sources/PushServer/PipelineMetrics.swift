@@ -1,0 +1,182 @@
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushTime
+import PushTransport
+
+/// The metrics of the pipeline, computed when the metrics page is requested.
+final class PipelineMetrics: Sendable {
+    private struct Current {
+        var intake = IntakeCounts()
+        var ledger = SQLiteLedger.Status()
+        var events = EventBusStatus()
+        var devices = Registry.Status()
+        var stopped = 0
+        var refused: [RefusedHandshakes.Key: UInt64] = [:]
+        var isReady = false
+    }
+
+    private let current = Locked(Current())
+    private let registry: MetricsRegistry
+    /// The clients that have series.
+    private let clients = Locked<Set<String>>([])
+    /// The maximum number of clients with series of their own.
+    private static let mostClients = 100
+
+    init(in registry: MetricsRegistry) {
+        self.registry = registry
+        for (status, read) in Self.statuses {
+            counter(
+                registry, "carillon_intake_requests_total", "Requests of producers, by status.",
+                ["status": status]
+            ) { read($0.intake) }
+        }
+        for reason in RejectionReason.allCases {
+            counter(
+                registry, "carillon_intake_rejections_total", "Rejected requests of producers, by reason.",
+                ["reason": reason.rawValue]
+            ) { $0.intake.rejected[reason] ?? 0 }
+        }
+        counter(registry, "carillon_intake_bytes_total", "Received bytes of envelopes and payloads.") {
+            $0.intake.bytes
+        }
+        counter(
+            registry, "carillon_intake_dropped_acks_total",
+            "Acknowledgments dropped because the producer disconnected or did not read."
+        ) { $0.intake.droppedAcks }
+        for (socket, read) in Self.connections {
+            registry.computedGauge(
+                "carillon_client_connections", help: "Connections to ZeroMQ sockets, including handshakes.",
+                labels: ["kind": socket]
+            ) { [current] in current.withLock { Double(read($0)) } }
+        }
+        for quota in AppQuota.allCases {
+            counter(
+                registry, "carillon_intake_over_limit_total",
+                "Requests answered busy because their app had reached a limit.", ["reason": quota.rawValue]
+            ) { $0.intake.overQuota[quota] ?? 0 }
+        }
+        for key in Self.refusals {
+            counter(
+                registry, "carillon_refused_connections_total",
+                "Connections refused during the handshake, by socket and reason.",
+                ["kind": key.socket?.rawValue ?? "unknown", "reason": key.cause.rawValue]
+            ) { $0.refused[key] ?? 0 }
+        }
+        gauge(registry, "carillon_intake_unanswered", "Requests that wait until they are on disk.") {
+            Double($0.intake.unanswered)
+        }
+        gauge(registry, "carillon_messages_waiting", "Accepted messages that are due and not completed.") {
+            Double($0.ledger.waiting)
+        }
+        gauge(registry, "carillon_messages_scheduled", "Accepted messages whose not_before is ahead.") {
+            Double($0.ledger.scheduled)
+        }
+        counter(registry, "carillon_ledger_commits_total", "Commits of the ledger, written and synced.") {
+            $0.ledger.commits.count
+        }
+        counter(registry, "carillon_ledger_events_total", "Events recorded since the ledger was created.") {
+            $0.ledger.newest
+        }
+        registry.computedCounter(
+            "carillon_ledger_commit_seconds_total", help: "Time spent in commits, including the sync."
+        ) { [current] in current.withLock { $0.ledger.commits.total.inSeconds } }
+        gauge(registry, "carillon_ledger_log_bytes", "Size of the event log on disk.") { Double($0.ledger.logBytes) }
+        gauge(registry, "carillon_ledger_keys_bytes", "Memory used for deduplication.") { Double($0.ledger.keyBytes) }
+        gauge(registry, "carillon_ledger_keys", "Remembered message ids and deliveries.") {
+            Double($0.ledger.remembered)
+        }
+        counter(registry, "carillon_ledger_keys_refused_total", "New messages refused because of dedupe.limit.") {
+            $0.ledger.refusedByLimit
+        }
+        gauge(registry, "carillon_ledger_write_ahead_pages", "Pages of 8 KiB in the write-ahead log.") {
+            Double($0.ledger.writeAheadPages)
+        }
+        gauge(registry, "carillon_ledger_failing", "1 while the ledger cannot write.") {
+            $0.ledger.fault == nil ? 0 : 1
+        }
+        counter(registry, "carillon_events_published_total", "Events sent to subscribers.") { $0.events.published }
+        counter(registry, "carillon_events_dropped_total", "Events not published for lack of room; replay has them.") {
+            $0.events.dropped
+        }
+        counter(registry, "carillon_replay_requests_total", "Requests for replay.") {
+            $0.events.replayRequests
+        }
+        gauge(registry, "carillon_devices_registered", "Devices that were ever registered, active or not.") {
+            Double($0.devices.registered)
+        }
+        gauge(registry, "carillon_devices_inactive", "Devices that are known to be inactive, registered or not.") {
+            Double($0.devices.inactive)
+        }
+        gauge(registry, "carillon_brakes_on", "Apps whose deactivations are stopped after a flood of bad tokens.") {
+            Double($0.stopped)
+        }
+        gauge(registry, "carillon_ready", "1 if pushes can be sent now for every app.") { $0.isReady ? 1 : 0 }
+    }
+
+    /// The labels of refused connections. A malformed ZAP request does not name a known socket.
+    private static let refusals =
+        PipelineSocket.allCases.flatMap { socket in
+            ZAPRefusalCause.allCases.filter { $0 != .malformed }.map {
+                RefusedHandshakes.Key(socket: socket, cause: $0)
+            }
+        } + [RefusedHandshakes.Key(socket: nil, cause: .malformed)]
+
+    func refresh(_ pipeline: Pipeline, isReady: Bool) async {
+        var now = Current()
+        now.intake = await pipeline.intake.counts
+        now.ledger = await pipeline.ledger.status()
+        now.events = await pipeline.bus.status
+        now.devices = pipeline.registry.status
+        now.stopped = await pipeline.feedback.status.stopped.count
+        now.refused = pipeline.refusedHandshakes.counts
+        now.isReady = isReady
+        let read = now
+        current.withLock { $0 = read }
+        register(now.intake.clients.keys.sorted())
+    }
+
+    private static let connections: [(String, @Sendable (Current) -> Int)] = [
+        ("intake", { $0.intake.connections }), ("events", { $0.events.connections }),
+    ]
+
+    /// Registers the series of clients that have sent their first request.
+    private func register(_ names: [String]) {
+        let new = clients.withLock { known in
+            names.filter { known.count < Self.mostClients && known.insert($0).inserted }
+        }
+        for name in new {
+            for (status, read) in Self.clientStatuses {
+                counter(
+                    registry, "carillon_client_requests_total", "Requests of each client, by status.",
+                    ["client": name, "status": status]
+                ) { $0.intake.clients[name].map(read) ?? 0 }
+            }
+        }
+    }
+
+    private static let clientStatuses: [(String, @Sendable (IntakeCounts.Totals) -> UInt64)] = [
+        ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),
+        ("rejected", { $0.rejected }),
+    ]
+
+    private static let statuses: [(String, @Sendable (IntakeCounts) -> UInt64)] = [
+        ("accepted", { $0.accepted }), ("duplicate", { $0.duplicate }), ("busy", { $0.busy }),
+        ("rejected", { $0.rejections }),
+    ]
+
+    private func gauge(
+        _ registry: MetricsRegistry, _ name: String, _ help: String, _ read: @escaping @Sendable (Current) -> Double
+    ) {
+        registry.computedGauge(name, help: help) { [current] in current.withLock { read($0) } }
+    }
+
+    private func counter(
+        _ registry: MetricsRegistry, _ name: String, _ help: String, _ labels: MetricLabels = [:],
+        _ read: @escaping @Sendable (Current) -> UInt64
+    ) {
+        registry.computedCounter(name, help: help, labels: labels) { [current] in current.withLock { Double(read($0)) }
+        }
+    }
+}

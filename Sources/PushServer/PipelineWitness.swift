@@ -1,0 +1,24 @@
+import PushAdmin
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+
+/// The receivers of what the ledger has written: the router, monitors, the registry, and requests that wait for events.
+struct PipelineWitness: LedgerWitness {
+    let router: Router
+    let bus: EventBus
+    let follower: RegistryFollower
+    let waiting: CommittedEvents
+    let health: @Sendable (LedgerFault?) -> Void
+
+    func accepted(_ messages: [AcceptedMessage]) { router.accepted(messages) }
+
+    func committed(_ segment: LogSegment) {
+        bus.publish([segment])
+        follower.committed(segment)
+        waiting.committed(upTo: segment.last)
+    }
+
+    func healthChanged(_ fault: LedgerFault?) { health(fault) }
+}

@@ -1,0 +1,70 @@
+import PushLoop
+import PushPipeline
+import PushTransport
+
+/// The connections that the ZAP handlers refused. They are counted by socket and cause, and logged with the client's
+/// name if its key is known. The log has a rate limit for each call site, so that many lines of one cause do not hide
+/// others.
+final class RefusedHandshakes: Sendable {
+    struct Key: Hashable, Sendable {
+        /// The socket; nil if it is unknown because the ZAP request was malformed.
+        let socket: PipelineSocket?
+        let cause: ZAPRefusalCause
+    }
+
+    private struct State {
+        var directory: ClientDirectory
+        var counts: [Key: UInt64] = [:]
+    }
+
+    private let state: Locked<State>
+    private let log: Logger
+
+    init(_ directory: ClientDirectory, _ log: Logger) {
+        state = Locked(State(directory: directory))
+        self.log = log
+    }
+
+    var directory: ClientDirectory {
+        get { state.withLock { $0.directory } }
+        set { state.withLock { $0.directory = newValue } }
+    }
+
+    var counts: [Key: UInt64] { state.withLock { $0.counts } }
+
+    /// Counts and logs a refusal. Called on the thread of a handler.
+    func take(_ refusal: ZAPHandler.Refusal) {
+        let key = Key(socket: PipelineSocket(rawValue: refusal.domain), cause: refusal.cause)
+        let client = state.withLock { state in
+            state.counts[key, default: 0] += 1
+            return refusal.publicKey.flatMap { state.directory.clients[$0] }
+        }
+        let fields: LogFields = [
+            .socket: refusal.domain, .address: refusal.address, .key: refusal.publicKey?.z85 ?? "-",
+            .client: client?.name ?? "-", .reason: refusal.cause.rawValue,
+        ]
+        switch refusal.cause {
+        case .unknownKey:
+            log.warning("connection refused: no client in security.clients has this public key", fields)
+        case .missingRight:
+            if key.socket?.isIntake == true {
+                log.warning(
+                    "connection refused: this client may not push; name its apps in security.clients.NAME.push", fields)
+            } else {
+                log.warning(
+                    "connection refused: this client may not observe; set security.clients.NAME.observe", fields)
+            }
+        case .mechanism: log.warning("connection refused: the client does not use CURVE", fields)
+        case .malformed: log.error("connection refused: malformed ZAP request from libzmq", fields)
+        }
+    }
+}
+
+extension PipelineSocket {
+    fileprivate var isIntake: Bool {
+        switch self {
+        case .router, .pull: true
+        case .publish, .replay: false
+        }
+    }
+}

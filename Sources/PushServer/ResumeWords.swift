@@ -1,0 +1,33 @@
+/// The log line at a start about the remains of the last run: waiting messages, and deliveries that may arrive twice.
+struct ResumeWords: Sendable {
+    /// The number of messages that are due.
+    let waiting: Int
+    /// The number of messages whose `not_before` is ahead.
+    let scheduled: Int
+    /// The mark of the last run; nil if that run ended in order.
+    let remains: RunMark.Remains?
+
+    /// The line; nil if there are no remains.
+    var sentence: String? {
+        guard let remains else {
+            let parts = [
+                waiting > 0 ? "\(Self.messages(waiting)) waiting" : nil,
+                scheduled > 0 ? "\(Self.messages(scheduled)) scheduled" : nil,
+            ].compactMap { $0 }
+            return parts.isEmpty ? nil : parts.joined(separator: ", ")
+        }
+        let end = remains.wasStopped ? "a stop that did not wait for all answers" : "a crash"
+        return "recovered \(Self.messages(waiting + scheduled)) after \(end), \(Self.twice(remains.mostInFlight))"
+    }
+
+    private static func twice(_ most: Int?) -> String {
+        guard let most else { return "an unknown number of deliveries may arrive twice" }
+        return most == 0 ? "no delivery arrives twice" : "up to \(deliveries(most)) may arrive twice"
+    }
+
+    private static func messages(_ number: Int) -> String { number == 1 ? "1 message" : "\(number) messages" }
+
+    static func deliveries(_ number: Int) -> String {
+        number == 1 ? "1 delivery" : "\(number) deliveries"
+    }
+}

@@ -1,0 +1,65 @@
+import FoundationEssentials
+import Glibc
+import PushLoop
+import PushTransport
+
+/// A small file that exists while Carillon runs. From it, the next start learns whether the last run ended in order,
+/// and otherwise how many deliveries may have been unanswered.
+///
+/// The file is not synced. It survives when the process is killed, but after a power failure its number may be missing.
+struct RunMark: Sendable {
+    static let fileName = "running.json"
+
+    private struct Content: Codable {
+        let pid: Int32
+        let startedAt: Int64
+        let mostInFlight: Int?
+        let wasStopped: Bool?
+
+        enum CodingKeys: String, CodingKey {
+            case pid
+            case startedAt = "started_at"
+            case mostInFlight = "most_in_flight"
+            case wasStopped = "was_stopped"
+        }
+    }
+
+    /// The content of a mark that was left by a run which did not end in order, or ended with unanswered deliveries.
+    struct Remains: Sendable, Equatable {
+        /// The maximum number of deliveries that were unanswered at the end; nil if it is unknown.
+        let mostInFlight: Int?
+        /// Whether that run was stopped and did not wait for all answers. Otherwise it crashed or was killed.
+        var wasStopped = false
+    }
+
+    let path: String
+    private let startedAt = WallTime.current().milliseconds
+
+    init(directory: String) {
+        path = "\(directory)/\(Self.fileName)"
+    }
+
+    /// Returns the mark of the last run, or nil if that run ended in order or never existed. It blocks.
+    func remains() -> Remains? {
+        guard access(path, F_OK) == 0 else { return nil }
+        let bytes = (try? BoundedFile.read(path, limit: 4096)) ?? []
+        let content = try? JSONDecoder().decode(Content.self, from: Data(bytes))
+        return Remains(mostInFlight: content?.mostInFlight, wasStopped: content?.wasStopped ?? false)
+    }
+
+    /// Writes the mark. It blocks. A failure is ignored: it only affects the log line of the next start.
+    ///
+    /// - Parameter wasStopped: whether the run is stopping with this number of unanswered deliveries.
+    func write(mostInFlight: Int?, wasStopped: Bool = false) {
+        let content = Content(
+            pid: getpid(), startedAt: startedAt, mostInFlight: mostInFlight, wasStopped: wasStopped ? true : nil)
+        guard let bytes = try? JSONEncoder().encode(content) else { return }
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { return }
+        _ = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+        close(descriptor)
+    }
+
+    /// Removes the mark, because the run has ended in order.
+    func remove() { unlink(path) }
+}

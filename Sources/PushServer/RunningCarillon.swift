@@ -1,0 +1,275 @@
+import Glibc
+import PushAdmin
+package import PushConfiguration
+import PushGateways
+import PushLoop
+import PushModel
+import PushStore
+import PushTransport
+
+/// The root object of `carillon serve`: it creates, connects and ends all parts.
+package final class RunningCarillon: Sendable {
+    /// The way in which a run ended.
+    package enum End: Sendable {
+        case stopped
+        /// A second signal asked to stop at once.
+        case stoppedAtOnce
+    }
+
+    let source: ConfigurationSource
+    let configuration: Locked<Configuration>
+    let logs: ServerLogs
+    let pipeline: Pipeline
+    let fileReloads: FileReloads
+    /// A pool for the configuration file only, so that it can be read even if credentials are on a file system that
+    /// hangs.
+    let configurationFile: BlockingPool
+    private let lock: DataLock
+    private let services = ServiceStack()
+    private let signals: ServeSignals
+    private let gateways: ServedGateways
+    private let control: AdminServer
+    private let http: AdminServer?
+    private let mark: RunMark
+    /// The mark of the previous run, if that run did not end in order.
+    private let remains: RunMark.Remains?
+    /// The number of deliveries that were unanswered when the drain ended.
+    private let unanswered = Locked(0)
+
+    /// Starts everything. It does not wait for connections to push services.
+    ///
+    /// - Parameter abandon: called on a loop three seconds after a second signal to stop, if the process still runs.
+    /// - Throws: `StartError` for problems that an operator can correct. All parts that were started have ended by
+    ///   then.
+    package init(
+        _ source: ConfigurationSource, _ parsed: Configuration.Parsed, abandon: @escaping @Sendable () -> Void
+    ) async throws {
+        let configuration = parsed.configuration
+        self.source = source
+        self.configuration = Locked(configuration)
+        let logs = ServerLogs(configuration.log)
+        let log = logs.log
+        self.logs = logs
+        let start = StartCheck(configuration)
+        // The directory is checked before it is created and locked. The rest is checked when no other process can use
+        // it.
+        if let fault = start.directoryFault { throw fault }
+        let lock = try DataLock(directory: configuration.data)
+        self.lock = lock
+        if let fault = StartError.joined(start.faults) { throw fault }
+        mark = RunMark(directory: lock.directory)
+        remains = mark.remains()
+        for warning in parsed.warnings { log.warning("\(warning.description)") }
+        for caution in start.cautions { log.warning("\(caution)") }
+
+        let services = services
+        let loops = LoopGroup()
+        let home = loops.loops[0]
+        let files = BlockingPool(name: "files", threadCount: 2, queueLimit: 64)
+        let lookUps = BlockingPool(name: "resolve", threadCount: 2, queueLimit: 256)
+        let configurationFile = BlockingPool(name: "configuration", threadCount: 1, queueLimit: 4)
+        self.configurationFile = configurationFile
+        services.add { _ in
+            // A pool in which a file access or a look-up hangs is left running, so that the shutdown does not hang too.
+            for pool in [files, configurationFile, lookUps] where pool.load == (0, 0) { await pool.shutDown() }
+        }
+        // A reload that hangs in a file system may use the loops later. Then they are not shut down; they end with the
+        // process.
+        let isReloading = Locked(false)
+        services.add { _ in if !isReloading.withLock({ $0 }) { await loops.shutDown() } }
+
+        let insistence = Insistence(log: log, home: home, abandon: abandon)
+        let signals = ServeSignals { insistence.begin() }
+        self.signals = signals
+        let signalSource = await home.run {
+            LoopBound(SignalSource(on: home, [.hangUp, .terminate, .interrupt]) { signals.came($0) }, on: home)
+        }
+        services.add { _ in
+            await signalSource.with { $0.cancel() }
+            await insistence.end()
+        }
+
+        do {
+            let limits = ConnectionLimits(descriptors: DescriptorLimit.raise())
+            let pipeline = try await Pipeline(
+                configuration,
+                on: Pipeline.Ground(loops: loops, log: log, directory: lock.directory, limits: limits))
+            self.pipeline = pipeline
+            services.add { _ in await pipeline.close() }
+
+            let metrics = MetricsRegistry()
+            ProcessMetrics.register(in: metrics)
+            let expiry = await CredentialExpiry.open(directory: configuration.data, on: home, files: files, log: log) {
+                pipeline.announce($0)
+            }
+            let gateways = ServedGateways(
+                on: home,
+                ServedGateways.Ground(
+                    loops: loops, tokens: ProviderTokens(on: home), resolver: NameResolver(pool: lookUps),
+                    files: files, metrics: metrics, expiry: expiry, pipeline: pipeline, directory: lock.directory,
+                    log: log))
+            self.gateways = gateways
+            insistence.gateways = gateways
+
+            // The control server stops before the parts that its requests use are closed.
+            let control = try await AdminServer(
+                at: .socket(path: "\(lock.directory)/\(ControlSocket.fileName)"), on: home, limits: .controlSocket,
+                routes: Self.controlRoutes(pipeline, gateways))
+            self.control = control
+            services.add { _ in await control.stop() }
+            let health = ServedHealth(
+                gateways: gateways, pipeline: pipeline, pipelineMetrics: PipelineMetrics(in: metrics),
+                registry: metrics)
+            let http = try await Self.http(
+                configuration.http, on: home, files: files, connections: limits.http, health)
+            self.http = http
+            if let http { services.add { _ in await http.stop() } }
+            services.add { _ in await expiry.stop() }
+
+            let fileReloads = FileReloads { [reloads = logs.reloads] configuration, changes in
+                if let http, let tls = configuration.http.tls {
+                    do {
+                        await http.renew(try await Self.context(tls, on: files))
+                    } catch {
+                        reloads.error("\("\(error)")", [.event: "configuration.refused"])
+                    }
+                }
+                await gateways.serve(configuration.apps)
+                reloads.notice("reloaded", [.event: "configuration.reloaded", .count: changes])
+            }
+            self.fileReloads = fileReloads
+            services.add { _ in
+                let isIdle = await fileReloads.stop(within: Self.reloadEndsWithin)
+                isReloading.withLock { $0 = !isIdle }
+            }
+            let unanswered = unanswered
+            services.add { deadline in
+                let count = await gateways.drain(within: deadline)
+                unanswered.withLock { $0 = count }
+            }
+            await gateways.serve(configuration.apps)
+
+            let marking = Task { [mark] in await InFlightMark(mark: mark, gateways: gateways, files: files).keep() }
+            let freeing = Task { await Self.giveBackMemory(on: lookUps) }
+            services.add { _ in
+                for task in [marking, freeing] { task.cancel() }
+                for task in [marking, freeing] { await task.value }
+            }
+            try await pipeline.takeIn()
+            services.add { await pipeline.stopTakingIn(within: min($0, .seconds(5))) }
+        } catch {
+            await services.end(within: .zero)
+            throw (error as? StoreError).map { StartError($0) } ?? error
+        }
+    }
+
+    /// The maximum time that the shutdown waits for a reload which reads files.
+    private static let reloadEndsWithin: Duration = .seconds(2)
+
+    private static func controlRoutes(_ pipeline: Pipeline, _ gateways: ServedGateways) -> AdminRoutes {
+        AdminRoutes(
+            GatewayRoutes.all(gateways) + BacklogRoutes.all { await pipeline.router.drop($0) }
+                + PipelineRoutes.all(
+                    devices: pipeline.registry, events: pipeline.ledger, waiting: pipeline.waiting,
+                    statistics: ServedStatistics(pipeline: pipeline, gateways: gateways),
+                    identities: pipeline.ledger.identities, apps: { await gateways.statuses().map(\.app.id) }))
+    }
+
+    private static func http(
+        _ settings: Configuration.HTTP, on loop: EventLoop, files: BlockingPool, connections: Int,
+        _ health: ServedHealth
+    ) async throws -> AdminServer? {
+        guard let listen = settings.listen else { return nil }
+        var tls: TLSContext?
+        if let settings = settings.tls { tls = try await context(settings, on: files) }
+        return try await AdminServer(
+            at: .port(listen, setting: "http.listen", tls: tls), on: loop,
+            limits: .monitoring(connections: connections), routes: AdminRoutes(HealthRoutes.all(health)))
+    }
+
+    private static func context(
+        _ tls: Configuration.HTTP.TLS, on files: BlockingPool
+    ) async throws(StartError) -> TLSContext {
+        do {
+            return try await files.run { try tls.context() }
+        } catch {
+            throw StartError(.configuration, "http.tls cannot be used: \(error)")
+        }
+    }
+
+    /// Returns free memory to the system twice a minute, until the task is cancelled.
+    private static func giveBackMemory(on pool: BlockingPool) async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(30))
+            // It blocks, so it must not run on a loop.
+            try? await pool.run { FreeMemory.giveBack() }
+        }
+    }
+
+    /// Returns the endpoints and apps that are served.
+    package func served() async -> Served {
+        Served(
+            data: lock.directory, control: control.address, http: http?.address, places: pipeline.places,
+            apps: await gateways.statuses())
+    }
+
+    /// Logs the start: the endpoints, and the messages that were recovered.
+    package func logStart(_ served: Served) {
+        let log = logs.log
+        log.notice(
+            "started",
+            [
+                .event: "carillon.started", .version: Release.version, .data: served.data, .apps: served.apps.count,
+                .router: served.router ?? "off", .pull: served.pull ?? "off", .publish: served.publish ?? "off",
+                .replay: served.replay ?? "off", .http: served.http ?? "off",
+            ])
+        let (waiting, scheduled) = (pipeline.recovered.waiting, pipeline.recovered.scheduled)
+        guard let sentence = ResumeWords(waiting: waiting, scheduled: scheduled, remains: remains).sentence else {
+            return
+        }
+        guard let remains else {
+            return log.notice("\(sentence)", [.event: "carillon.resumed", .waiting: waiting, .scheduled: scheduled])
+        }
+        var fields: LogFields = [.event: "carillon.recovered", .waiting: waiting, .scheduled: scheduled]
+        if let most = remains.mostInFlight { fields.append(.maximum, most) }
+        log.warning("\(sentence)", fields)
+    }
+
+    // MARK: Run and stop
+
+    /// Serves until a signal asks to stop, then waits at most `deadline` for deliveries in flight.
+    package func run(drainingWithin deadline: Duration) async -> End {
+        while await signals.next() == .reload { await reload() }
+        let log = logs.log
+        log.notice("draining: waiting at most this long for deliveries in flight", [.duration: deadline])
+        let begun = MonotonicTime.current()
+        await services.end(within: deadline)
+        let (unanswered, isAtOnce) = (unanswered.withLock { $0 }, signals.hasInsisted)
+        if unanswered == 0 {
+            mark.remove()
+        } else {
+            mark.write(mostInFlight: unanswered, wasStopped: true)
+        }
+        log.notice(
+            "\(Self.sentence(unanswered: unanswered, isAtOnce: isAtOnce))",
+            [
+                .event: "carillon.drained", .duration: MonotonicTime.current() - begun,
+                .waiting: pipeline.left.waiting, .scheduled: pipeline.left.scheduled, .unanswered: unanswered,
+            ])
+        log.notice("stopped", [.event: "carillon.stopped"])
+        logs.flush()
+        return isAtOnce ? .stoppedAtOnce : .stopped
+    }
+
+    private static func sentence(unanswered: Int, isAtOnce: Bool) -> String {
+        let left = "\(ResumeWords.deliveries(unanswered)) \(unanswered == 1 ? "is" : "are") unanswered"
+        if isAtOnce { return "drain cut short by a second signal" + (unanswered == 0 ? "" : ": \(left)") }
+        return unanswered == 0 ? "drained" : "drain timed out: \(left)"
+    }
+}
+
+extension StartError {
+    fileprivate init(_ error: StoreError) {
+        self.init(error.code == .cannotOpen ? .notPermitted : .failed, error.description)
+    }
+}

@@ -1,0 +1,31 @@
+import PushLoop
+
+extension LogKey {
+    static let app = LogKey("app")
+    /// The family and kind of an event, as in the events for monitors.
+    static let event = LogKey("event")
+    static let age = LogKey("age")
+    static let answered = LogKey("answered")
+    static let client = LogKey("client")
+    static let code = LogKey("code")
+    static let connections = LogKey("connections")
+    static let expires = LogKey("expires")
+    static let fingerprint = LogKey("fingerprint")
+    static let maximum = LogKey("maximum")
+    static let minimum = LogKey("minimum")
+    static let socket = LogKey("socket")
+    static let streams = LogKey("streams")
+    static let key = LogKey("key")
+    static let version = LogKey("version")
+    static let data = LogKey("data")
+    static let apps = LogKey("apps")
+    static let router = LogKey("router")
+    static let pull = LogKey("pull")
+    static let publish = LogKey("publish")
+    static let replay = LogKey("replay")
+    static let http = LogKey("http")
+    static let unanswered = LogKey("unanswered")
+    static let waiting = LogKey("waiting")
+    static let scheduled = LogKey("scheduled")
+    static let windowDays = LogKey("window_days")
+}

@@ -1,0 +1,52 @@
+import PushLoop
+
+/// The requests of signals that are not handled yet. Any number of SIGHUPs during a reload cause one more reload.
+final class ServeSignals: Sendable {
+    enum Wish: Sendable, Equatable {
+        case reload, stop
+    }
+
+    private struct State {
+        var reloads = false
+        var stops = 0
+        var waiter: CheckedContinuation<Wish, Never>?
+    }
+
+    private let state = Locked(State())
+    /// Called at the second signal to stop.
+    private let insisted: @Sendable () -> Void
+
+    init(insisted: @escaping @Sendable () -> Void) {
+        self.insisted = insisted
+    }
+
+    func came(_ signal: Signal) {
+        let (resume, insists) = state.withLock { state -> (CheckedContinuation<Wish, Never>?, Bool) in
+            if signal == .hangUp { state.reloads = true } else { state.stops += 1 }
+            return (state.waiter.take(), state.stops == 2 && signal != .hangUp)
+        }
+        if let resume { resume.resume(returning: take() ?? .stop) }
+        if insists { insisted() }
+    }
+
+    var hasInsisted: Bool { state.withLock { $0.stops > 1 } }
+
+    /// Returns the next request; a stop precedes reloads. Only one caller may wait at a time.
+    func next() async -> Wish {
+        await withCheckedContinuation { continuation in
+            if let wish = take(orWait: continuation) { continuation.resume(returning: wish) }
+        }
+    }
+
+    private func take(orWait waiter: CheckedContinuation<Wish, Never>? = nil) -> Wish? {
+        state.withLock { state in
+            if state.stops > 0 { return .stop }
+            if state.reloads {
+                state.reloads = false
+                return .reload
+            }
+            state.waiter = waiter
+            return nil
+        }
+    }
+}

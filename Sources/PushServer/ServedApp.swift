@@ -1,0 +1,94 @@
+import PushAdmin
+import PushConfiguration
+import PushGateways
+import PushModel
+
+/// The state of an app in ``ServedGateways``.
+struct ServedApp {
+    /// The configuration of the app. If its newest credential is unusable, connections still use the one in `loaded`.
+    var app: Configuration.App
+    /// The configuration and files from which connections are made; nil until the files were usable once.
+    var loaded: LoadedApp?
+    var gateway: Gateway?
+    /// The reason why the newest files cannot be used.
+    var fault: String?
+    /// The range of the number of connections, from the configuration, or later from an operator.
+    var connections: ClosedRange<Int>
+    let journal: GatewayJournal
+    /// The poller of the feedback service, if the app has one.
+    var poller: FeedbackPoller?
+}
+
+/// A snapshot of an app and its gateway.
+struct ServedStatus: Sendable {
+    let app: Configuration.App
+    let connections: ClosedRange<Int>
+    let fault: String?
+    /// The status of the gateway; nil if the app has none, because its credential was not usable yet.
+    let gateway: GatewayStatus?
+
+    /// `up` if a connection accepts deliveries; otherwise the obstacle.
+    var state: String {
+        guard let gateway else { return "halted: \(fault ?? "there is no credential yet")" }
+        switch gateway.state {
+        case .running: return hasOpenConnection ? "up" : "connecting"
+        case .paused(let time, let cause): return "paused for \(max(1, time.components.seconds)) s: \(cause.words)"
+        case .probing: return "probing: one delivery tests whether the push service has recovered"
+        case .halted(let halt): return "halted: \(halt.message)"
+        case .draining: return "draining"
+        case .closed: return "stopped"
+        }
+    }
+
+    /// The reason why pushes cannot be sent now; nil if they can.
+    var obstacle: String? {
+        guard let gateway else { return state }
+        switch gateway.state {
+        case .running: return hasOpenConnection ? nil : missingConnection(gateway)
+        // The next push is sent as the probe.
+        case .probing: return hasOpenConnection ? nil : state
+        case .paused(_, .unreachable):
+            return gateway.fault.map { "\(state): \($0.sentence)" } ?? state
+        case .paused, .halted, .draining, .closed: return state
+        }
+    }
+
+    /// The reason why no connection is open. It is nil if one is open, or if the last one ended in order and the next
+    /// one is being opened.
+    var connectionFault: ConnectionFault? { hasOpenConnection ? nil : gateway?.fault }
+
+    private func missingConnection(_ gateway: GatewayStatus) -> String? {
+        let attempts = gateway.failedConnectsInARow
+        let failed = attempts == 1 ? "an attempt failed" : "\(attempts) attempts in a row failed"
+        if let fault = gateway.fault {
+            return "no connection is open" + (attempts > 0 ? "; \(failed): " : ": ") + fault.sentence
+        }
+        if attempts > 0 { return "no connection is open; \(failed)" }
+        // A connection that ended in order is replaced at once, which is not an obstacle.
+        return gateway.hasBeenUp ? nil : "no connection is open yet"
+    }
+
+    private var hasOpenConnection: Bool { gateway?.connections.contains { $0.state == .open } ?? false }
+}
+
+extension GatewayAnswer {
+    init(_ served: ServedStatus) {
+        let gateway = served.gateway
+        self.init(
+            app: served.app.id.name, environment: served.app.environment.rawValue, state: served.state,
+            scale: Scale(gateway.map { $0.minimum...$0.maximum } ?? served.connections), queue: gateway?.queue ?? 0,
+            credit: gateway?.credit ?? 0, connections: gateway?.connections.map(Connection.init) ?? [],
+            fault: served.connectionFault.map(Fault.init))
+    }
+}
+
+extension BreakerCause {
+    var words: String {
+        switch self {
+        case .unreachable(let attempts): "\(attempts) attempts to connect failed in a row"
+        case .failing(let answers, let all): "\(answers) of the last \(all) responses were failures of the push service"
+        case .asked: "the push service asked for a pause"
+        case .probeFailed: "the probe failed"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import PushAdmin
+import PushLoop
+import PushModel
+import PushPipeline
+import PushStore
+import PushTime
+
+/// The statistics that `carillon stats` shows, collected from all parts of the server.
+struct ServedStatistics: PipelineStatistics {
+    let pipeline: Pipeline
+    let gateways: ServedGateways
+    let startedAt = WallTime.current().milliseconds
+
+    func snapshot() async -> StatsAnswer {
+        let served = await gateways.statuses()
+        let readiness = pipeline.readiness(of: served)
+        var answer = StatsAnswer(at: WallTime.current().milliseconds, startedAt: startedAt, ready: readiness.ready)
+        answer.version = Release.version
+        answer.obstacles =
+            (readiness.reason.map { [$0] } ?? [])
+            + readiness.apps.compactMap { app in app.reason.map { "\(app.app): \($0)" } }
+            + pipeline.troubles.everywhere.filter { $0 != readiness.reason } + (readiness.warnings ?? [])
+        let counts = await pipeline.intake.counts
+        answer.intake = StatsAnswer.Intake(
+            accepted: counts.accepted, duplicate: counts.duplicate, rejected: counts.rejections, busy: counts.busy)
+        answer.apps = served.map(app)
+        let ledger = await pipeline.ledger.status()
+        answer.backlog = StatsAnswer.Backlog(
+            waiting: UInt64(ledger.waiting), scheduled: UInt64(ledger.scheduled),
+            nextDue: (await pipeline.router.status().nextDue).map { $0 * 1000 })
+        answer.ledger = StatsAnswer.Ledger(ledger)
+        answer.registry = StatsAnswer.Registry(pipeline.registry.status)
+        let events = await pipeline.bus.status
+        answer.events = StatsAnswer.Events(subscriptions: events.prefixCount, published: events.published)
+        return answer
+    }
+
+    private func app(_ served: ServedStatus) -> StatsAnswer.App {
+        var app = StatsAnswer.App(app: served.app.id.name, state: served.state)
+        app.environment = served.app.environment.rawValue
+        if let gateway = served.gateway {
+            app.connections = gateway.connections.count { $0.state == .open }
+            app.credit = gateway.credit
+            app.queue = gateway.queue
+            app.inFlight = gateway.connections.reduce(0) { $0 + $1.inFlight }
+        }
+        let counts = pipeline.counted.counts(of: served.app.id)
+        app.sent = counts.sent
+        app.rejected = counts.rejected
+        app.expired = counts.expired
+        app.suppressed = counts.suppressed
+        app.retries = counts.retries
+        app.unknown = counts.unknown
+        app.latency = Latency(bounds: CountedLedger.bounds, counts: counts.latencies)
+        return app
+    }
+}
+
+extension StatsAnswer.Registry {
+    fileprivate init(_ status: Registry.Status) {
+        // The two counts are not read at the same moment, so that their difference may be negative.
+        let gone = max(0, status.inactive - status.unregistered)
+        self.init(
+            devices: UInt64(status.registered), inactive: UInt64(gone), unregistered: UInt64(status.unregistered))
+    }
+}
+
+extension StatsAnswer.Ledger {
+    fileprivate init(_ status: SQLiteLedger.Status) {
+        self.init()
+        oldest = status.oldest
+        newest = status.newest
+        events = status.newest
+        bytes = UInt64(clamping: status.logBytes)
+        fault = status.fault?.description
+        if status.commits.count > 0 {
+            lastCommitMilliseconds = status.commits.last.inSeconds * 1000
+        }
+    }
+}

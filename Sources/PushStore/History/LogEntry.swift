@@ -1,0 +1,58 @@
+package import PushModel
+package import PushWire
+
+/// An event of the log with the texts that it refers to. It is valid while ``PushWire/LogSegment/entries(since:_:)``
+/// visits it, and cannot be copied out of the visit.
+@safe package struct LogEntry: ~Copyable {
+    package let event: LoggedEvent
+    private let apps: [AppID]
+    private let bytes: UnsafeRawBufferPointer
+
+    fileprivate init(_ event: LoggedEvent, apps: [AppID], bytes: UnsafeRawBufferPointer) {
+        self.event = event
+        self.apps = apps
+        unsafe self.bytes = unsafe bytes
+    }
+
+    package var app: AppID? { event.app.map { apps[$0] } }
+    package var messageID: String? { text(event.messageID) }
+    package var reason: String? { text(event.reason) }
+
+    /// The members that only events of this kind have; nil if there are none, or none that can be parsed.
+    package var details: EventDetails? {
+        guard let range = event.details else { return nil }
+        let text = unsafe [UInt8(ascii: "{")] + Array(bytes[range]) + [UInt8(ascii: "}")]
+        return (try? JSONDocument(text, depthLimit: EventDetails.depthLimit)).map { EventDetails($0) }
+    }
+
+    /// Returns whether the event concerns the message whose id has these bytes.
+    package func concerns(_ messageID: [UInt8]) -> Bool {
+        guard let range = event.messageID else { return false }
+        return unsafe bytes[range].elementsEqual(messageID)
+    }
+
+    /// Returns the event as the line that monitors read.
+    package func line(_ text: inout EventText) -> [UInt8] {
+        var line: [UInt8] = []
+        unsafe text.append(event, apps, bytes, to: &line)
+        return line
+    }
+
+    private func text(_ range: Range<Int>?) -> String? {
+        guard let range else { return nil }
+        return unsafe String(decoding: bytes[range], as: UTF8.self)
+    }
+}
+
+extension LogSegment {
+    /// Visits the events numbered above `since` in order, until `visit` returns false.
+    ///
+    /// - Throws: before the first visit, if the segment is damaged.
+    package func entries(
+        since: UInt64 = 0, _ visit: (borrowing LogEntry) -> Bool
+    ) throws(DamagedSegment) {
+        try unsafe walk(since: since) { event, apps, bytes in
+            unsafe visit(LogEntry(event, apps: apps, bytes: bytes))
+        }
+    }
+}

@@ -1,0 +1,137 @@
+package import PushWire
+
+/// The state of a message, computed from the kept events. Times are milliseconds since 1970; unknown values are left
+/// out.
+package struct MessageSummary: Codable, Sendable, Equatable {
+    package enum State: String, Codable, Sendable, CaseIterable {
+        /// The message is accepted and waits for its turn or its time.
+        case waiting
+        case sending
+        case completed
+        /// The message expired before it was sent to any device.
+        case expired
+        /// The message was not accepted.
+        case rejected
+    }
+
+    package struct Counts: Codable, Sendable, Equatable {
+        package var sent: UInt64 = 0
+        package var rejected: UInt64 = 0
+        package var expired: UInt64 = 0
+        package var suppressed: UInt64 = 0
+        package var unknown: UInt64 = 0
+
+        package var total: UInt64 { sent + rejected + expired + suppressed + unknown }
+
+        static func += (left: inout Counts, right: Counts) {
+            left.sent += right.sent
+            left.rejected += right.rejected
+            left.expired += right.expired
+            left.suppressed += right.suppressed
+            left.unknown += right.unknown
+        }
+    }
+
+    package var app: String
+    package var id: String
+    package var state: State
+    /// The number of the event of its last acceptance.
+    package var seq: UInt64?
+    package var acceptedAt: Int64?
+    /// The number of acceptances. An id may be accepted again for other devices.
+    package var acceptances: Int
+    /// The number of requests that were duplicates of it.
+    package var duplicates: Int
+    /// The number of devices that the requests named; left out if the registry determined the devices.
+    package var devices: UInt64?
+    /// The audience, options and client of its last acceptance. It is empty for named devices with default options.
+    package var request = Request()
+    /// The numbers of its deliveries by outcome, so far.
+    package var counts: Counts
+    /// The number of attempts after which a delivery was retried.
+    package var retries: UInt64
+    package var completedAt: Int64?
+    /// The reason why it was rejected.
+    package var reason: String?
+    package var detail: String?
+    /// Whether all kept events of the message were examined. If not, the counts are lower bounds.
+    package var isWhole: Bool
+
+    package enum CodingKeys: String, CodingKey {
+        case app, state, seq, acceptances, duplicates, devices, counts, retries, reason, detail
+        case id = "message_id"
+        case acceptedAt = "accepted_at"
+        case completedAt = "completed_at"
+        case isWhole = "whole"
+    }
+}
+
+extension MessageSummary {
+    /// The request as the acceptance event describes it; defaults are left out.
+    package struct Request: Codable, Sendable, Equatable {
+        /// `users`, `tags` or `all`.
+        package var audience: String?
+        /// The first users of the audience; `userCount` is the number of all.
+        package var users: [String]?
+        package var userCount: Int64?
+        /// The expression of tags, in the form of the envelope.
+        package var tags: JSONValue?
+        package var pushType: String?
+        package var priority: Int64?
+        package var expiresAt: Int64?
+        package var notBeforeAt: Int64?
+        package var collapseID: String?
+        package var onUnknown: String?
+        /// The client that sent the request, identified by its CURVE key.
+        package var client: String?
+
+        package enum CodingKeys: String, CodingKey {
+            case audience, users, tags, priority, client
+            case userCount = "user_count"
+            case pushType = "push_type"
+            case expiresAt = "expires_at"
+            case notBeforeAt = "not_before_at"
+            case collapseID = "collapse_id"
+            case onUnknown = "on_unknown"
+        }
+    }
+
+    /// Decodes a summary. In the JSON, the members of `request` are in the same object as the others.
+    package init(from decoder: any Decoder) throws {
+        let fields = try decoder.container(keyedBy: CodingKeys.self)
+        app = try fields.decode(String.self, forKey: .app)
+        id = try fields.decode(String.self, forKey: .id)
+        state = try fields.decode(State.self, forKey: .state)
+        seq = try fields.decodeIfPresent(UInt64.self, forKey: .seq)
+        acceptedAt = try fields.decodeIfPresent(Int64.self, forKey: .acceptedAt)
+        acceptances = try fields.decode(Int.self, forKey: .acceptances)
+        duplicates = try fields.decode(Int.self, forKey: .duplicates)
+        devices = try fields.decodeIfPresent(UInt64.self, forKey: .devices)
+        counts = try fields.decode(Counts.self, forKey: .counts)
+        retries = try fields.decode(UInt64.self, forKey: .retries)
+        completedAt = try fields.decodeIfPresent(Int64.self, forKey: .completedAt)
+        reason = try fields.decodeIfPresent(String.self, forKey: .reason)
+        detail = try fields.decodeIfPresent(String.self, forKey: .detail)
+        isWhole = try fields.decode(Bool.self, forKey: .isWhole)
+        request = try Request(from: decoder)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var fields = encoder.container(keyedBy: CodingKeys.self)
+        try fields.encode(app, forKey: .app)
+        try fields.encode(id, forKey: .id)
+        try fields.encode(state, forKey: .state)
+        try fields.encodeIfPresent(seq, forKey: .seq)
+        try fields.encodeIfPresent(acceptedAt, forKey: .acceptedAt)
+        try fields.encode(acceptances, forKey: .acceptances)
+        try fields.encode(duplicates, forKey: .duplicates)
+        try fields.encodeIfPresent(devices, forKey: .devices)
+        try fields.encode(counts, forKey: .counts)
+        try fields.encode(retries, forKey: .retries)
+        try fields.encodeIfPresent(completedAt, forKey: .completedAt)
+        try fields.encodeIfPresent(reason, forKey: .reason)
+        try fields.encodeIfPresent(detail, forKey: .detail)
+        try fields.encode(isWhole, forKey: .isWhole)
+        try request.encode(to: encoder)
+    }
+}

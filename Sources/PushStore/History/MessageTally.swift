@@ -1,0 +1,76 @@
+import PushModel
+import PushWire
+
+/// The sum of the events of one message, which may be added in any order.
+package struct MessageTally: Sendable {
+    private var seq: UInt64?
+    private var acceptedAt: Int64?
+    private var acceptances = 0
+    private var duplicates = 0
+    private var devices: UInt64? = 0
+    private var isExpired = false
+    private var completions = 0
+    private var completedAt: Int64?
+    private var completed = MessageSummary.Counts()
+    private var ended = MessageSummary.Counts()
+    private var retries: UInt64 = 0
+    private var hasBegun = false
+    private var refusal: (seq: UInt64, reason: String?, detail: String?)?
+    private var request = MessageSummary.Request()
+
+    /// The number of its last acceptance, or of its rejection, by which lists are sorted.
+    package var place: UInt64? { seq ?? refusal?.seq }
+    package var isCompleted: Bool { completions >= max(acceptances, 1) }
+
+    package mutating func add(_ entry: borrowing LogEntry) {
+        let event = entry.event
+        switch event.kind {
+        case .messageAccepted:
+            acceptances += 1
+            let details = entry.details
+            if event.seq > seq ?? 0 { request = details?.request ?? MessageSummary.Request() }
+            seq = max(seq ?? 0, event.seq)
+            acceptedAt = min(acceptedAt ?? event.time, event.time)
+            let named = details?.number("devices")
+            devices = devices.flatMap { sum in named.map { sum + UInt64(max(0, $0)) } }
+        case .messageDuplicate: duplicates += 1
+        case .messageRejected:
+            guard event.seq > refusal?.seq ?? 0 else { return }
+            let details = entry.details
+            refusal = (event.seq, entry.reason, details?.text("detail"))
+            if acceptances == 0 { request.client = details?.text("client") }
+        case .messageExpired: isExpired = true
+        case .messageCompleted:
+            completions += 1
+            completedAt = max(completedAt ?? event.time, event.time)
+            if let details = entry.details { completed += details.counts }
+        case .deliverySent: ended.sent += 1
+        case .deliveryRejected: ended.rejected += 1
+        case .deliveryExpired: ended.expired += 1
+        case .deliverySuppressed: ended.suppressed += 1
+        case .deliveryRetry: retries += 1
+        case .deliveryUnknown:
+            if entry.details?.flag("resend") == true { retries += 1 } else { ended.unknown += 1 }
+        default: return
+        }
+        if event.kind.isDelivery { hasBegun = true }
+    }
+
+    package func answer(app: String, id: String, isWhole: Bool = true) -> MessageSummary {
+        let state: MessageSummary.State =
+            if acceptances == 0, completions == 0, !hasBegun, refusal != nil {
+                .rejected
+            } else if isCompleted {
+                isExpired && completed.total == 0 ? .expired : .completed
+            } else {
+                hasBegun ? .sending : .waiting
+            }
+        return MessageSummary(
+            app: app, id: id, state: state, seq: seq, acceptedAt: acceptedAt, acceptances: acceptances,
+            duplicates: duplicates, devices: acceptances == 0 ? nil : devices, request: request,
+            counts: isCompleted ? completed : ended,
+            retries: retries, completedAt: isCompleted ? completedAt : nil,
+            reason: state == .rejected ? refusal?.reason : nil, detail: state == .rejected ? refusal?.detail : nil,
+            isWhole: isWhole)
+    }
+}

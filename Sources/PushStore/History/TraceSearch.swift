@@ -1,0 +1,167 @@
+package import PushModel
+import PushWire
+
+/// A search for the events of one message or of devices, within a span of time.
+package struct TraceSearch: Sendable {
+    /// The limit of a query to the log. An event log may count segments, or the events in them.
+    package static let mostAsked = 500_000
+    package static let mostEvents = 10_000
+    /// The maximum number of rejected devices whose deactivation is searched.
+    package static let mostDevices = 16
+
+    package let log: any EventLog
+    /// The span of time in milliseconds since 1970. Other events are left out, which does not make a result incomplete.
+    package var span: ClosedRange<Int64>
+
+    package init(log: any EventLog, span: ClosedRange<Int64> = .min ... .max) {
+        self.log = log
+        self.span = span
+    }
+
+    /// The maximum number of events that are examined for one apns-id, starting with the newest.
+    package static let mostScanned = 2_000_000
+
+    package struct Found: Sendable {
+        fileprivate var all: [Line]
+        /// Whether these are all events in the span.
+        package var isComplete: Bool
+        /// Whether there are devices whose events were not searched.
+        package var hasMoreDevices = false
+
+        package var lines: [[UInt8]] { all.map(\.text) }
+
+        fileprivate init(all: [Line], isComplete: Bool) {
+            self.all = all
+            self.isComplete = isComplete
+        }
+
+        /// Creates a result without events.
+        package init(isComplete: Bool = true) {
+            self.init(all: [], isComplete: isComplete)
+        }
+    }
+
+    fileprivate struct Line: Sendable {
+        let seq: UInt64
+        let text: [UInt8]
+    }
+
+    /// Returns the events of a message, and the deactivations of devices that its rejections caused.
+    package func message(_ id: MessageID, app: AppID?) async throws -> Found {
+        let wanted = Array(id.text.utf8)
+        // The first rejection of each device. The deactivation of the device comes after it.
+        var refused: [DeviceID: (seq: UInt64, app: AppID?)] = [:]
+        var told: Set<UInt64> = []
+        var (lines, isComplete) = try await collect(.message(id)) { entry in
+            let event = entry.event
+            guard entry.concerns(wanted) else { return false }
+            let eventApp = entry.app
+            guard app == nil || eventApp == app else { return false }
+            if event.kind == .deliveryRejected, let device = event.device, refused[device] == nil,
+                refused.count < Self.mostDevices
+            {
+                refused[device] = (event.seq, eventApp)
+            }
+            told.insert(event.seq)
+            return true
+        }
+        for (device, refusal) in refused {
+            var isFound = false
+            let (more, _) = try await collect(.device(device)) { entry in
+                let event = entry.event
+                guard !isFound, event.device == device, event.seq > refusal.seq else { return false }
+                switch event.kind {
+                case .deviceDeactivated:
+                    isFound = true
+                    return !told.contains(event.seq)
+                // The device registered again before it was deactivated.
+                case .deviceRegistered, .deviceReactivated: isFound = true
+                default: break
+                }
+                return false
+            }
+            lines += more
+        }
+        lines.sort { $0.seq < $1.seq }
+        return Found(all: lines, isComplete: isComplete)
+    }
+
+    /// Returns whether the log returned all its segments of a subject, and not only as many as were requested.
+    package static func isComplete(_ segments: [LogSegment]) -> Bool {
+        segments.reduce(0) { $0 + max(1, $1.count) } < mostAsked
+    }
+
+    package func device(_ id: DeviceID) async throws -> Found {
+        let (lines, isComplete) = try await collect(.device(id)) { $0.event.device == id }
+        return Found(all: lines, isComplete: isComplete)
+    }
+
+    /// Returns the events of several devices in order, at most the oldest ``mostEvents``.
+    package func devices(_ ids: [DeviceID]) async throws -> Found {
+        var found = Found()
+        for id in ids {
+            let one = try await device(id)
+            found.all += one.all
+            found.all.sort { $0.seq < $1.seq }
+            found.isComplete = found.isComplete && one.isComplete && found.all.count <= Self.mostEvents
+            found.all.removeLast(max(0, found.all.count - Self.mostEvents))
+        }
+        return found
+    }
+
+    /// Returns the events of the delivery with this apns-id, and those of its message that concern no single device.
+    ///
+    /// The log has no index of these ids, so it is read from its end.
+    package func apnsID(_ id: APNSID) async throws -> Found {
+        var backwards = LogBackwards(log)
+        var found: (message: MessageID, app: AppID?, device: DeviceID?)?
+        while found == nil, backwards.scanned < Self.mostScanned, let segments = try await backwards.next() {
+            for segment in segments {
+                // A damaged segment is skipped.
+                try? segment.entries { entry in
+                    guard entry.event.apnsID == id, let message = entry.messageID.flatMap({ MessageID($0) }) else {
+                        return true
+                    }
+                    found = (message, entry.app, entry.event.device)
+                    return false
+                }
+            }
+        }
+        guard let found else { return Found(isComplete: backwards.low == 0 || backwards.low < backwards.oldest) }
+        let wanted = Array(found.message.text.utf8)
+        let (lines, isComplete) = try await collect(.message(found.message)) { entry in
+            guard entry.concerns(wanted), entry.app == found.app else { return false }
+            return entry.event.device == nil || entry.event.device == found.device
+        }
+        return Found(all: lines, isComplete: isComplete)
+    }
+
+    private func collect(
+        _ subject: TraceSubject, where takes: (borrowing LogEntry) -> Bool
+    ) async throws -> (lines: [Line], isComplete: Bool) {
+        let segments = try await log.trace(subject, limit: Self.mostAsked)
+        var lines: [Line] = []
+        var text = EventText()
+        var (isFull, isPast, isDamaged) = (false, false, false)
+        for segment in segments where !isFull {
+            do {
+                try segment.entries { entry in
+                    let event = entry.event
+                    // The log returns the oldest segments first, so segments that it did not return are later.
+                    if event.time > span.upperBound { isPast = true }
+                    guard takes(entry), span.contains(event.time) else { return true }
+                    guard lines.count < Self.mostEvents else {
+                        isFull = true
+                        return false
+                    }
+                    lines.append(Line(seq: event.seq, text: entry.line(&text)))
+                    return true
+                }
+            } catch {
+                // The events of a damaged segment are missing in the result.
+                isDamaged = true
+            }
+        }
+        return (lines, !isFull && !isDamaged && (isPast || Self.isComplete(segments)))
+    }
+}

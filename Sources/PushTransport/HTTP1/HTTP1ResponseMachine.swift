@@ -1,0 +1,102 @@
+/// The status and body of a response.
+package struct HTTP1Response: Equatable, Sendable {
+    package let status: Int
+    package let body: [UInt8]
+
+    package init(status: Int, body: [UInt8]) {
+        self.status = status
+        self.body = body
+    }
+}
+
+/// Parses one HTTP/1.1 response from its bytes as they arrive. The size of the response is bounded.
+package struct HTTP1ResponseMachine {
+    package struct Fault: Error, Equatable, CustomStringConvertible {
+        package let description: String
+        /// Whether the connection ended before the response did.
+        package let isCutOff: Bool
+
+        init(_ description: String, isCutOff: Bool = false) {
+            self.description = description
+            self.isCutOff = isCutOff
+        }
+    }
+
+    package static let headLimit = 16 * 1024
+    package static let bodyLimit = 16 * 1024 * 1024
+
+    private enum State {
+        case head
+        /// `length` is nil for a body that ends with the connection.
+        case body(status: Int, length: Int?)
+    }
+
+    private var state = State.head
+    private var bytes: [UInt8] = []
+    /// The index at which the search for the end of the header continues.
+    private var searched = 0
+
+    package init() {}
+
+    /// Adds bytes, and returns the response once it is complete.
+    package mutating func received(_ piece: some Sequence<UInt8>) throws(Fault) -> HTTP1Response? {
+        bytes.append(contentsOf: piece)
+        if case .head = state {
+            guard let end = headEnd() else {
+                if bytes.count > Self.headLimit { throw Fault("the header has no end") }
+                return nil
+            }
+            state = try Self.head(bytes[..<end])
+            bytes.removeSubrange(..<(end + 4))
+        }
+        guard case .body(let status, let length) = state else { return nil }
+        guard bytes.count <= Self.bodyLimit else {
+            throw Fault("the response is longer than \(Self.bodyLimit >> 20) MiB")
+        }
+        guard let length else { return nil }
+        guard bytes.count <= length else { throw Fault("the body is longer than its Content-Length") }
+        return bytes.count == length ? HTTP1Response(status: status, body: bytes) : nil
+    }
+
+    /// Notes that the connection has ended, which completes a response without a length.
+    package mutating func ended() throws(Fault) -> HTTP1Response {
+        guard case .body(let status, nil) = state else {
+            throw Fault(bytes.isEmpty ? "no response" : "the response is incomplete", isCutOff: true)
+        }
+        return HTTP1Response(status: status, body: bytes)
+    }
+
+    private mutating func headEnd() -> Int? {
+        let mark: [UInt8] = [0x0d, 0x0a, 0x0d, 0x0a]
+        while searched + 4 <= bytes.count {
+            if bytes[searched..<(searched + 4)].elementsEqual(mark) { return searched }
+            searched += 1
+        }
+        return nil
+    }
+
+    private static func head(_ bytes: ArraySlice<UInt8>) throws(Fault) -> State {
+        guard bytes.count <= headLimit else { throw Fault("the header is too long") }
+        let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: false)
+        let words = lines[0].split(separator: " ", maxSplits: 2)
+        guard words.count >= 2, words[0] == "HTTP/1.1" || words[0] == "HTTP/1.0", words[1].utf8.count == 3,
+            let status = Int(words[1]), (200...599).contains(status)
+        else { throw Fault("not an HTTP response") }
+        var length: Int?
+        for line in lines.dropFirst() {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { continue }
+            let value = parts[1].drop { $0 == " " }
+            switch parts[0].lowercased() {
+            case "content-length":
+                guard let number = Int(value), (0...bodyLimit).contains(number), length == nil else {
+                    throw Fault("invalid Content-Length \"\(value)\"")
+                }
+                length = number
+            case "transfer-encoding": throw Fault("unsupported Transfer-Encoding")
+            default: break
+            }
+        }
+        return .body(status: status, length: status == 204 ? 0 : length)
+    }
+}

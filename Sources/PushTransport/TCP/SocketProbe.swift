@@ -1,0 +1,29 @@
+import Glibc
+package import PushLoop
+
+/// Tests of addresses that leave no socket behind.
+package enum SocketProbe {
+    /// Binds a socket to a TCP address for a moment, without listening. Returns nil if that succeeds.
+    package static func bindError(_ place: HostPort) -> SystemError? {
+        let host = place.host == "localhost" ? "127.0.0.1" : place.host == "*" ? "0.0.0.0" : place.host
+        guard let address = SocketAddress(ip: host, port: place.port) else { return SystemError(number: EINVAL) }
+        do throws(SystemError) {
+            let socket = try Socket.stream(family: address.family)
+            socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+            if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+            return unsafe address.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0 ? nil : .current
+        } catch {
+            return error
+        }
+    }
+
+    /// Returns whether a process listens on the Unix socket.
+    package static func isListening(unixPath path: String) -> Bool {
+        guard let address = SocketAddress(unixPath: path), let socket = try? Socket.stream(family: AF_UNIX) else {
+            return false
+        }
+        let result = unsafe address.withSockaddr { unsafe connect(socket.descriptor, $0, $1) }
+        // A full accept queue belongs to a listener, too.
+        return result == 0 || errno == EAGAIN
+    }
+}

@@ -1,0 +1,68 @@
+import PushConfiguration
+import PushGateways
+import PushLoop
+import PushModel
+import PushText
+import PushTransport
+import PushWire
+
+/// Access to the broadcast channels of one app.
+struct AppChannels: Sendable {
+    let gateway: AppGateway
+    let bundle: BundleID
+    let timeout: Duration
+
+    init(_ app: Configuration.App, timeout: Duration) throws(Failure) {
+        guard app.gateway.wireProtocol == .http2 else {
+            throw Failure(.configuration, "app \(app.id) uses the binary protocol, which has no broadcasts")
+        }
+        guard let bundle = BundleID(app.topic) else {
+            throw Failure(.configuration, "app \(app.id): \(PlainText.line(app.topic)) is not a bundle id")
+        }
+        self.bundle = bundle
+        self.timeout = timeout
+        gateway = try AppGateway.load(app)
+    }
+
+    func place(_ service: ChannelService) -> HostPort {
+        switch service {
+        case .management: gateway.app.broadcast.manage
+        case .sending: gateway.app.broadcast.send
+        }
+    }
+
+    /// Runs one request over its own connection. Errors are returned as a verdict.
+    func call<Answer: Sendable>(
+        _ service: ChannelService,
+        _ work: @Sendable (ChannelClient, BundleID, ProviderToken?) async throws -> Answer
+    ) async -> Result<Answer, VerdictError> {
+        let ground = TrialGround()
+        let place = place(service)
+        var options = ChannelClient.Options(place)
+        options.answerTimeout = timeout
+        // The timeout of the request is shorter, so that it is the one that is reported.
+        options.connection.connectTimeout = timeout + .seconds(5)
+        let client = ChannelClient(on: ground.loop, options, tls: gateway.tls, resolver: ground.resolver)
+        let result: Result<Answer, VerdictError>
+        do {
+            var token: ProviderToken?
+            if case .providerKey(let key) = gateway.credential { token = try await ground.token(of: key) }
+            result = .success(try await work(client, bundle, token))
+        } catch let error as ChannelError {
+            result = .failure(VerdictError(Verdict(error, of: gateway.app, at: place.description)))
+        } catch {
+            result = .failure(VerdictError(Verdict(.configuration, "\(error)")))
+        }
+        await client.close()
+        await ground.end()
+        return result
+    }
+}
+
+struct VerdictError: Error {
+    let verdict: Verdict
+
+    init(_ verdict: Verdict) {
+        self.verdict = verdict
+    }
+}

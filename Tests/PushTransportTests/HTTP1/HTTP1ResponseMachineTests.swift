@@ -1,0 +1,75 @@
+import TestSupport
+import Testing
+
+@testable import PushTransport
+
+@Suite struct HTTP1ResponseMachineTests {
+    private static let golden =
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\ncontent-length: 9\r\n\r\n{\"a\":\"\r\n}"
+    private static let whole = HTTP1Response(status: 200, body: Array("{\"a\":\"\r\n}".utf8))
+
+    private func read(_ pieces: [[UInt8]], ends: Bool) throws -> HTTP1Response? {
+        var machine = HTTP1ResponseMachine()
+        for piece in pieces {
+            if let answer = try machine.received(piece) { return answer }
+        }
+        return ends ? try machine.ended() : nil
+    }
+
+    @Test func `A response may be split at any byte`() throws {
+        let bytes = Array(Self.golden.utf8)
+        for split in 0...bytes.count {
+            #expect(try read([Array(bytes[..<split]), Array(bytes[split...])], ends: false) == Self.whole)
+        }
+        #expect(try read(bytes.map { [$0] }, ends: false) == Self.whole)
+    }
+
+    @Test func `An incomplete response is refused`() {
+        let bytes = Array(Self.golden.utf8)
+        for length in 0..<bytes.count {
+            #expect(throws: HTTP1ResponseMachine.Fault.self) { try read([Array(bytes[..<length])], ends: true) }
+        }
+    }
+
+    @Test func `Without a length, the end of the connection completes the response`() throws {
+        let text = Array("HTTP/1.0 500 Oops\r\n\r\nsorry".utf8)
+        #expect(try read([text], ends: false) == nil)
+        #expect(try read([text], ends: true) == HTTP1Response(status: 500, body: Array("sorry".utf8)))
+        #expect(try read([Array("HTTP/1.1 204 \r\n\r\n".utf8)], ends: false) == HTTP1Response(status: 204, body: []))
+    }
+
+    static let faulty: [(String, String)] = [
+        ("SSH-2.0-OpenSSH\r\n\r\n", "not an HTTP response"), ("HTTP/1.1\r\n\r\n", "not an HTTP response"),
+        ("HTTP/2 200 OK\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 abc OK\r\n\r\n", "not an HTTP response"),
+        ("HTTP/1.1 100 Continue\r\n\r\n", "not an HTTP response"), ("HTTP/1.1 +20 OK\r\n\r\n", "not an HTTP response"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "invalid Content-Length \"-1\""),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "invalid Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n", "invalid Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab", "longer than its Content-Length"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "unsupported Transfer-Encoding"),
+        (String(repeating: "x", count: 20_000), "the header has no end"),
+        ("HTTP/1.1 200 OK\r\nX: \(String(repeating: "x", count: 20_000))\r\n\r\n", "the header is too long"),
+        ("HTTP/1.1 200 OK\r\n\r\n\(String(repeating: "x", count: 17 << 20))", "the response is longer than 16 MiB"),
+        ("", "no response"), ("HTTP/1.1 2", "the response is incomplete"),
+    ]
+
+    @Test(arguments: faulty) func `A malformed response is refused`(_ text: String, _ problem: String) throws {
+        let fault = #expect(throws: HTTP1ResponseMachine.Fault.self) { try read([Array(text.utf8)], ends: true) }
+        #expect(fault?.description.contains(problem) == true, "\(fault?.description ?? "")")
+    }
+
+    @Test func `Random bytes do not crash the parser`() {
+        var random = SeededRandom(seed: 5)
+        var (taken, refused) = (0, 0)
+        for _ in 0..<5_000 {
+            let bytes = random.mutate(Array(Self.golden.utf8), chance: 0.95)
+            let split = Int.random(in: 0...bytes.count, using: &random)
+            do {
+                if try read([Array(bytes[..<split]), Array(bytes[split...])], ends: true) != nil { taken += 1 }
+            } catch {
+                refused += 1
+            }
+        }
+        #expect(taken > 100 && refused > 100)
+    }
+}
