@@ -41,8 +41,9 @@ let package = Package(
             swiftSettings: settings),
         .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
 
-        // Floor 2 and 3: threads and loops, what moves bytes on them, and the record layer.
+        // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.
         .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),
+        .target(name: "PushSQLite", dependencies: ["CSQLite"], swiftSettings: settingsOverC),
         .target(
             name: "PushLoop", dependencies: ["PushThread", "PushTime", "CLinux", "CEvent"],
             swiftSettings: settingsOverC),
@@ -134,6 +135,7 @@ let package = Package(
                 "PushGateways", "PushLogic", "PushWire", "PushModel", "PushSimulator", "PushTransport", "PushLoop",
                 "TestSupport",
             ], swiftSettings: settings),
+        .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
         .testTarget(
             name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushThread", "TestSupport"],
             swiftSettings: settings),
