@@ -52,7 +52,7 @@ let package = Package(
             dependencies: ["PushLoop", "CLinux", "CEvent", "COpenSSL", "CNGHTTP2", "CZeroMQ", "PushTime"],
             swiftSettings: settingsOverC),
 
-        .target(name: "ActiveObject", dependencies: ["PushThread", "CSQLite"], swiftSettings: settingsOverC),
+        .target(name: "ActiveObject", dependencies: ["PushThread", "PushSQLite"], swiftSettings: settingsOverC),
 
         // Floor 4: the actors that hold sessions to a push service.
         .target(
@@ -137,7 +137,7 @@ let package = Package(
             ], swiftSettings: settings),
         .testTarget(name: "PushSQLiteTests", dependencies: ["PushSQLite", "TestSupport"], swiftSettings: settings),
         .testTarget(
-            name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushThread", "TestSupport"],
+            name: "ActiveObjectTests", dependencies: ["ActiveObject", "PushSQLite", "PushThread", "TestSupport"],
             swiftSettings: settings),
         .testTarget(
             name: "PushStoreTests",

@@ -1,41 +1,32 @@
-private import CSQLite
 import Glibc
+import PushSQLite
 
 extension ActiveObjectError {
-    /// Creates an error from a result code and a message of SQLite. These messages name tables and columns, never
-    /// values.
+    /// Creates an error from a failure of SQLite. SQLite's messages name tables and columns, never values.
     ///
     /// - Parameters:
-    ///   - systemError: The last error number of the operating system, for codes that come from a system call.
     ///   - isColumn: Returns whether a table has a column. It decides where the table's name ends in "table.column".
     init(
-        result: Int32, systemError: Int32, message said: String, action: String, path: String, sql: String?,
+        _ failure: SQLiteFailure, action: String, path: String, sql: String?,
         isColumn: (_ table: String, _ column: String) -> Bool
     ) {
-        let place = Self.place(in: said, isColumn: isColumn)
-        let what = Self.meaning(result, systemError, said: said, path: path, place: place)
+        let place = Self.place(of: failure, isColumn: isColumn)
+        let what = Self.meaning(failure, path: path, place: place)
         let statement = sql.map { "; in: \($0.shownSQL)" } ?? ""
         self.init(
             what.code, "cannot \(action): \(what.text)\(statement)", table: place?.table, column: place?.column,
-            resultCode: result)
+            resultCode: failure.code.rawValue,
+            cause: failure.isMissingName ? .missingName : failure.isIntegerOverflow ? .integerOverflow : nil)
     }
 
     /// Whether a table or column does not exist. It may be newer than the state of the file that was read.
-    var saysOfMissingTable: Bool {
-        code == .badSQL
-            && (message.firstRange(of: "no such table") != nil || message.firstRange(of: "no such column") != nil)
-    }
+    var isMissingName: Bool { code == .badSQL && cause == .missingName }
 
-    /// Returns the table and the columns that a message names, as in "UNIQUE constraint failed: persons.name,
-    /// persons.age". Returns nil for an index over expressions, which SQLite names instead: "index 'persons_lower'".
+    /// Returns the table and the columns that a failure names, as in "persons.name, persons.age".
     private static func place(
-        in said: String, isColumn: (String, String) -> Bool
+        of failure: SQLiteFailure, isColumn: (String, String) -> Bool
     ) -> (table: String, column: String)? {
-        let isConstraint = said.firstRange(of: "constraint failed: ")
-        guard let colon = isConstraint?.upperBound ?? said.firstRange(of: " column ")?.upperBound,
-            !said[colon...].hasPrefix("index '")
-        else { return nil }
-        let names = String(said[colon...])
+        guard let names = failure.constrainedColumns else { return nil }
         // Both names may contain dots. The split is right if the columns exist.
         for dot in names.indices where names[dot] == "." {
             let table = String(names[..<dot])
@@ -57,83 +48,91 @@ extension ActiveObjectError {
     }
 
     private static func meaning(
-        _ result: Int32, _ systemError: Int32, said: String, path: String, place: (table: String, column: String)?
+        _ failure: SQLiteFailure, path: String, place: (table: String, column: String)?
     ) -> (code: Code, text: String) {
+        let said = failure.message
         let column = place.map { "\($0.table).\($0.column)" } ?? "a column"
-        switch result {
-        case Extended.unique, Extended.primaryKey, Extended.rowID:
+        switch failure.code {
+        case .unique, .primaryKey, .rowID:
             let what =
                 place != nil
                 ? "a row with this value of \(column) already exists" : "such a row already exists (\(said))"
             return (.notUnique, "\(what); change the value, or use `upsert`")
-        case Extended.notNull:
+        case .notNull:
             return (.missingValue, "\(column) needs a value, but is NULL")
-        // SQLite reports RESTRICT as a trigger. Only the message tells that it is about a foreign key.
-        case _ where result & 0xff == SQLITE_CONSTRAINT && said.hasPrefix("FOREIGN KEY"):
+        case _ where failure.isBrokenReference:
             return (
                 .brokenReference,
                 "a row refers to a row that does not exist, or the row to remove is still referred to; save the row "
                     + "that is referred to first, and remove it last"
             )
-        case Extended.dataType:
+        case .dataType:
             return (.typeMismatch, "\(said): the column has another type")
-        case Extended.busySnapshot:
+        case .busySnapshot:
             return (.busy, "\(path) was written after this transaction began to read; run the transaction again")
-        case Extended.moved:
+        case .moved:
             return (.readOnly, "\(path) was moved or removed while it was open; close the database and open it again")
-        case Extended.noLocks, Extended.noRecovery, Extended.noFolder:
+        case .noLocks, .noRecovery, .noFolder:
             return (
                 .cannotOpen,
                 "reading \(path) needs lock files beside it, but this process may not write to its folder; change the "
                     + "permissions of the folder, or copy the file to another folder"
             )
-        case Extended.noMemory: return (.outOfMemory, "out of memory")
-        case Extended.badFileSystem, Extended.badData:
+        case .inputOutputOutOfMemory: return (.outOfMemory, "out of memory")
+        case .badFileSystem, .badData:
             return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
-        case Extended.abortedByRollback:
+        case .abortedByRollback:
             return (
                 .other, "the transaction was rolled back while this statement was reading; run the transaction again"
             )
-        default: return general(result, systemError, said: said, path: path)
+        default: return general(failure, path: path)
         }
     }
 
-    private static func general(
-        _ result: Int32, _ systemError: Int32, said: String, path: String
-    ) -> (code: Code, text: String) {
-        switch result & 0xff {
-        case SQLITE_CONSTRAINT:
+    private static func general(_ failure: SQLiteFailure, path: String) -> (code: Code, text: String) {
+        let said = failure.message
+        let systemError = failure.likelySystemError
+        switch failure.primary {
+        case .constraint:
             return (.checkFailed, "\(said); change the value, or the rule of the table")
-        case SQLITE_BUSY, SQLITE_PROTOCOL:
+        case .busy, .lockingProtocol:
             return (.busy, "\(path) is locked by another program; retry, or raise `busyTimeout`")
-        case SQLITE_LOCKED:
+        case .locked:
             return (.busy, "another statement of the same call uses the table (\(said)); finish that statement first")
-        case SQLITE_FULL:
+        case .full:
             return (.diskFull, "the disk of \(path) is full; the transaction was rolled back; free disk space")
-        case SQLITE_NOTADB: return (.corrupt, "\(path) is not a database, or is encrypted")
-        case SQLITE_CORRUPT: return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
-        case SQLITE_READONLY:
+        case .notADatabase: return (.corrupt, "\(path) is not a database, or is encrypted")
+        case .corrupt: return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
+        case .readOnly:
             return (.readOnly, "\(path) cannot be written: \(said); check the permissions of the file and its folder")
-        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_NOLFS:
+        case .cannotOpen, .noPermission, .noLargeFiles:
             let why = systemError == 0 ? said : systemErrorText(systemError)
             return (.cannotOpen, "\(path) cannot be opened: \(why); check that its folder exists and is writable")
-        case SQLITE_IOERR:
+        case .inputOutput:
             // SQLite does not report a limit on the file size or a quota as a full disk.
             if [ENOSPC, EFBIG, EDQUOT].contains(systemError) {
                 return (.diskFull, "no space left for \(path): \(systemErrorText(systemError))")
             }
             let why = systemError == 0 ? said : "\(said), \(systemErrorText(systemError))"
             return (.inputOutput, "reading or writing \(path) failed: \(why); check the disk")
-        case SQLITE_NOMEM: return (.outOfMemory, "out of memory")
-        case SQLITE_INTERRUPT: return (.interrupted, "interrupted, because the task was cancelled")
-        case SQLITE_TOOBIG: return (.outOfRange, "a value or the SQL is longer than SQLite allows")
-        case SQLITE_MISMATCH: return (.typeMismatch, said)
-        case SQLITE_SCHEMA: return (.busy, "the tables were changed meanwhile; retry")
-        case SQLITE_AUTH:
+        case .outOfMemory: return (.outOfMemory, "out of memory")
+        case .interrupted: return (.interrupted, "interrupted, because the task was cancelled")
+        case .tooBig: return (.outOfRange, "a value or the SQL is longer than SQLite allows")
+        case .mismatch: return (.typeMismatch, said)
+        case .schemaChanged: return (.busy, "the tables were changed meanwhile; retry")
+        case .notAuthorized:
             return (.badSQL, "\(said): only `write`, `read` and `savepoint` may begin and end transactions")
-        case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISUSE: return (.badSQL, said.withoutLiterals)
-        default: return (.other, "\(said) (SQLite's code \(result))")
+        case .error, .outOfRange, .misuse: return (.badSQL, said.withoutLiterals)
+        default: return (.other, "\(said) (SQLite's code \(failure.code.rawValue))")
         }
+    }
+}
+
+extension SQLiteFailure {
+    /// The error number of the operating system; 0 if there is none.
+    fileprivate var likelySystemError: Int32 {
+        // SQLite does not record it on every path.
+        systemError == 0 && primary == .inputOutput ? threadError : systemError
     }
 }
 
@@ -191,23 +190,4 @@ extension String {
         }
         return rest.isEmpty ? shown : shown + " …"
     }
-}
-
-/// Extended result codes. They are macros that Swift does not import.
-private enum Extended {
-    static let foreignKey = SQLITE_CONSTRAINT | 3 << 8
-    static let notNull = SQLITE_CONSTRAINT | 5 << 8
-    static let primaryKey = SQLITE_CONSTRAINT | 6 << 8
-    static let unique = SQLITE_CONSTRAINT | 8 << 8
-    static let rowID = SQLITE_CONSTRAINT | 10 << 8
-    static let dataType = SQLITE_CONSTRAINT | 12 << 8
-    static let busySnapshot = SQLITE_BUSY | 2 << 8
-    static let noRecovery = SQLITE_READONLY | 1 << 8
-    static let noLocks = SQLITE_READONLY | 5 << 8
-    static let noFolder = SQLITE_READONLY | 6 << 8
-    static let moved = SQLITE_READONLY | 4 << 8
-    static let noMemory = SQLITE_IOERR | 12 << 8
-    static let badData = SQLITE_IOERR | 32 << 8
-    static let badFileSystem = SQLITE_IOERR | 33 << 8
-    static let abortedByRollback = SQLITE_ABORT | 2 << 8
 }

@@ -99,12 +99,19 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
     /// The index of the record, if the error comes from an operation on an array.
     public private(set) var index: Int?
 
+    /// A reason on which this library acts, and for which SQLite has no result code.
+    enum Cause {
+        case missingName, integerOverflow
+    }
+
+    let cause: Cause?
+
     /// The ``message``.
     public var description: String { message }
 
     init(
         _ code: Code, _ message: String, table: String? = nil, column: String? = nil, valueClass: ValueClass? = nil,
-        resultCode: Int32? = nil, failures: [ValidationFailure] = []
+        resultCode: Int32? = nil, failures: [ValidationFailure] = [], cause: Cause? = nil
     ) {
         self.code = code
         self.message = message
@@ -113,6 +120,7 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
         self.valueClass = valueClass
         self.resultCode = resultCode
         self.failures = failures
+        self.cause = cause
     }
 
     /// Returns this error with the index of the record in an array.

@@ -1,3 +1,4 @@
+import PushSQLite
 import PushThread
 
 /// The owner of one connection. It runs on its own thread, where it may block.
@@ -17,7 +18,7 @@ actor ConnectionActor {
         self.maximumWaiting = max(0, maximumWaiting)
     }
 
-    func open(path: String, mode: Connection.Mode, setUp: @Sendable (Connection) throws -> Void) throws {
+    func open(path: String, mode: DatabaseHandle.Mode, setUp: @Sendable (Connection) throws -> Void) throws {
         let connection = try Connection(path: path, mode: mode, interruption: interruption)
         try setUp(connection)
         self.connection = connection
@@ -59,7 +60,7 @@ actor ConnectionActor {
             return
         }
         // The interruption must know the call before the turn begins, so that a cancellation has an effect at any time.
-        interruption.begin(ObjectIdentifier(turn), connection.interrupter)
+        interruption.begin(ObjectIdentifier(turn), connection.database.interrupter)
         guard let continuation = turn.begin() else {
             _ = interruption.end()
             return

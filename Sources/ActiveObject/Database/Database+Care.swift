@@ -1,4 +1,4 @@
-private import CSQLite
+import PushSQLite
 
 // Maintenance of a database while it is in use.
 extension Database {
@@ -28,16 +28,15 @@ extension Database {
     @discardableResult
     public func checkpoint(_ mode: CheckpointMode = .passive) async throws -> Checkpoint {
         try await maintain { connection in
-            let number =
+            let outcome =
                 switch mode {
-                case .passive: SQLITE_CHECKPOINT_PASSIVE
-                case .full: SQLITE_CHECKPOINT_FULL
-                case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+                case .passive: try connection.checkpoint(.passive)
+                case .full: try connection.checkpoint(.full)
+                case .truncate: try connection.checkpoint(.truncate)
                 }
-            let outcome = try connection.checkpoint(mode: number)
             return Checkpoint(
-                pagesInLog: outcome.inLog, pagesCopied: outcome.copied,
-                isComplete: outcome.isDone && outcome.copied == outcome.inLog)
+                pagesInLog: outcome.pagesInLog, pagesCopied: outcome.pagesCopied,
+                isComplete: outcome.isDone && outcome.pagesCopied == outcome.pagesInLog)
         }
     }
 

@@ -1,3 +1,4 @@
+import PushSQLite
 import PushThread
 
 /// A database file, opened with one connection that writes and several that read, each on its own thread.
@@ -66,7 +67,7 @@ public final class Database: Sendable {
 
     private func openConnections() async throws {
         let (options, feed) = (options, feed)
-        let readMode: Connection.Mode =
+        let readMode: DatabaseHandle.Mode =
             !options.isReadOnly ? .readWrite(creates: false) : DatabaseFile.isImmutable(path) ? .immutable : .readOnly
         try await writer.open(path: path, mode: options.isReadOnly ? readMode : .readWrite(creates: options.creates)) {
             if !options.isReadOnly { try $0.mustBeWritable() }
@@ -212,7 +213,7 @@ public final class Database: Sendable {
                     try await writer.perform { connection in
                         try Transaction.run(on: connection, schema: schema) { try needed.prepare($0) }
                     }
-                } catch let error as ActiveObjectError where error.saysOfMissingTable && !isSecondTry {
+                } catch let error as ActiveObjectError where error.isMissingName && !isSecondTry {
                     // The table or column may have been created after the reader's state of the file. Read the new
                     // state once.
                     isSecondTry = true

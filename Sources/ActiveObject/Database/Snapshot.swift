@@ -38,7 +38,7 @@ public class Snapshot {
     /// Marks the last used table for a new check if `error` says that it is missing. Another program or raw SQL may
     /// have dropped it.
     final func doubtTable(after error: any Error) {
-        guard let error = error as? ActiveObjectError, error.saysOfMissingTable, let lastType else { return }
+        guard let error = error as? ActiveObjectError, error.isMissingName, let lastType else { return }
         schema.remove(lastType)
     }
 

@@ -1,18 +1,13 @@
+import PushSQLite
+
 /// The changes of a running transaction row by row, with marks for savepoints.
 ///
 /// SQLite reports rows and savepoints. It numbers savepoints by their depth, and opens one of its own around each
 /// statement that can fail halfway.
 struct ChangeLog {
-    enum Change: Equatable {
-        case inserted(Int64)
-        case removed(Int64)
-        /// An update, which can also change the key of the row.
-        case updated(from: Int64, to: Int64)
-    }
-
     private struct Entry {
         let table: Int
-        let change: Change
+        let change: RowChange
     }
 
     private var entries: [Entry] = []
@@ -36,7 +31,7 @@ struct ChangeLog {
         isComplete = true
     }
 
-    mutating func note(_ change: Change, in table: Int) {
+    mutating func note(_ change: RowChange, in table: Int) {
         guard isComplete else { return }
         guard entries.count < limit else {
             isComplete = false

@@ -1,5 +1,5 @@
-private import CSQLite
-private import Glibc
+import Glibc
+import PushSQLite
 
 /// Records the rows that a writer's transactions change, while there are observers.
 ///
@@ -24,6 +24,8 @@ final class ChangeRecorder {
     private var lastTable = 0
     private var roots = TableRoots()
 
+    /// The virtual table to which each recorded transaction writes.
+    private static let savepointTable = "active_object_savepoints"
     /// The maximum number of table names that are kept for the next transaction.
     private static let tableLimit = 1000
 
@@ -53,7 +55,7 @@ final class ChangeRecorder {
         }
         log.begin()
         try roots.begin(on: connection)
-        try connection.withStatement("INSERT INTO \(SavepointTable.name) VALUES (NULL)") { try $0.run() }
+        try connection.withStatement("INSERT INTO \(Self.savepointTable) VALUES (NULL)") { try $0.run() }
         changesBefore = connection.totalChanges
     }
 
@@ -96,42 +98,38 @@ final class ChangeRecorder {
     // MARK: Pre-update hook
 
     private func addHook(to connection: Connection) -> Bool {
-        let context = unsafe Unmanaged.passUnretained(self).toOpaque()
+        // The recorder outlives the connection, which calls it only while it is open.
         if !isModuleThere {
-            guard unsafe SavepointTable.add(to: connection, context: context) else { return false }
+            let isAdded = connection.database.addSavepointTable(named: Self.savepointTable) { [unowned self] change in
+                switch change {
+                case .created(let number): log.savepoint(number)
+                case .released(let number): log.release(number)
+                case .rolledBack(to: let number): log.rollBack(to: number)
+                }
+            }
+            guard isAdded else { return false }
             isModuleThere = true
         }
-        let isThere = unsafe CSQLite_preupdate_hook(
-            connection.handle,
-            { context, _, operation, schema, table, old, new in
-                guard let context = unsafe context, let schema = unsafe schema, let table = unsafe table
-                else { return }
-                let recorder = unsafe Unmanaged<ChangeRecorder>.fromOpaque(context).takeUnretainedValue()
-                guard unsafe strcmp(schema, "main") == 0 else { return }
-                unsafe recorder.note(operation, table: table, old: old, new: new)
-            }, context)
-        guard isThere != 0 else { return false }
-        isHooked = true
+        isHooked = unsafe connection.database.onRowChange { [unowned self] change, table in
+            unsafe note(change, table: table)
+        }
+        guard isHooked else { return false }
         // A `DELETE` without `WHERE` was prepared to empty the table without visiting its rows.
         connection.dropStatements()
         return true
     }
 
     private func removeHook(from connection: Connection) {
-        unsafe _ = CSQLite_preupdate_hook(connection.handle, nil, nil)
+        connection.database.stopRowChanges()
         isHooked = false
         connection.dropStatements()
     }
 
     @unsafe
-    private func note(_ operation: Int32, table name: UnsafePointer<CChar>, old: Int64, new: Int64) {
+    private func note(_ change: RowChange, table name: UnsafePointer<CChar>) {
         let table = unsafe index(of: name)
         guard tables[table].isWanted else { return }
-        switch operation {
-        case SQLITE_INSERT: log.note(.inserted(new), in: table)
-        case SQLITE_DELETE: log.note(.removed(old), in: table)
-        default: log.note(.updated(from: old, to: new), in: table)
-        }
+        log.note(change, in: table)
     }
 
     /// Returns the index of a table. Most often it is the same table as in the last call.

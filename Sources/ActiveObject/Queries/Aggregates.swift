@@ -9,7 +9,7 @@ extension Query {
         try numbers(column, in: snapshot)
         do {
             return try integer("coalesce(sum(%), 0)", of: column, in: snapshot)
-        } catch let error as ActiveObjectError where error.message.contains("integer overflow") {
+        } catch let error as ActiveObjectError where error.cause == .integerOverflow {
             // An intermediate sum overflowed, but the total may fit. The sums of the halves do not overflow for up to
             // two billion rows.
             return try aggregate("sum(% >> 32), sum(% & 4294967295)", of: column, in: snapshot) { statement, _, _ in

@@ -84,7 +84,7 @@ extension Query {
                 try statement.run()
                 return transaction.connection.changes
             }
-        } catch let error as ActiveObjectError where error.message.contains("integer overflow") {
+        } catch let error as ActiveObjectError where error.cause == .integerOverflow {
             let increments = all.filter(\.canOverflow)
             guard let first = increments.first else { throw error }
             let column = try increments.count == 1 ? first.column.field(in: table).column : nil

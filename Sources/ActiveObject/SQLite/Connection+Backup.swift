@@ -1,5 +1,5 @@
-private import CSQLite
 import Glibc
+import PushSQLite
 
 extension Connection {
     /// The number of pages copied between two checks for an interruption.
@@ -56,15 +56,15 @@ extension Connection {
         defer { target.close() }
         try beginReading()
         defer { rollBack() }
-        guard let backup = unsafe sqlite3_backup_init(target.handle, "main", handle, "main") else {
-            throw target.failure(unsafe sqlite3_extended_errcode(target.handle), doing: "back up \(self.path)")
+        let isComplete: Bool
+        do throws(SQLiteFailure) {
+            isComplete = try database.backUp(into: target.database, pagesAtOnce: Self.pagesAtOnce) {
+                !interruption.isRequested
+            }
+        } catch {
+            if interruption.isRequested { throw stopped() }
+            throw target.error(error, doing: "back up \(self.path)")
         }
-        var code = SQLITE_OK
-        while code == SQLITE_OK, !interruption.isRequested {
-            code = unsafe sqlite3_backup_step(backup, Self.pagesAtOnce)
-        }
-        unsafe _ = sqlite3_backup_finish(backup)
-        if interruption.isRequested { throw stopped() }
-        guard code == SQLITE_DONE else { throw target.failure(code, doing: "back up \(self.path)") }
+        guard isComplete, !interruption.isRequested else { throw stopped() }
     }
 }

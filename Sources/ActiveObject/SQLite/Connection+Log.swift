@@ -1,17 +1,16 @@
-private import CSQLite
 import Glibc
+import PushSQLite
 
 extension Connection {
-    /// Copies the log into the file. `mode` is one of `SQLITE_CHECKPOINT_…`. Returns the number of frames in the log
-    /// and of those copied, and whether the mode was completed.
-    func checkpoint(mode: Int32) throws(ActiveObjectError) -> (inLog: Int, copied: Int, isDone: Bool) {
+    /// Copies the log into the file.
+    func checkpoint(_ mode: CheckpointMode) throws(ActiveObjectError) -> CheckpointResult {
         // SQLite keeps an interrupt until the next statement begins. This statement consumes one that came too late.
         if !interruption.isRequested { try? withStatement("SELECT 1") { try $0.run() } }
-        var inLog: Int32 = 0
-        var copied: Int32 = 0
-        let code = unsafe sqlite3_wal_checkpoint_v2(handle, nil, mode, &inLog, &copied)
-        guard code == SQLITE_OK || code & 0xff == SQLITE_BUSY else { throw failure(code, doing: "checkpoint") }
-        return (max(0, Int(inLog)), max(0, Int(copied)), code == SQLITE_OK)
+        do {
+            return try database.checkpoint(mode)
+        } catch {
+            throw self.error(error, doing: "checkpoint")
+        }
     }
 
     /// Copies the log into the file after a commit if it has `limit` pages.
@@ -26,14 +25,14 @@ extension Connection {
         }
         // The commit has succeeded. An error here comes again with the next statement that it affects.
         guard callbacks.logPages / 4 >= limit, callbacks.logPages - logPagesAtLastWait >= limit else {
-            _ = try? checkpoint(mode: SQLITE_CHECKPOINT_PASSIVE)
+            _ = try? checkpoint(.passive)
             return
         }
         logPagesAtLastWait = callbacks.logPages
         let usual = callbacks.patience
         callbacks.patience = min(usual, .milliseconds(100))
         defer { callbacks.patience = usual }
-        _ = try? checkpoint(mode: SQLITE_CHECKPOINT_RESTART)
+        _ = try? checkpoint(.restart)
     }
 
     /// Truncates a log that is larger than `bytes`, before any reader is open. A process that was killed may have left
@@ -45,6 +44,6 @@ extension Connection {
         callbacks.patience = .zero
         defer { callbacks.patience = usual }
         // If the disk fails, the next write reports it.
-        _ = try? checkpoint(mode: SQLITE_CHECKPOINT_TRUNCATE)
+        _ = try? checkpoint(.truncate)
     }
 }

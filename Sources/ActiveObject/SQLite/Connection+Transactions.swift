@@ -1,4 +1,4 @@
-private import CSQLite
+import PushSQLite
 
 /// The state of a connection's transaction.
 struct TransactionState {
@@ -45,11 +45,7 @@ extension Connection {
         _ = interruption.disarm()
         guard isInTransaction else { return }
         // A statement that is still in use would keep its state of the file.
-        var statement = unsafe sqlite3_next_stmt(handle, nil)
-        while let one = unsafe statement {
-            if unsafe sqlite3_stmt_busy(one) != 0 { unsafe sqlite3_reset(one) }
-            unsafe statement = sqlite3_next_stmt(handle, one)
-        }
+        database.resetRunningStatements()
         // ROLLBACK can only fail if the transaction has already ended.
         _ = try? control("ROLLBACK")
     }
@@ -75,7 +71,7 @@ extension Connection {
         }
     }
 
-    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+    var isInTransaction: Bool { database.isInTransaction }
 
     // MARK: Transactions that SQLite rolled back
 
@@ -98,6 +94,6 @@ extension Connection {
             """
             the transaction has already been rolled back as a whole, and no further statement can run in it; let the \
             error that caused this leave the closure: \(error?.message ?? "unknown")
-            """, table: error?.table, column: error?.column, resultCode: error?.resultCode)
+            """, table: error?.table, column: error?.column, resultCode: error?.resultCode, cause: error?.cause)
     }
 }

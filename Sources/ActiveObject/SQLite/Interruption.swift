@@ -1,3 +1,4 @@
+import PushSQLite
 import PushThread
 import Synchronization
 
@@ -16,7 +17,7 @@ final class Interruption: Sendable {
 
     private struct Current {
         var call: ObjectIdentifier?
-        var interrupter: Connection.Interrupter?
+        var interrupter: DatabaseHandle.Interrupter?
         var wasCancelled = false
     }
 
@@ -30,7 +31,7 @@ final class Interruption: Sendable {
 
     // MARK: On the connection's thread
 
-    func begin(_ call: ObjectIdentifier, _ interrupter: Connection.Interrupter) {
+    func begin(_ call: ObjectIdentifier, _ interrupter: DatabaseHandle.Interrupter) {
         current.withLock { current in
             current = Current(call: call, interrupter: interrupter)
             reasonNumber.store(0, ordering: .relaxed)

@@ -1,4 +1,4 @@
-private import CSQLite
+import PushSQLite
 
 /// A prepared statement, with its parameters and result rows.
 ///
@@ -6,7 +6,7 @@ private import CSQLite
 /// until the next `step`.
 @safe
 final class Statement {
-    private let handle: OpaquePointer
+    private let handle: StatementHandle
     let sql: String
     /// Unowned: a connection releases its statements before it is deallocated, and nothing else holds one.
     private unowned let connection: Connection
@@ -21,16 +21,15 @@ final class Statement {
     var isLent = false
     var lastUse: UInt64 = 0
 
-    @unsafe
-    init(_ handle: OpaquePointer, sql: String, connection: Connection) {
-        unsafe self.handle = handle
+    init(_ handle: consuming StatementHandle, sql: String, connection: Connection) {
+        self.handle = handle
         self.sql = sql
         self.connection = connection
         interruption = connection.interruption
     }
 
     deinit {
-        unsafe sqlite3_finalize(handle)
+        // The statement ends afterwards, and does not read what was bound.
         unsafe arena.deallocate()
     }
 
@@ -38,14 +37,14 @@ final class Statement {
 
     @inline(__always)
     func bind(_ value: Int64, at index: Int32) throws(ColumnFault) {
-        try check(unsafe sqlite3_bind_int64(handle, index, value))
+        try check(handle.bind(value, at: index))
     }
 
     /// Binds a real. SQLite would store NaN as NULL, which is a different value, so NaN throws.
     @inline(__always)
     func bind(_ value: Double, at index: Int32) throws(ColumnFault) {
         guard !value.isNaN else { throw .notANumber }
-        try check(unsafe sqlite3_bind_double(handle, index, value))
+        try check(handle.bind(value, at: index))
     }
 
     func bind(_ value: String, at index: Int32) throws(ColumnFault) {
@@ -55,62 +54,59 @@ final class Statement {
             var value = value
             code = value.withUTF8 { unsafe bind(text: $0, at: index) }
         }
-        try check(code ?? SQLITE_NOMEM)
+        try check(code ?? .outOfMemory)
     }
 
     @inline(__always)
-    private func bind(text: UnsafeBufferPointer<UInt8>, at index: Int32) -> Int32 {
+    private func bind(text: UnsafeBufferPointer<UInt8>, at index: Int32) -> ResultCode {
         let text = UnsafeRawBufferPointer(text)
         if let kept = unsafe keep(text) {
-            return unsafe CSQLite_bind_kept_text(handle, index, kept, Int64(text.count))
+            return unsafe handle.bindText(keeping: kept, at: index)
         }
-        return unsafe CSQLite_bind_text(handle, index, text.baseAddress, Int64(text.count))
+        return unsafe handle.bindText(copying: text, at: index)
     }
 
     func bind(_ bytes: UnsafeRawBufferPointer, at index: Int32) throws(ColumnFault) {
         if let kept = unsafe keep(bytes) {
-            return try check(unsafe CSQLite_bind_kept_blob(handle, index, kept, Int64(bytes.count)))
+            return try check(unsafe handle.bindBlob(keeping: kept, at: index))
         }
-        try check(unsafe CSQLite_bind_blob(handle, index, bytes.baseAddress, Int64(bytes.count)))
+        try check(unsafe handle.bindBlob(copying: bytes, at: index))
     }
 
-    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeMutableRawPointer? {
+    private func keep(_ bytes: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
         guard let start = bytes.baseAddress, bytes.count <= Self.arenaSize - arenaUsed else { return nil }
         let kept = unsafe arena + arenaUsed
         unsafe kept.copyMemory(from: start, byteCount: bytes.count)
         arenaUsed += bytes.count
-        return unsafe kept
+        return unsafe UnsafeRawBufferPointer(start: kept, count: bytes.count)
     }
 
     func bindNull(at index: Int32) throws(ColumnFault) {
-        try check(unsafe sqlite3_bind_null(handle, index))
+        try check(handle.bindNull(at: index))
     }
 
-    var parameterCount: Int { Int(unsafe sqlite3_bind_parameter_count(handle)) }
+    var parameterCount: Int { handle.parameterCount }
 
     /// Returns the index of a named parameter (with its prefix: ":name"), or nil if there is none.
-    func parameterIndex(_ name: String) -> Int32? {
-        let index = unsafe sqlite3_bind_parameter_index(handle, name)
-        return index == 0 ? nil : index
-    }
+    func parameterIndex(_ name: String) -> Int32? { handle.parameterIndex(name) }
 
     @inline(__always)
-    private func check(_ code: Int32) throws(ColumnFault) {
-        if code != SQLITE_OK { throw code == SQLITE_TOOBIG ? .tooBig : .sqlite(code) }
+    private func check(_ code: ResultCode) throws(ColumnFault) {
+        if code != .ok { throw code == .tooBig ? .tooBig : .sqlite(code.rawValue) }
     }
 
     /// Whether the statement only reads.
-    var isReadOnly: Bool { unsafe sqlite3_stmt_readonly(handle) != 0 }
+    var isReadOnly: Bool { handle.isReadOnly }
 
     // MARK: Running
 
     /// Returns true if there is a row, and false if the statement is done.
     func step() throws(ActiveObjectError) -> Bool {
         if interruption.isRequested { throw connection.stopped() }
-        switch unsafe sqlite3_step(handle) {
-        case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        case let code: throw connection.failure(code, doing: "run", sql: sql)
+        do {
+            return try handle.step()
+        } catch {
+            throw connection.error(error, doing: "run", sql: sql)
         }
     }
 
@@ -122,14 +118,14 @@ final class Statement {
 
     /// Prepares for the next run, for which all parameters must be bound again.
     func rewind() {
-        unsafe sqlite3_reset(handle)
+        handle.rewind()
         arenaUsed = 0
     }
 
     /// Prepares for the next run, and frees the bound values.
     func reset() {
-        unsafe sqlite3_reset(handle)
-        unsafe sqlite3_clear_bindings(handle)
+        handle.rewind()
+        handle.clearBindings()
         arenaUsed = 0
     }
 
@@ -137,65 +133,56 @@ final class Statement {
 
     /// The number of columns. It is reliable only after the first `step`, because another connection may have changed
     /// the table.
-    var columnCount: Int { Int(unsafe sqlite3_column_count(handle)) }
+    var columnCount: Int { handle.columnCount }
 
-    func columnName(_ index: Int32) -> String {
-        unsafe sqlite3_column_name(handle, index).map { unsafe String(cString: $0) } ?? ""
-    }
+    func columnName(_ index: Int32) -> String { handle.columnName(index) }
 
     @inline(__always)
     func valueClass(_ index: Int32) -> ValueClass {
-        switch unsafe sqlite3_column_type(handle, index) {
-        case SQLITE_INTEGER: .integer
-        case SQLITE_FLOAT: .real
-        case SQLITE_TEXT: .text
-        case SQLITE_BLOB: .blob
+        switch handle.storageClass(index) {
+        case .integer: .integer
+        case .real: .real
+        case .text: .text
+        case .blob: .blob
         default: .null
         }
     }
 
     @inline(__always)
     func isNull(_ index: Int32) -> Bool {
-        unsafe sqlite3_column_type(handle, index) == SQLITE_NULL
+        handle.storageClass(index) == .null
     }
-
-    // These functions fetch the value first and then its type: one call into the statement per column instead of two.
-    // SQLite calls such a value "unprotected", because no mutex is held for it. A connection that was opened without a
-    // mutex (SQLITE_OPEN_NOMUTEX) and is used by one thread at a time does not need one.
 
     @inline(__always)
     func integer(_ index: Int32) throws(ColumnFault) -> Int64 {
-        let value = unsafe sqlite3_column_value(handle, index)
-        guard unsafe sqlite3_value_type(value) == SQLITE_INTEGER else { throw mismatch(index, wanted: .integer) }
-        return unsafe sqlite3_value_int64(value)
+        let value = unsafe handle.value(index)
+        guard unsafe value.storageClass == .integer else { throw mismatch(index, wanted: .integer) }
+        return unsafe value.integer
     }
 
     @inline(__always)
     func optionalInteger(_ index: Int32) throws(ColumnFault) -> Int64? {
-        let value = unsafe sqlite3_column_value(handle, index)
-        let type = unsafe sqlite3_value_type(value)
-        if type == SQLITE_INTEGER { return unsafe sqlite3_value_int64(value) }
-        guard type == SQLITE_NULL else { throw mismatch(index, wanted: .integer) }
+        let value = unsafe handle.value(index)
+        let found = unsafe value.storageClass
+        if found == .integer { return unsafe value.integer }
+        guard found == .null else { throw mismatch(index, wanted: .integer) }
         return nil
     }
 
     @inline(__always)
     func real(_ index: Int32) throws(ColumnFault) -> Double {
-        let value = unsafe sqlite3_column_value(handle, index)
-        let type = unsafe sqlite3_value_type(value)
-        guard type == SQLITE_FLOAT || type == SQLITE_INTEGER else { throw mismatch(index, wanted: .real) }
-        return unsafe sqlite3_value_double(value)
+        let value = unsafe handle.value(index)
+        let found = unsafe value.storageClass
+        guard found == .real || found == .integer else { throw mismatch(index, wanted: .real) }
+        return unsafe value.real
     }
 
     func text(_ index: Int32) throws(ColumnFault) -> String {
-        let value = unsafe sqlite3_column_value(handle, index)
-        guard unsafe sqlite3_value_type(value) == SQLITE_TEXT else { throw mismatch(index, wanted: .text) }
-        // The text must be fetched before its length, because fetching it may convert the encoding.
-        guard let bytes = unsafe sqlite3_value_text(value) else { throw outOfMemory(index) }
-        let count = unsafe Int(sqlite3_value_bytes(value))
+        let value = unsafe handle.value(index)
+        guard unsafe value.storageClass == .text else { throw mismatch(index, wanted: .text) }
+        guard let text = unsafe value.text else { throw outOfMemory(index) }
         // `String(validating:as:)` does the same, but looks up its types in the runtime in each call.
         do {
-            let text = unsafe UnsafeBufferPointer(start: bytes, count: count)
             return String(copying: try unsafe UTF8Span(validating: text.span))
         } catch {
             throw .notUTF8
@@ -205,11 +192,11 @@ final class Statement {
     /// Returns a text of a few bytes without creating a `String`; nil if it is longer or is not text.
     @inline(__always)
     func shortText(_ index: Int32) -> ShortText? {
-        let value = unsafe sqlite3_column_value(handle, index)
-        guard unsafe sqlite3_value_type(value) == SQLITE_TEXT, let bytes = unsafe sqlite3_value_text(value) else {
+        let value = unsafe handle.value(index)
+        guard unsafe value.storageClass == .text, let text = unsafe value.text, let start = text.baseAddress else {
             return nil
         }
-        return unsafe ShortText(UnsafeRawPointer(bytes), count: Int(sqlite3_value_bytes(value)))
+        return unsafe ShortText(UnsafeRawPointer(start), count: text.count)
     }
 
     @inline(never)
@@ -221,16 +208,14 @@ final class Statement {
     /// is fetched through the statement, not through the value.
     @inline(never)
     private func outOfMemory(_ index: Int32) -> ColumnFault {
-        _ = unsafe sqlite3_column_text(handle, index)
-        return .sqlite(SQLITE_NOMEM)
+        unsafe _ = handle.text(index)
+        return .sqlite(ResultCode.outOfMemory.rawValue)
     }
 
     /// Calls `body` with the bytes of a blob, which are valid until the next `step`.
     @inline(__always)
     func withBlob<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> Result) throws(ColumnFault) -> Result {
-        guard unsafe sqlite3_column_type(handle, index) == SQLITE_BLOB else { throw mismatch(index, wanted: .blob) }
-        let bytes = unsafe sqlite3_column_blob(handle, index)
-        let count = unsafe Int(sqlite3_column_bytes(handle, index))
-        return unsafe body(UnsafeRawBufferPointer(start: bytes, count: bytes == nil ? 0 : count))
+        guard handle.storageClass(index) == .blob else { throw mismatch(index, wanted: .blob) }
+        return unsafe body(handle.blob(index))
     }
 }

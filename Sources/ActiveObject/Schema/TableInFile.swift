@@ -65,7 +65,7 @@ struct TableInFile {
             Column(
                 name: row[0].text, declaredType: row[1].text, isNotNull: row[2].integer != 0,
                 hasDefault: row[3].integer != 0, keyPosition: row[4].integer, isGenerated: row[5].integer != 0,
-                collation: kind == .table ? connection.collation(of: row[0].text, in: name) : nil)
+                collation: kind == .table ? connection.database.collation(of: row[0].text, in: name) : nil)
         }
         return TableInFile(
             kind: kind, isWithoutRowID: withoutRowID != 0, isStrict: strict != 0, columns: columns,

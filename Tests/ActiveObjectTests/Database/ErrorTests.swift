@@ -1,3 +1,4 @@
+import PushSQLite
 import Testing
 
 @testable import ActiveObject
@@ -105,8 +106,9 @@ import Testing
         code: Int, systemError: Int, expected: ActiveObjectError.Code
     ) {
         let error = ActiveObjectError(
-            result: Int32(code), systemError: Int32(systemError), message: "said", action: "save", path: "/x/a.db",
-            sql: "SELECT 1"
+            SQLiteFailure(
+                ResultCode(rawValue: Int32(code)), systemError: Int32(systemError), message: "said"),
+            action: "save", path: "/x/a.db", sql: "SELECT 1"
         ) { _, _ in false }
         #expect(error.code == expected)
         #expect(error.resultCode == Int32(code))

@@ -1,3 +1,4 @@
+import PushSQLite
 import Testing
 
 @testable import ActiveObject
@@ -5,10 +6,10 @@ import Testing
 @Suite struct ChangeLogTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String
-        let changes: [ChangeLog.Change]
+        let changes: [RowChange]
         let expected: ChangeSet?
 
-        init(_ description: String, _ changes: [ChangeLog.Change], _ expected: ChangeSet?) {
+        init(_ description: String, _ changes: [RowChange], _ expected: ChangeSet?) {
             testDescription = description
             self.changes = changes
             self.expected = expected
