@@ -63,7 +63,7 @@ let package = Package(
         // Floor 4: what is kept on disk, and the actors between producers and gateways.
         .target(
             name: "PushStore",
-            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "PushTime", "ActiveObject", "CSQLite"],
+            dependencies: ["PushModel", "PushWire", "PushLogic", "PushLoop", "PushTime", "ActiveObject", "PushSQLite"],
             swiftSettings: settingsOverC),
         .target(
             name: "PushPipeline",

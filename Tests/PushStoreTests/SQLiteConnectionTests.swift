@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import PushStore
@@ -25,5 +26,13 @@ import Testing
         #expect(try find.step())
         #expect(find.blob(1) == [1, 2])
         find.reset()
+    }
+    @Test func `A path that begins like a URI is a path`() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "ledger-\(UUID().uuidString).db").path()
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        // As a URI, it would name the file in the temporary folder.
+        let error = #expect(throws: StoreError.self) { _ = try SQLiteConnection("file:\(file)") }
+        #expect(error?.code == .cannotOpen)
+        #expect(!FileManager.default.fileExists(atPath: file))
     }
 }

@@ -58,7 +58,7 @@ package final class SQLiteLedger: Ledger, Sendable {
         package var refusedByLimit: UInt64 = 0
         /// The number of pages in the write-ahead log.
         package var writeAheadPages = 0
-        /// The number of `sqlite3_step` calls of the writing thread.
+        /// The number of steps of statements on the writing thread.
         package var steps: UInt64 = 0
         package var commits = LedgerCommits()
         package var fault: LedgerFault?

@@ -1,15 +1,15 @@
-private import CSQLite
+import Glibc
+import PushSQLite
 
 /// A connection to one database file, for handwritten SQL. The owner confines it to one thread at a time.
-@safe
 final class SQLiteConnection {
     let path: String
-    private let handle: OpaquePointer
+    private let database: DatabaseHandle
     private let logSize = LogSize()
-    /// The number of `sqlite3_step` calls. Tests compare it to measure the cost of an operation.
+    /// The number of `step` calls. Tests compare it to measure the cost of an operation.
     fileprivate(set) var steps: UInt64 = 0
 
-    /// The value that the write-ahead log hook sets.
+    /// The value that `followLog` updates.
     private final class LogSize {
         var pages = 0
     }
@@ -19,41 +19,34 @@ final class SQLiteConnection {
 
     init(_ path: String, pageSize: Int = 8192, cachePages: Int = 512) throws(StoreError) {
         self.path = path
-        var handle: OpaquePointer?
-        let flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
-        let result = unsafe sqlite3_open_v2(path, &handle, flags, nil)
-        guard result == SQLITE_OK, let opened = unsafe handle else {
-            let error = unsafe Self.error(result, handle, "open", path)
-            unsafe sqlite3_close_v2(handle)
-            throw error
+        do {
+            database = try DatabaseHandle(path: path, mode: .readWrite(creates: true))
+        } catch {
+            throw StoreError(error, doing: "open", path: path)
         }
-        unsafe self.handle = opened
-        unsafe sqlite3_extended_result_codes(opened, 1)
-        unsafe sqlite3_busy_timeout(opened, Self.patience)
+        database.setBusyTimeout(milliseconds: Self.patience)
         try run("PRAGMA page_size = \(pageSize)")
         try run("PRAGMA cache_size = \(cachePages)")
     }
 
-    deinit {
-        unsafe sqlite3_close_v2(handle)
-    }
-
     /// Executes statements that have no parameters and whose rows are not needed.
     func run(_ sql: String) throws(StoreError) {
-        let result = unsafe sqlite3_exec(handle, sql, nil, nil, nil)
-        guard result == SQLITE_OK else { throw error(result, String(sql.prefix(60))) }
+        do {
+            try database.execute(sql)
+        } catch {
+            throw StoreError(error, doing: String(sql.prefix(60)), path: path)
+        }
     }
 
     func prepare(_ sql: StaticString) throws(StoreError) -> SQLiteStatement {
-        var statement: OpaquePointer?
-        let result = unsafe sqlite3_prepare_v3(
-            handle, UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self), -1,
-            UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-        guard result == SQLITE_OK, let prepared = unsafe statement else { throw error(result, "prepare \(sql)") }
-        return unsafe SQLiteStatement(prepared, of: self)
+        do {
+            return SQLiteStatement(try database.prepare(sql), of: self)
+        } catch {
+            throw StoreError(error, doing: "prepare \(sql)", path: path)
+        }
     }
 
-    var isInTransaction: Bool { unsafe sqlite3_get_autocommit(handle) == 0 }
+    var isInTransaction: Bool { database.isInTransaction }
 
     // MARK: The write-ahead log
 
@@ -64,104 +57,75 @@ final class SQLiteConnection {
     /// Starts to update ``logPages``. Call this after `PRAGMA wal_autocheckpoint`, which would replace SQLite's only
     /// hook.
     func followLog() {
-        // The object lives as long as the connection, and SQLite calls the hook only within calls of this connection.
-        let context = unsafe Unmanaged.passUnretained(logSize).toOpaque()
-        unsafe _ = sqlite3_wal_hook(
-            handle,
-            { context, _, _, pages in
-                if let context = unsafe context {
-                    unsafe Unmanaged<LogSize>.fromOpaque(context).takeUnretainedValue().pages = Int(pages)
-                }
-                return SQLITE_OK
-            }, context)
-    }
-
-    enum CheckpointMode {
-        /// Copies as many pages as possible without waiting for readers or writers.
-        case passive
-        /// Waits until no reader needs the log, so that the next commit writes at its start again.
-        case restart
-        /// Does the same as `restart`, and truncates the log file to zero bytes.
-        case truncate
+        database.onCommit { [logSize] in logSize.pages = $0 }
     }
 
     /// Copies pages of the write-ahead log into the database, as far as readers and writers allow.
     ///
     /// - Parameter patience: how many milliseconds `restart` and `truncate` wait for readers.
     func checkpoint(_ mode: CheckpointMode, patience: CInt = 0) throws(StoreError) {
-        let number =
-            switch mode {
-            case .passive: SQLITE_CHECKPOINT_PASSIVE
-            case .restart: SQLITE_CHECKPOINT_RESTART
-            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
-            }
-        unsafe sqlite3_busy_timeout(handle, patience)
-        defer { unsafe sqlite3_busy_timeout(handle, Self.patience) }
-        let result = unsafe sqlite3_wal_checkpoint_v2(handle, nil, number, nil, nil)
-        guard result == SQLITE_OK || result & 0xff == SQLITE_BUSY else { throw error(result, "checkpoint") }
+        database.setBusyTimeout(milliseconds: patience)
+        defer { database.setBusyTimeout(milliseconds: Self.patience) }
+        do {
+            try database.checkpoint(mode)
+        } catch {
+            throw StoreError(error, doing: "checkpoint", path: path)
+        }
     }
+}
 
-    func error(_ result: CInt, _ action: String) -> StoreError {
-        unsafe Self.error(result, handle, action, path)
-    }
-
-    private static func error(_ result: CInt, _ handle: OpaquePointer?, _ action: String, _ path: String) -> StoreError
-    {
-        let text = unsafe handle.map { unsafe sqlite3_errmsg($0) } ?? sqlite3_errstr(result)
-        let words = unsafe text.map { unsafe String(cString: $0) } ?? "error \(result)"
-        switch result & 0xff {
-        case SQLITE_FULL:
-            return StoreError(
-                .full, "cannot write \(path): the disk is full; free space, acknowledged messages are not lost")
-        case SQLITE_IOERR:
-            let number = unsafe handle.map { unsafe sqlite3_system_errno($0) } ?? 0
+extension StoreError {
+    /// Creates the error for a failure of SQLite.
+    fileprivate init(_ failure: SQLiteFailure, doing action: String, path: String) {
+        let words = failure.message
+        switch failure.primary {
+        case .full:
+            self.init(.full, "cannot write \(path): the disk is full; free space, acknowledged messages are not lost")
+        case .inputOutput:
+            let number = failure.systemError
             // A write beyond the file size limit fails with EFBIG, but SQLite does not always keep the error number.
-            let isWrite = result == SQLITE_IOERR | 3 << 8 || result == SQLITE_IOERR | 19 << 8
-            if number == 28 || number == 122 || number == 27 || isWrite && number == 0 {
-                return StoreError(
+            let isWrite = failure.code == .writeFailed || failure.code == .lockFileGrowthFailed
+            if [ENOSPC, EDQUOT, EFBIG].contains(number) || isWrite && number == 0 {
+                self.init(
                     .full,
                     "cannot write \(path): the disk is full, or a quota or file size limit is reached; free space, "
                         + "acknowledged messages are not lost")
+            } else {
+                self.init(
+                    .cannotWrite,
+                    "I/O error on \(path): \(action) failed (\(words), errno \(number)); check the disk and the "
+                        + "system log")
             }
-            return StoreError(
-                .cannotWrite,
-                "I/O error on \(path): \(action) failed (\(words), errno \(number)); check the disk and the "
-                    + "system log")
-        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_READONLY, SQLITE_AUTH:
-            return StoreError(
+        case .cannotOpen, .noPermission, .readOnly, .notAuthorized:
+            self.init(
                 .cannotOpen,
                 "cannot open \(path) for writing (\(words)); check that its directory exists and that this user may "
                     + "write to it")
-        case SQLITE_CORRUPT, SQLITE_NOTADB:
-            return StoreError(.damaged, "\(path) is damaged (\(words)); restore it from a backup")
-        case SQLITE_BUSY, SQLITE_LOCKED:
-            return StoreError(.cannotOpen, "\(path) is in use by another program (\(words)); stop that program first")
-        default: return StoreError(.cannotWrite, "\(action) failed on \(path): \(words)")
+        case .corrupt, .notADatabase:
+            self.init(.damaged, "\(path) is damaged (\(words)); restore it from a backup")
+        case .busy, .locked:
+            self.init(.cannotOpen, "\(path) is in use by another program (\(words)); stop that program first")
+        default: self.init(.cannotWrite, "\(action) failed on \(path): \(words)")
         }
     }
 }
 
 /// A prepared statement. The owner resets it before it uses it again.
-@safe
 final class SQLiteStatement {
-    private let handle: OpaquePointer
+    private let handle: StatementHandle
     private unowned let connection: SQLiteConnection
     private var kept: [[UInt8]] = []
     private var keptWords: [[UInt64]] = []
     /// The result of the first `bind` call that failed since the last reset.
-    private var bindResult = SQLITE_OK
+    private var bindResult = ResultCode.ok
 
-    fileprivate init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
-        unsafe self.handle = handle
+    fileprivate init(_ handle: consuming StatementHandle, of connection: SQLiteConnection) {
+        self.handle = handle
         self.connection = connection
     }
 
-    deinit {
-        unsafe sqlite3_finalize(handle)
-    }
-
     func bind(_ index: CInt, _ number: Int64) {
-        note(unsafe sqlite3_bind_int64(handle, index, number))
+        note(handle.bind(number, at: index))
     }
 
     func bind(_ index: CInt, _ number: UInt64) {
@@ -171,9 +135,7 @@ final class SQLiteStatement {
     /// Binds a blob without copying it. The statement keeps the array alive until it is reset.
     func bind(_ index: CInt, _ bytes: [UInt8]) {
         kept.append(bytes)
-        unsafe bytes.withUnsafeBytes {
-            note(unsafe CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count)))
-        }
+        unsafe bytes.withUnsafeBytes { note(unsafe handle.bindBlob(keeping: $0, at: index)) }
     }
 
     /// Binds a blob of little-endian words without copying it.
@@ -182,35 +144,33 @@ final class SQLiteStatement {
         let words = words.map(\.littleEndian)
         #endif
         keptWords.append(words)
-        unsafe words.withUnsafeBytes {
-            note(unsafe CSQLite_bind_kept_blob(handle, index, $0.baseAddress, Int64($0.count)))
-        }
+        unsafe words.withUnsafeBytes { note(unsafe handle.bindBlob(keeping: $0, at: index)) }
     }
 
     func bind(_ index: CInt, _ text: String) {
         var text = text
-        text.withUTF8 { note(unsafe CSQLite_bind_text(handle, index, $0.baseAddress, Int64($0.count))) }
+        text.withUTF8 { note(unsafe handle.bindText(copying: UnsafeRawBufferPointer($0), at: index)) }
     }
 
     /// Records a failed `bind`. The parameter would keep NULL or the value of the last run, so `step` refuses to run.
-    private func note(_ result: CInt) {
-        if result != SQLITE_OK, bindResult == SQLITE_OK { bindResult = result }
+    private func note(_ result: ResultCode) {
+        if result != .ok, bindResult == .ok { bindResult = result }
     }
 
     /// Advances to the next row and returns whether there is one. After an error the statement has already been reset.
     func step() throws(StoreError) -> Bool {
-        guard bindResult == SQLITE_OK else { throw failure(bindResult, "binding a parameter") }
+        guard bindResult == .ok else { throw error(handle.failure(bindResult), doing: "binding a parameter") }
         connection.steps &+= 1
-        switch unsafe sqlite3_step(handle) {
-        case SQLITE_ROW: return true
-        case SQLITE_DONE: return false
-        case let result: throw failure(result, "executing a statement")
+        do {
+            return try handle.step()
+        } catch {
+            throw self.error(error, doing: "executing a statement")
         }
     }
 
-    private func failure(_ result: CInt, _ action: String) -> StoreError {
-        defer { reset() }
-        return connection.error(result, action)
+    private func error(_ failure: SQLiteFailure, doing action: String) -> StoreError {
+        reset()
+        return StoreError(failure, doing: action, path: connection.path)
     }
 
     /// Runs the statement to its end and resets it.
@@ -220,34 +180,29 @@ final class SQLiteStatement {
     }
 
     func reset() {
-        unsafe sqlite3_reset(handle)
-        bindResult = SQLITE_OK
+        handle.rewind()
+        bindResult = .ok
         if !kept.isEmpty || !keptWords.isEmpty {
-            unsafe sqlite3_clear_bindings(handle)
+            handle.clearBindings()
             kept.removeAll(keepingCapacity: true)
             keptWords.removeAll(keepingCapacity: true)
         }
     }
 
-    func number(_ column: CInt) -> Int64 { unsafe sqlite3_column_int64(handle, column) }
+    func number(_ column: CInt) -> Int64 { handle.integer(column) }
 
     func word(_ column: CInt) -> UInt64 { UInt64(bitPattern: number(column)) }
 
-    func isNull(_ column: CInt) -> Bool { unsafe sqlite3_column_type(handle, column) == SQLITE_NULL }
+    func isNull(_ column: CInt) -> Bool { handle.storageClass(column) == .null }
 
     func text(_ column: CInt) -> String {
-        guard let text = unsafe sqlite3_column_text(handle, column) else { return "" }
-        return unsafe String(
-            decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_column_bytes(handle, column))), as: UTF8.self)
+        unsafe handle.text(column).map { unsafe String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
     func blob(_ column: CInt) -> [UInt8] { unsafe withBlob(column) { unsafe [UInt8]($0) } }
 
     /// Calls `body` with the bytes of the blob, which are valid until it returns.
     func withBlob<Result>(_ column: CInt, _ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result {
-        let bytes = unsafe sqlite3_column_blob(handle, column)
-        // If SQLite runs out of memory, it returns a length but no address.
-        let count = unsafe bytes == nil ? 0 : Int(sqlite3_column_bytes(handle, column))
-        return unsafe try body(UnsafeRawBufferPointer(start: bytes, count: count))
+        unsafe try body(handle.blob(column))
     }
 }
