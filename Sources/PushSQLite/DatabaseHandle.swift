@@ -3,8 +3,8 @@ import CSQLite
 /// A connection to a database file.
 ///
 /// It is not `Sendable`: the owner uses it, its statements and their rows on one thread at a time. That is why SQLite's
-/// mutexes are turned off. The owner releases the statements before the connection. The connection is a class because
-/// it can be closed before it is released.
+/// mutexes are turned off. A statement may outlive its connection, but not run any more; SQLite closes the file with the
+/// last statement. The connection is a class because it can be closed before it is released.
 @safe
 package final class DatabaseHandle {
     let pointer: OpaquePointer
