@@ -1,3 +1,4 @@
+import PushLogic
 import PushModel
 import PushTime
 import PushWire
@@ -6,113 +7,69 @@ import PushWire
 extension LedgerCore {
     /// The data that one group of requests adds to the disk, and to memory after the commit.
     struct Intake {
-        /// The number of the group's first event.
-        let first: UInt64
-        var keys: [AcceptedKey] = []
-        /// The same keys as words, in the form in which they are stored.
+        /// The keys of the accepted messages as words, in the form in which they are stored.
         var keyWords: [UInt64] = []
         var accepted: [AcceptedMessage] = []
         var replies: [[Acceptance]] = []
         var rows: [MessageRowBuilder] = []
         var scheduled: [(seq: UInt64, due: Int64, key: AcceptedKey, app: AppID, body: [UInt8])] = []
         var duplicates: [(Message, seq: UInt64)] = []
-        /// The fingerprints of new ids. `forget` takes them back if the commit fails.
-        var newIDs: [UInt64] = []
-        /// The further messages of known ids. `forget` takes them back if the commit fails.
-        var later: [RememberedMessages.Added] = []
 
-        init(first: UInt64) {
-            self.first = first
+        init(reserving count: Int) {
+            keyWords.reserveCapacity(3 * count)
+            accepted.reserveCapacity(count)
         }
     }
 
     /// Decides on each request, numbers the accepted ones and writes their events into the current segment. If it
-    /// throws, the caller must pass `intake` to `forget`.
+    /// throws, the caller must undo `decided`.
     func decide(
-        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, _ intake: inout Intake
+        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, _ decided: inout DedupeGroup,
+        _ intake: inout Intake
     ) throws(StoreError) {
-        let count = groups.reduce(0) { $0 + $1.0.count }
-        intake.keys.reserveCapacity(count)
-        intake.keyWords.reserveCapacity(3 * count)
-        intake.accepted.reserveCapacity(count)
         for (requests, _) in groups {
             var replies: [Acceptance] = []
             replies.reserveCapacity(requests.count)
-            for request in requests { replies.append(try decide(request, at: now, &intake)) }
+            for request in requests { replies.append(try decide(request, at: now, &decided, &intake)) }
             intake.replies.append(replies)
         }
     }
 
-    private func decide(_ request: PushRequest, at now: Int64, _ intake: inout Intake) throws(StoreError) -> Acceptance
-    {
+    private func decide(
+        _ request: PushRequest, at now: Int64, _ decided: inout DedupeGroup, _ intake: inout Intake
+    ) throws(StoreError) -> Acceptance {
         let message = request.message
         let fingerprint = identities.message(message.app, message.id)
-        var key = AcceptedKey(
+        let facts = DedupeRequest(
             fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, message.app, fingerprint), isSingle: false)
-        let isLate = message.isExpired(at: WallTime(milliseconds: now))
-        guard let known = messages.first(of: key.fingerprint) else {
-            if isLate { return .expired }
-            if let refusal = overLimit { return refusal }
-            // A delivery that ended late is remembered for longer than its message id. The device is then claimed.
-            key.isSingle = request.audience.named == 1 && !deliveries.contains(key.audience)
-            let seq = accept(request, key, needsClaim: !key.isSingle, at: now, &intake)
-            messages.addFirst(seq, of: key.fingerprint)
-            intake.newIDs.append(key.fingerprint)
+            audience: identities.audience(of: request.audience, message.app, fingerprint),
+            namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
+            isExpired: message.isExpired(at: WallTime(milliseconds: now)))
+        let decision = try dedupe.decide(facts, in: &decided) { (seq) throws(StoreError) in try self.key(of: seq) }
+        switch decision {
+        case .new(let seq, let key):
+            accept(request, seq, key, at: now, &intake)
             return .accepted(seq: seq)
+        case .duplicate(let earlier):
+            intake.duplicates.append((message, earlier))
+            return .duplicate(seq: earlier)
+        case .unverified(let earlier): return .duplicate(seq: earlier)
+        case .conflict(let earlier): return .conflict(seq: earlier)
+        case .expired: return .expired
+        case .refused:
+            return .failed(
+                "dedupe.limit reached: \(connection.path) remembers \(dedupe.rememberedCount) message ids and "
+                    + "deliveries; raise dedupe.limit, shorten dedupe.window, or send fewer messages")
         }
-        let first = try self.key(of: known, intake)
-        // The key of the earlier message cannot be read. To send a message twice would be worse than to call it a
-        // duplicate.
-        guard let first else { return .duplicate(seq: known) }
-        guard first.hasContent(of: key) else { return .conflict(seq: known) }
-        if !(request.again && request.audience.isDynamic) {
-            var earlier = first.audience == key.audience ? known : nil
-            if earlier == nil, let later = messages.later(of: key.fingerprint, for: key.audience),
-                let stored = try self.key(of: later, intake), stored.fingerprint == key.fingerprint,
-                stored.audience == key.audience
-            {
-                earlier = later
-            }
-            if let earlier {
-                intake.duplicates.append((message, earlier))
-                return .duplicate(seq: earlier)
-            }
-        }
-        if isLate { return .expired }
-        if let refusal = overLimit { return refusal }
-        // Another message with this id now exists, so the first message's delivery must be among the claimed ones.
-        if first.isSingle { deliveries.insert(first.audience) }
-        let seq = accept(request, key, needsClaim: true, at: now, &intake)
-        intake.later.append(messages.addLater(seq, of: key.fingerprint, for: key.audience))
-        return .accepted(seq: seq)
-    }
-
-    /// The number of remembered ids and deliveries, which `LedgerRetention.keyLimit` bounds.
-    var rememberedCount: Int { messages.count + deliveries.count }
-
-    /// The answer to new messages while the limit is reached, otherwise nil. Messages that were accepted earlier are
-    /// still sent, and their deliveries are remembered beyond the limit.
-    private var overLimit: Acceptance? {
-        guard rememberedCount >= retention.keyLimit else { return nil }
-        refusedByLimit &+= 1
-        return .failed(
-            "dedupe.limit reached: \(connection.path) remembers \(rememberedCount) message ids and deliveries; raise "
-                + "dedupe.limit, shorten dedupe.window, or send fewer messages")
     }
 
     private func accept(
-        _ request: PushRequest, _ key: AcceptedKey, needsClaim: Bool, at now: Int64, _ intake: inout Intake
-    ) -> UInt64 {
-        // Accepted messages are the group's first events. To read `writer.next` here would copy the writer for each
-        // message.
-        let seq = intake.first + UInt64(intake.keys.count)
+        _ request: PushRequest, _ seq: UInt64, _ key: AcceptedKey, at now: Int64, _ intake: inout Intake
+    ) {
         let message = request.message
+        let needsClaim = !key.isSingle
         writer.add(accepted: request, at: now)
-        intake.keys.append(key)
-        intake.keyWords.append(key.fingerprint)
-        intake.keyWords.append(key.content)
-        intake.keyWords.append(key.audience)
+        key.append(to: &intake.keyWords)
         // A message whose time has come is not scheduled.
         if let due = message.notBefore, due > now / 1000 {
             var body: [UInt8] = []
@@ -123,7 +80,7 @@ extension LedgerCore {
                     seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
                     audience: request.audience, needsClaim: needsClaim, isScheduled: true))
             backlog.add(message.app, scheduled: 1)
-            return seq
+            return
         }
         if intake.rows.last?.isFull ?? true { intake.rows.append(MessageRowBuilder(first: seq)) }
         intake.rows[intake.rows.count - 1].add(request, seq, needsClaim: needsClaim)
@@ -132,18 +89,9 @@ extension LedgerCore {
                 seq: seq, acceptedAt: now, fingerprint: MessageFingerprint(key.fingerprint), message: message,
                 audience: request.audience, needsClaim: needsClaim))
         backlog.add(message.app, waiting: 1)
-        return seq
     }
 
-    /// Returns the key of an accepted message of this group or of an earlier one.
-    private func key(of seq: UInt64, _ intake: Intake) throws(StoreError) -> AcceptedKey? {
-        if seq >= intake.first {
-            let index = Int(clamping: seq - intake.first)
-            return index < intake.keys.count ? intake.keys[index] : nil
-        }
-        return try key(of: seq)
-    }
-
+    /// Returns the key of an accepted message of an earlier group.
     func key(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
         if let key = try storedKey(of: seq) { return key }
         // A scheduled message can be older than the dedupe window.
@@ -155,7 +103,7 @@ extension LedgerCore {
         defer { find.reset() }
         find.bind(1, seq)
         guard try find.step() else { return nil }
-        return AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5))
+        return AcceptedKey(fingerprint: find.word(3), storedContent: find.word(4), audience: find.word(5))
     }
 
     /// Returns the key of a message that is within the dedupe window.
@@ -170,11 +118,5 @@ extension LedgerCore {
         let index = Int(clamping: seq - keyRow.number)
         guard index < keyRow.accepted.count / AcceptedKey.size else { return nil }
         return unsafe keyRow.accepted.withUnsafeBytes { unsafe AcceptedKey($0, at: index) }
-    }
-
-    /// Undoes the decisions of a group whose commit failed.
-    func forget(_ intake: Intake) {
-        for added in intake.later.reversed() { messages.takeBack(added) }
-        for fingerprint in intake.newIDs { messages.takeBackFirst(of: fingerprint) }
     }
 }

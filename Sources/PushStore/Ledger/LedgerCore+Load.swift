@@ -58,7 +58,7 @@ extension LedgerCore {
     }
 
     private func load(_ seq: UInt64) throws(StoreError) -> AcceptedMessage? {
-        guard pending.contains(seq) else { return try scheduled(seq) }
+        guard dedupe.pending.contains(seq) else { return try scheduled(seq) }
         if !(messageRow?.covers(seq) ?? false) { messageRow = try row(of: seq) }
         guard let row = messageRow, row.covers(seq), let (app, read) = row.message(seq) else { throw damaged(seq) }
         return accepted(seq, row.time, app, read)
@@ -100,7 +100,7 @@ extension LedgerCore {
         AcceptedMessage(
             seq: seq, acceptedAt: time, fingerprint: identities.message(app, read.message.id), message: read.message,
             audience: read.audience, needsClaim: read.needsClaim,
-            counts: recovered.isEmpty ? OutcomeCounts() : recovered[seq]?.counts ?? OutcomeCounts())
+            counts: dedupe.recoveredCounts(of: seq))
     }
 
     // MARK: Scheduled messages

@@ -27,16 +27,16 @@ extension LedgerCore {
         let lanes = try core.readMessages()
         let scheduled = try core.readScheduled()
         try core.readKeys(Set(scheduled.map(\.seq)))
-        try core.remember(scheduled)
+        try core.dedupe.finishRestoring(scheduled: scheduled) { (seq) throws(StoreError) in try core.key(of: seq) }
+        core.keyRow = nil
         var backlog = LedgerBacklog(nextDue: try core.nextDue())
         for (lane, seqs) in lanes {
-            let open = seqs.filter { core.pending.contains($0) }
+            let open = seqs.filter { core.dedupe.pending.contains($0) }
             core.backlog.add(lane.app, waiting: open.count)
             if !open.isEmpty { backlog.lanes.append((lane, open)) }
         }
         let backlogs = core.backlog
         core.published.withLock { $0 = backlogs }
-        core.pending.compact()
         return (core, backlog)
     }
 
@@ -137,23 +137,19 @@ extension LedgerCore {
                     lanes[lane, default: []].append(first + UInt64(index))
                 }
             }
-            pending.append(segment)
+            dedupe.addPending(segment)
         }
         return lanes
     }
 
-    private struct ScheduledKey {
-        let seq: UInt64
-        let fingerprint: UInt64
-        let audience: UInt64
-    }
-
-    private func readScheduled() throws(StoreError) -> [ScheduledKey] {
+    private func readScheduled() throws(StoreError) -> [DedupeMachine.ScheduledMessage] {
         let rows = try connection.prepare("SELECT seq, fingerprint, audience, app FROM scheduled ORDER BY seq")
-        var scheduled: [ScheduledKey] = []
+        var scheduled: [DedupeMachine.ScheduledMessage] = []
         while try rows.step() {
             try check(rows.word(0), "scheduled")
-            scheduled.append(ScheduledKey(seq: rows.word(0), fingerprint: rows.word(1), audience: rows.word(2)))
+            scheduled.append(
+                DedupeMachine.ScheduledMessage(
+                    seq: rows.word(0), fingerprint: rows.word(1), audience: rows.word(2)))
             if let app = AppID(rows.text(3)) { backlog.add(app, scheduled: 1) }
         }
         scheduledCount = scheduled.count
@@ -164,57 +160,26 @@ extension LedgerCore {
         let sizes = try connection.prepare(
             "SELECT coalesce(sum(length(accepted)), 0), coalesce(sum(length(ended)), 0) FROM keys")
         _ = try sizes.step()
-        messages.reserve(scheduled.count + Int(clamping: sizes.number(0)) / AcceptedKey.size)
-        deliveries.reserve(Int(clamping: sizes.number(1)) / EndedKey.size)
+        dedupe.reserve(
+            messages: scheduled.count + Int(clamping: sizes.number(0)) / AcceptedKey.size,
+            deliveries: Int(clamping: sizes.number(1)) / EndedKey.size)
         sizes.reset()
         let rows = try connection.prepare("SELECT number, accepted, ended, completed FROM keys ORDER BY number")
         while try rows.step() {
             let number = rows.word(0)
             let count = unsafe rows.withBlob(1) { $0.count / AcceptedKey.size }
             try check(number, count: count, "keys")
-            let hasPending = pending.openRow(from: number, count: count) != nil
             unsafe rows.withBlob(1) { bytes in
-                for index in 0..<count {
-                    let key = unsafe AcceptedKey(bytes, at: index)
-                    messages.recall(number + UInt64(index), of: key.fingerprint, for: key.audience)
-                    if hasPending, key.isSingle { pending.setNeedsNoClaim(number + UInt64(index)) }
-                }
+                dedupe.restoreAccepted(from: number, count: count) { unsafe AcceptedKey(bytes, at: $0) }
             }
             unsafe rows.withBlob(2) { bytes in
-                for index in 0..<(bytes.count / EndedKey.size) { recall(unsafe EndedKey(bytes, at: index), scheduled) }
-            }
-            unsafe rows.withBlob(3) { bytes in
-                for index in 0..<(bytes.count / 8) {
-                    let seq = unsafe bytes.word(at: 8 * index)
-                    _ = pending.complete(seq)
-                    if !recovered.isEmpty { recovered[seq] = nil }
+                for index in 0..<(bytes.count / EndedKey.size) {
+                    dedupe.restore(unsafe EndedKey(bytes, at: index), scheduled: scheduled)
                 }
             }
-        }
-    }
-
-    private func remember(_ scheduled: [ScheduledKey]) throws(StoreError) {
-        for key in scheduled {
-            try messages.recallScheduled(key.seq, of: key.fingerprint, for: key.audience) { (seq) throws(StoreError) in
-                try self.key(of: seq)?.audience
+            unsafe rows.withBlob(3) { bytes in
+                for index in 0..<(bytes.count / 8) { dedupe.restoreCompleted(unsafe bytes.word(at: 8 * index)) }
             }
         }
-        // If an id has several messages and the first one is for a single device, that delivery counts as claimed.
-        for first in messages.finishRecalling() {
-            if let key = try key(of: first), key.isSingle { deliveries.insert(key.audience) }
-        }
-        keyRow = nil
-    }
-
-    private func recall(_ key: EndedKey, _ scheduled: Set<UInt64>) {
-        if key.isClaimed {
-            deliveries.insert(key.fingerprint)
-            if key.isOnly { endedOnly.insert(key.fingerprint) }
-        }
-        guard pending.contains(key.seq) || scheduled.contains(key.seq), let end = DeliveryEnd(rawValue: key.end) else {
-            return
-        }
-        recovered[key.seq, default: Recovered()].deliveries.insert(key.fingerprint)
-        recovered[key.seq]?.counts.add(end)
     }
 }

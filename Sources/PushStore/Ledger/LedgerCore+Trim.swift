@@ -1,3 +1,4 @@
+import PushLogic
 import PushModel
 import PushTime
 import PushWire
@@ -13,7 +14,6 @@ extension LedgerCore {
     /// Removes some expired rows and returns whether there are more: the transactions are small, and other work runs
     /// between them.
     func trim(_ retention: LedgerRetention) -> Bool {
-        if retention.window != self.retention.window { lookAtAllKeysAgain() }
         self.retention = retention
         do {
             let log = try trimLog()
@@ -21,15 +21,10 @@ extension LedgerCore {
             return log || keys
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
-            lookAtAllKeysAgain()
+            dedupe.examineAllRowsAgain()
             healthIs(LedgerFault("\(error)"))
             return false
         }
-    }
-
-    private func lookAtAllKeysAgain() {
-        trimmedUpTo = 0
-        pinned.removeAll()
     }
 
     /// Removes log rows beyond the age or size limit. The last row stays: the next event number follows from it.
@@ -97,35 +92,23 @@ extension LedgerCore {
         }
     }
 
-    private struct Forgotten {
-        var messages: [(key: AcceptedKey, seq: UInt64)] = []
-        var deliveries: [EndedKey] = []
-        var size: Int { messages.count + deliveries.count }
-    }
-
-    private enum KeysRow {
-        case forgotten(Forgotten)
-        /// The keys are needed until this message is done, or all messages of the row that begins with it.
-        case pinned(until: UInt64)
-    }
-
     private func trimKeys() throws(StoreError) -> Bool {
         let now = clock()
         let age = age(at: now)
-        let limit = age.time.subtractingSaturated(retention.window.wholeMilliseconds)
-        var forgotten: [Forgotten] = []
+        var forgotten: [ForgottenKeys] = []
         var size = 0
         var hasMore = true
         try statements.begin.run()
         try storeAge(age)
         for _ in 0..<Self.rowsAtOnce where size < Self.keysAtOnce {
             let row: SQLiteStatement
-            if let released = pinned.next() {
+            switch dedupe.nextKeyRow() {
+            case .pinned(let number):
                 row = statements.pinnedKeys
-                row.bind(1, released)
-            } else {
+                row.bind(1, number)
+            case .after(let number):
                 row = statements.oldestKeys
-                row.bind(1, trimmedUpTo)
+                row.bind(1, number)
             }
             defer { row.reset() }
             guard try row.step() else {
@@ -135,84 +118,29 @@ extension LedgerCore {
                 break
             }
             let (number, time) = (row.word(0), row.number(1))
-            if time >= limit {
+            guard dedupe.isBeyondWindow(time, at: age.time) else {
                 row.reset()
                 if time > now.addingSaturated(Self.hour) { try date(statements.dateKeys, now) }
                 // The clock was set back, and the pinned row is not old enough any more. Start again with the oldest
                 // row.
-                if row === statements.pinnedKeys { lookAtAllKeysAgain() }
+                if row === statements.pinnedKeys { dedupe.examineAllRowsAgain() }
                 hasMore = false
                 break
             }
-            trimmedUpTo = max(trimmedUpTo, number)
-            switch try read(row, number) {
-            case .pinned(let message):
-                pinned.pin(number, until: message)
-            case .forgotten(let keys):
-                forgotten.append(keys)
-                size += keys.size
-                statements.removeKeys.bind(1, number)
-                try statements.removeKeys.run()
+            let keys = try dedupe.examine(KeyRow(row)) { (first, count) throws(StoreError) in
+                try self.scheduledNumbers(from: first, count: count)
             }
+            guard let keys else { continue }
+            forgotten.append(keys)
+            size += keys.count
+            statements.removeKeys.bind(1, number)
+            try statements.removeKeys.run()
         }
         try statements.commit.run()
         if storesAge(age) { storedAge = age }
         keyRow = nil
-        for keys in forgotten {
-            for key in keys.deliveries where key.isClaimed {
-                deliveries.remove(key.fingerprint)
-                if key.isOnly { endedOnly.remove(key.fingerprint) }
-            }
-            for (key, seq) in keys.messages { forget(key, seq) }
-        }
+        for keys in forgotten { dedupe.forget(keys) }
         return hasMore
-    }
-
-    /// Reads a row of keys and decides whether it can be removed. It stays pinned:
-    /// - while one of its messages is not done, because duplicates of it must be recognized;
-    /// - while it holds ended deliveries of a message that is not done, because a restart would send them again;
-    /// - while it records that a message is done whose row in `messages` has unfinished messages, because a restart
-    ///   would send that message again.
-    private func read(_ row: SQLiteStatement, _ number: UInt64) throws(StoreError) -> KeysRow {
-        let count = unsafe row.withBlob(2) { $0.count / AcceptedKey.size }
-        if let open = pending.openRow(from: number, count: count) { return .pinned(until: open) }
-        let told = unsafe row.withBlob(4) { bytes -> UInt64? in
-            for index in 0..<(bytes.count / 8) {
-                if let open = pending.row(of: unsafe bytes.word(at: 8 * index)) { return open }
-            }
-            return nil
-        }
-        if let told { return .pinned(until: told) }
-        var keys = Forgotten()
-        unsafe row.withBlob(3) { bytes in
-            for index in 0..<(bytes.count / EndedKey.size) { keys.deliveries.append(unsafe EndedKey(bytes, at: index)) }
-        }
-        var last: UInt64 = 0
-        for key in keys.deliveries where key.seq != last {
-            last = key.seq
-            if try isWaiting(last) { return .pinned(until: last) }
-        }
-        let scheduled = try scheduledNumbers(from: number, count: count)
-        unsafe row.withBlob(2) { bytes in
-            for index in 0..<count {
-                let seq = number &+ UInt64(index)
-                // The row in `scheduled` keeps the id of a scheduled message.
-                if scheduled.isEmpty || !scheduled.contains(seq) {
-                    keys.messages.append((unsafe AcceptedKey(bytes, at: index), seq))
-                }
-            }
-        }
-        return .forgotten(keys)
-    }
-
-    private func isWaiting(_ seq: UInt64) throws(StoreError) -> Bool {
-        if pending.contains(seq) { return true }
-        if scheduledCount == 0 { return false }
-        let find = statements.scheduledBetween
-        defer { find.reset() }
-        find.bind(1, seq)
-        find.bind(2, seq &+ 1)
-        return try find.step()
     }
 
     private func scheduledNumbers(from first: UInt64, count: Int) throws(StoreError) -> Set<UInt64> {
@@ -224,13 +152,6 @@ extension LedgerCore {
         var found: Set<UInt64> = []
         while try find.step() { found.insert(find.word(0)) }
         return found
-    }
-
-    /// Forgets a message. The next message with its id is a new one.
-    func forget(_ key: AcceptedKey, _ seq: UInt64) {
-        // A delivery that ended much later than its message was accepted is remembered by its own key.
-        if key.isSingle, !endedOnly.contains(key.audience) { deliveries.remove(key.audience) }
-        messages.remove(seq, of: key.fingerprint, for: key.audience)
     }
 }
 

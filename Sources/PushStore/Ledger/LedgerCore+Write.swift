@@ -1,3 +1,4 @@
+import PushLogic
 import PushLoop
 import PushModel
 import PushTime
@@ -22,10 +23,10 @@ extension LedgerCore {
         written.requests = group.requests
         written.outcomes = retained.outcomes + group.outcomes
         written.notes = retained.notes + group.notes
-        var intake = Intake(first: first)
-        var closing: [UInt64] = []
+        let count = group.requests.reduce(0) { $0 + $1.0.count }
+        var decided = DedupeGroup(first: first, reserving: count)
+        var intake = Intake(reserving: count)
         var segments: [LogSegment] = []
-        unscheduled = []
         scheduledSeen.removeAll(keepingCapacity: true)
         // A transaction whose rollback failed would block all later ones.
         if connection.isInTransaction { try? statements.rollBack.run() }
@@ -34,11 +35,11 @@ extension LedgerCore {
             if fault != nil { try probe() }
             try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
-            try decide(written.requests, at: now, &intake)
+            try decide(written.requests, at: now, &decided, &intake)
             cut(&segments, at: now)
-            let outcomes = try add(written, intake, &segments, &closing, at: now)
+            let outcomes = try add(written, intake, &segments, &decided, at: now)
             try store(intake, at: now)
-            try store(first, intake.keyWords, outcomes, at: now)
+            try store(first, intake.keyWords, outcomes.ended, decided.completed, at: now)
             segments.append(writer.finish())
             try store(segments)
             let tracing = try storeTrace()
@@ -47,12 +48,13 @@ extension LedgerCore {
             committed(tracing)
             retained = LedgerGroup()
             retainedCount = 0
-            done(written, intake, outcomes, closing, segments)
+            scheduledCount += intake.scheduled.count - decided.unscheduledCount
+            dedupe.commit(decided)
+            done(written, intake, outcomes, segments)
         } catch {
             if connection.isInTransaction { try? statements.rollBack.run() }
             writer.revert()
-            forget(intake)
-            for seq in closing { pending.reopen(seq) }
+            dedupe.undo(decided)
             backlog = published.withLock { $0 }
             refused(group, written, LedgerFault("\(error)"))
         }
@@ -70,15 +72,11 @@ extension LedgerCore {
         var notes: [UInt64] = []
         /// The keys of ended deliveries as words, in the form in which they are stored.
         var ended: [UInt64] = []
-        /// The fingerprints of those keys that are claimed and belong to a message for one device.
-        var only: [UInt64] = []
-        /// The numbers of the messages that are done.
-        var completed: [UInt64] = []
     }
 
     /// Writes outcomes and notes into the current segment.
     private func add(
-        _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ closing: inout [UInt64],
+        _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ decided: inout DedupeGroup,
         at now: Int64
     ) throws(StoreError) -> Outcomes {
         var outcomes = Outcomes()
@@ -95,32 +93,17 @@ extension LedgerCore {
             for record in deliveries {
                 writer.add(record, at: now)
                 counted(1)
-                guard let end = record.end, let isOnly = try ends(record, at: now) else { continue }
-                let key = EndedKey(
-                    fingerprint: identities.delivery(record.fingerprint, record.device).value, seq: record.seq,
-                    end: end.rawValue, isClaimed: end != .suppressed, isOnly: isOnly)
-                outcomes.ended.append(key.fingerprint)
-                outcomes.ended.append(key.word)
-                if isOnly, key.isClaimed { outcomes.only.append(key.fingerprint) }
+                guard let end = record.end else { continue }
+                let key = try dedupe.end(
+                    record.seq, as: end, acceptedAt: record.acceptedAt, at: now, in: &decided,
+                    delivery: { identities.delivery(record.fingerprint, record.device).value },
+                    scheduledKey: { (seq) throws(StoreError) in try self.seenScheduledKey(of: seq) })
+                key?.append(to: &outcomes.ended)
             }
             for message in messages {
                 writer.add(message, at: now)
                 counted(message.eventCount)
-                outcomes.completed.append(message.seq)
-                pinned.release(message.seq)
-                switch pending.complete(message.seq) {
-                case .done:
-                    closing.append(message.seq)
-                    backlog.add(message.message.app, waiting: -1)
-                case .rowDone(let first):
-                    closing.append(message.seq)
-                    backlog.add(message.message.app, waiting: -1)
-                    pinned.release(first)
-                    statements.removeMessages.bind(1, first)
-                    try statements.removeMessages.run()
-                case .unknown:
-                    if scheduledCount > 0 { try unschedule(message) }
-                }
+                try complete(message, &decided)
             }
         }
         for (events, _) in group.notes {
@@ -137,41 +120,35 @@ extension LedgerCore {
         return outcomes
     }
 
-    /// Returns whether a delivery that ended needs an ``EndedKey``: nil if not, otherwise the key's `isOnly`. A message
-    /// for one device usually needs none, since its ``AcceptedKey`` identifies the delivery. It needs one if it was
-    /// scheduled or waited for long, because its message id is forgotten long before the delivery may be.
-    private func ends(_ record: DeliveryRecord, at now: Int64) throws(StoreError) -> Bool? {
-        switch pending.needsClaim(record.seq) {
-        case true?: return false
-        case false?:
-            let (waited, overflow) = now.subtractingReportingOverflow(record.acceptedAt)
-            return overflow || waited >= longWait ? true : nil
-        case nil: return try isForOneScheduled(record.seq)
+    /// Takes a completed message and removes what only an unfinished one needs.
+    private func complete(_ message: CompletedMessage, _ decided: inout DedupeGroup) throws(StoreError) {
+        let completion = try dedupe.complete(
+            message.seq, in: &decided,
+            scheduledKey: { (seq) throws(StoreError) in scheduledCount > 0 ? try scheduledKey(of: seq) : nil },
+            hasStoredKey: { (seq) throws(StoreError) in try storedKey(of: seq) != nil })
+        switch completion {
+        case .done:
+            backlog.add(message.message.app, waiting: -1)
+        case .rowDone(let first):
+            backlog.add(message.message.app, waiting: -1)
+            statements.removeMessages.bind(1, first)
+            try statements.removeMessages.run()
+        case .unscheduled:
+            backlog.add(message.message.app, scheduled: -1)
+            statements.removeScheduled.bind(1, message.seq)
+            try statements.removeScheduled.run()
+        case .unknown: break
         }
     }
 
-    private func isForOneScheduled(_ seq: UInt64) throws(StoreError) -> Bool {
-        if scheduledCount == 0 { return false }
+    /// Returns the key of a scheduled message. Many deliveries of one message end in one group, so it is kept.
+    private func seenScheduledKey(of seq: UInt64) throws(StoreError) -> AcceptedKey? {
+        if scheduledCount == 0 { return nil }
         if let known = scheduledSeen[seq] { return known }
-        let find = statements.findScheduled
-        defer { find.reset() }
-        find.bind(1, seq)
-        let isForOne =
-            try find.step()
-            && AcceptedKey(fingerprint: find.word(3), content: find.word(4), audience: find.word(5)).isSingle
+        let key = try scheduledKey(of: seq)
         if scheduledSeen.count >= Self.scheduledSeenLimit { scheduledSeen.removeAll(keepingCapacity: true) }
-        scheduledSeen[seq] = isForOne
-        return isForOne
-    }
-
-    /// Removes a scheduled message. If its id is older than the dedupe window, the id is forgotten on commit; the keys
-    /// of its deliveries are kept.
-    private func unschedule(_ message: CompletedMessage) throws(StoreError) {
-        guard let key = try scheduledKey(of: message.seq) else { return }
-        statements.removeScheduled.bind(1, message.seq)
-        try statements.removeScheduled.run()
-        unscheduled.append((message.seq, try storedKey(of: message.seq) == nil ? key : nil))
-        backlog.add(message.message.app, scheduled: -1)
+        scheduledSeen[seq] = .some(key)
+        return key
     }
 
     private func cut(_ segments: inout [LogSegment], at now: Int64) {
@@ -199,7 +176,7 @@ extension LedgerCore {
             add.bind(2, message.due)
             add.bind(3, now)
             add.bind(4, message.key.fingerprint)
-            add.bind(5, message.key.content)
+            add.bind(5, message.key.storedContent)
             add.bind(6, message.key.audience)
             add.bind(7, message.app.name)
             add.bind(8, message.body)
@@ -208,15 +185,15 @@ extension LedgerCore {
     }
 
     private func store(
-        _ number: UInt64, _ accepted: [UInt64], _ outcomes: Outcomes, at now: Int64
+        _ number: UInt64, _ accepted: [UInt64], _ ended: [UInt64], _ completed: [UInt64], at now: Int64
     ) throws(StoreError) {
-        if accepted.isEmpty, outcomes.ended.isEmpty, outcomes.completed.isEmpty { return }
+        if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
         let add = statements.addKeys
         add.bind(1, number)
         add.bind(2, now)
         add.bind(3, accepted)
-        add.bind(4, outcomes.ended)
-        add.bind(5, outcomes.completed)
+        add.bind(4, ended)
+        add.bind(5, completed)
         try add.run()
     }
 
@@ -240,23 +217,13 @@ extension LedgerCore {
     // MARK: After the transaction
 
     private func done(
-        _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ closing: [UInt64], _ segments: [LogSegment]
+        _ group: LedgerGroup, _ intake: Intake, _ outcomes: Outcomes, _ segments: [LogSegment]
     ) {
-        for row in intake.rows { pending.append(row.finished()) }
+        for row in intake.rows { dedupe.addPending(row.finished()) }
         let backlog = backlog
         published.withLock { $0 = backlog }
-        scheduledCount += intake.scheduled.count - unscheduled.count
         for message in intake.scheduled where message.due < released.due {
             overtaken.add(message.seq, due: message.due)
-        }
-        for delivery in outcomes.only {
-            deliveries.insert(delivery)
-            endedOnly.insert(delivery)
-        }
-        for case (let seq, let key?) in unscheduled { forget(key, seq) }
-        if !closing.isEmpty { pending.compact() }
-        if !recovered.isEmpty {
-            for (_, completed) in group.outcomes { for message in completed { recovered[message.seq] = nil } }
         }
         for segment in segments where segment.count > 0 { logBytes += Int64(segment.bytes.count) }
         for ((_, reply), replies) in zip(group.requests, intake.replies) { reply(replies) }

@@ -26,7 +26,7 @@ package struct LedgerCommits: Sendable, Equatable {
 /// - The number of a message (`seq`) is the number of its `message.accepted` event.
 /// - A *segment* is a sequence of events that is stored as one row of the log.
 /// - A *fingerprint* is a keyed hash: of an app and a message id, or of these and a device, which is a *delivery*.
-/// - An ``AcceptedKey`` identifies an accepted message within the dedupe window, and an ``EndedKey`` an ended delivery.
+/// - An `AcceptedKey` identifies an accepted message within the dedupe window, and an `EndedKey` an ended delivery.
 /// - A *claim* reserves a delivery, so that no other message with the same id is sent to that device.
 /// - A *single* message names one device and was the first with its id. It needs no claim, because its accepted key
 ///   contains the fingerprint of its only delivery.
@@ -44,32 +44,21 @@ final class LedgerCore {
     var witness: (any LedgerWitness)?
 
     var writer: LogWriter
-    /// The messages whose ids are remembered.
-    var messages = RememberedMessages()
-    /// The fingerprints of the deliveries that were claimed.
-    let deliveries = FingerprintTable(hasValues: false)
-    /// The part of `deliveries` that belongs to messages for one device and was remembered when the delivery ended.
-    /// These fingerprints are kept when the message's ``AcceptedKey`` is forgotten.
-    let endedOnly = FingerprintTable(hasValues: false)
-    /// The number of new messages that were refused because of `LedgerRetention.keyLimit`.
-    var refusedByLimit: UInt64 = 0
+    /// The rules of deduplication, and what they remember.
+    var dedupe: DedupeMachine
     var retention: LedgerRetention {
-        didSet { longWait = Self.longWait(in: retention) }
+        didSet {
+            dedupe.setWindow(retention.window)
+            dedupe.limit = retention.keyLimit
+        }
     }
-    /// The number of milliseconds after which a message has waited for long.
-    private(set) var longWait: Int64
-    var pending = PendingMessages()
-    /// The ended deliveries and outcome counts of messages that were not done when the ledger was opened.
-    var recovered: [UInt64: Recovered] = [:]
     var scheduledCount = 0
     /// The number of unfinished messages per app, including the current group.
     var backlog = AppBacklogs()
     /// The same numbers as of the last commit, for other threads.
     let published = Locked(AppBacklogs())
-    /// The scheduled messages that the current group removes, each with its key if it is older than the dedupe window.
-    var unscheduled: [(seq: UInt64, key: AcceptedKey?)] = []
-    /// The scheduled messages that were looked up during the current group, and whether each is for one device.
-    var scheduledSeen: [UInt64: Bool] = [:]
+    /// The keys of the numbers that were looked up among the scheduled messages during the current group.
+    var scheduledSeen: [UInt64: AcceptedKey?] = [:]
     /// The position in the schedule up to which messages were handed out.
     var released: (due: Int64, seq: UInt64) = (.min, 0)
     /// The scheduled messages that were accepted after that, although they are due before this position.
@@ -96,14 +85,6 @@ final class LedgerCore {
     var traced: UInt64 = 0
     /// The trace run that is being stored.
     var tracing: Tracing?
-    /// The last row of `keys` that was removed or pinned.
-    var trimmedUpTo: UInt64 = 0
-    var pinned = PinnedKeys()
-
-    struct Recovered {
-        var deliveries: Set<UInt64> = []
-        var counts = OutcomeCounts()
-    }
 
     init(
         _ connection: SQLiteConnection, _ statements: LedgerStatements, _ identities: Identities, _ writer: LogWriter,
@@ -114,18 +95,13 @@ final class LedgerCore {
         self.identities = identities
         self.writer = writer
         retention = settings.retention
-        longWait = Self.longWait(in: settings.retention)
+        dedupe = DedupeMachine(window: settings.retention.window, limit: settings.retention.keyLimit)
         let (clock, steady) = (settings.clock, settings.steadyClock)
         self.clock = { clock().milliseconds }
         self.steady = steady
         storedAge = age
         ageClock = AgeClock(last: age, wall: clock().milliseconds, steady: steady())
     }
-
-    /// Returns the time after which a message has waited for long: an eighth of the window. A delivery that ends
-    /// earlier is remembered with its message, at least for seven eighths of the window after it was sent. A later one
-    /// gets a key of its own and is remembered for the whole window.
-    private static func longWait(in retention: LedgerRetention) -> Int64 { retention.window.wholeMilliseconds / 8 }
 
     /// Returns the time by which keys and events age, given that the wall clock shows `now`.
     func age(at now: Int64) -> AgeClock.Stored {
@@ -177,14 +153,7 @@ final class LedgerCore {
 
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
         pages.map { page in
-            let known = recovered.isEmpty ? nil : recovered[page.seq]
-            let fingerprints = page.devices.map { identities.delivery(page.fingerprint, $0).value }
-            // The slots are scattered in memory: prefetch them, so that the cache misses overlap.
-            deliveries.warm(fingerprints)
-            return fingerprints.map { fingerprint in
-                if let known, known.deliveries.contains(fingerprint) { return .done }
-                return deliveries.insert(fingerprint) ? .new : .had
-            }
+            dedupe.claim(page.devices.map { identities.delivery(page.fingerprint, $0).value }, for: page.seq)
         }
     }
 }

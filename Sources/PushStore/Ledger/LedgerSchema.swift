@@ -1,3 +1,5 @@
+import PushLogic
+import PushModel
 import PushWire
 
 /// The tables of the ledger. Rows are appended at the end and removed at the front, so that messages and deliveries
@@ -41,69 +43,69 @@ enum LedgerSchema {
         """
 }
 
-/// The facts about an accepted message that are stored for as long as its id is remembered.
-struct AcceptedKey: Equatable {
+/// The layout of a key in the column `accepted`: fingerprint, content and audience, 8 bytes each. The lowest bit of the
+/// content is `isSingle`.
+extension AcceptedKey {
     static let size = 24
 
-    let fingerprint: UInt64
-    /// A hash of payload and options. The lowest bit is ``isSingle``: the message was the first with its id and names
-    /// one device. The delivery of such a message, whose fingerprint is `audience`, is not claimed until a second
-    /// message with this id arrives.
-    private(set) var content: UInt64
-    let audience: UInt64
-
-    init(fingerprint: UInt64, content: UInt64, audience: UInt64, isSingle: Bool) {
-        self.fingerprint = fingerprint
-        self.content = content & ~1 | (isSingle ? 1 : 0)
-        self.audience = audience
-    }
-
     /// Creates a key from its stored words.
-    init(fingerprint: UInt64, content: UInt64, audience: UInt64) {
-        self.fingerprint = fingerprint
-        self.content = content
-        self.audience = audience
+    init(fingerprint: UInt64, storedContent: UInt64, audience: UInt64) {
+        self.init(
+            fingerprint: fingerprint, content: storedContent, audience: audience, isSingle: storedContent & 1 == 1)
     }
 
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
-        fingerprint = unsafe bytes.word(at: index * Self.size)
-        content = unsafe bytes.word(at: index * Self.size + 8)
-        audience = unsafe bytes.word(at: index * Self.size + 16)
+        self.init(
+            fingerprint: unsafe bytes.word(at: index * Self.size),
+            storedContent: unsafe bytes.word(at: index * Self.size + 8),
+            audience: unsafe bytes.word(at: index * Self.size + 16))
     }
 
-    var isSingle: Bool {
-        get { content & 1 == 1 }
-        set { content = content & ~1 | (newValue ? 1 : 0) }
-    }
+    var storedContent: UInt64 { content | (isSingle ? 1 : 0) }
 
-    func hasContent(of other: AcceptedKey) -> Bool { content | 1 == other.content | 1 }
+    func append(to words: inout [UInt64]) {
+        words.append(fingerprint)
+        words.append(storedContent)
+        words.append(audience)
+    }
 }
 
-/// The facts about an ended delivery that are stored within the dedupe window.
-struct EndedKey {
+/// The layout of a key in the column `ended`: the fingerprint, and a word with the number of the message (56 bits),
+/// `isClaimed` and `isOnly` (a bit each) and the outcome (6 bits).
+extension EndedKey {
     static let size = 16
     private static let claimed: UInt64 = 0x80
     private static let only: UInt64 = 0x40
 
-    let fingerprint: UInt64
-    /// The message number (56 bits), ``isClaimed`` and ``isOnly`` (a bit each) and the outcome (6 bits).
-    let word: UInt64
-
-    init(fingerprint: UInt64, seq: UInt64, end: UInt8, isClaimed: Bool, isOnly: Bool) {
-        self.fingerprint = fingerprint
-        word = seq << 8 | UInt64(end) & 0x3f | (isClaimed ? Self.claimed : 0) | (isOnly ? Self.only : 0)
-    }
-
     init(_ bytes: UnsafeRawBufferPointer, at index: Int) {
-        fingerprint = unsafe bytes.word(at: index * Self.size)
-        word = unsafe bytes.word(at: index * Self.size + 8)
+        let word = unsafe bytes.word(at: index * Self.size + 8)
+        self.init(
+            fingerprint: unsafe bytes.word(at: index * Self.size), seq: word >> 8,
+            end: DeliveryEnd(rawValue: UInt8(word & 0x3f)), isClaimed: word & Self.claimed != 0,
+            isOnly: word & Self.only != 0)
     }
 
-    var seq: UInt64 { word >> 8 }
-    var end: UInt8 { UInt8(word & 0x3f) }
-    /// Whether the fingerprint counts as claimed, so that the device does not get this message id again.
-    var isClaimed: Bool { word & Self.claimed != 0 }
-    /// Whether the message was for one device, so that the fingerprint is also the audience of its ``AcceptedKey``.
-    /// Early versions did not set this bit.
-    var isOnly: Bool { word & Self.only != 0 }
+    func append(to words: inout [UInt64]) {
+        words.append(fingerprint)
+        words.append(
+            seq << 8 | UInt64(end?.rawValue ?? 0) & 0x3f | (isClaimed ? Self.claimed : 0) | (isOnly ? Self.only : 0))
+    }
+}
+
+/// The columns of a row of the table `keys`.
+extension KeyRow {
+    /// Reads the current row of a statement that selects `number`, `time`, `accepted`, `ended` and `completed`.
+    init(_ row: SQLiteStatement) {
+        self.init(
+            number: row.word(0),
+            accepted: unsafe row.withBlob(2) { bytes in
+                (0..<(bytes.count / AcceptedKey.size)).map { unsafe AcceptedKey(bytes, at: $0) }
+            },
+            ended: unsafe row.withBlob(3) { bytes in
+                (0..<(bytes.count / EndedKey.size)).map { unsafe EndedKey(bytes, at: $0) }
+            },
+            completed: unsafe row.withBlob(4) { bytes in
+                (0..<(bytes.count / 8)).map { unsafe bytes.word(at: 8 * $0) }
+            })
+    }
 }

@@ -1,3 +1,4 @@
+import PushLogic
 import PushModel
 import PushWire
 
@@ -47,7 +48,7 @@ struct MessageRowBuilder {
         return apps.count - 1
     }
 
-    /// Returns what ``PendingMessages`` keeps of this row once it is committed.
+    /// Returns what `PendingMessages` keeps of this row once it is committed.
     func finished() -> PendingMessages.Segment {
         var segment = PendingMessages.Segment(first: first, count: count)
         for index in 0..<count where !isElsewhere(index) { segment.add(index, claims: claims[index]) }

@@ -1,5 +1,4 @@
 import PushModel
-import TestSupport
 import Testing
 
 @testable import PushStore
@@ -21,36 +20,6 @@ import Testing
         }
     }
 
-    @Test func `After a failed commit its messages are forgotten and earlier ones are kept`() throws {
-        var messages = RememberedMessages()
-        messages.addFirst(1, of: 7)
-        _ = messages.addLater(2, of: 7, for: 70)
-        let again = messages.addLater(3, of: 7, for: 70)
-        let other = messages.addLater(4, of: 7, for: 71)
-        #expect(messages.count == 4)
-        messages.takeBack(other)
-        messages.takeBack(again)
-        #expect(messages.later(of: 7, for: 70) == 2)
-        #expect(messages.later(of: 7, for: 71) == nil)
-        #expect(messages.count == 2)
-        messages.remove(1, of: 7, for: 69)
-        #expect(messages.first(of: 7) == 2)
-        #expect(messages.later(of: 7, for: 70) == 2)
-        messages.remove(2, of: 7, for: 70)
-        #expect(messages.count == 0)
-        #expect(messages.later(of: 7, for: 70) == nil)
-    }
-
-    @Test func `A restored scheduled message does not replace a newer one of its audience`() throws {
-        var messages = RememberedMessages()
-        messages.recall(1, of: 7, for: 69)
-        messages.recall(5, of: 7, for: 70)
-        try messages.recallScheduled(3, of: 7, for: 70) { _ in nil }
-        _ = messages.finishRecalling()
-        #expect(messages.later(of: 7, for: 70) == 5)
-        #expect(messages.count == 3)
-    }
-
     /// Returns the number of steps that opening a ledger takes with `count` messages of one id.
     private func stepsToOpen(_ count: Int) async throws -> UInt64 {
         try await withLedger { scene in
@@ -59,8 +28,8 @@ import Testing
             }
             await scene.ledger.close()
             let (core, _) = try LedgerCore.open(scene.settings)
-            #expect(core.messages.idCount == 1)
-            #expect(core.messages.count == count)
+            #expect(core.dedupe.messages.idCount == 1)
+            #expect(core.dedupe.messages.count == count)
             let steps = core.connection.steps
             try await scene.reopenOnly()
             #expect(await scene.accept(push("a", to: [count / 2])) == .duplicate(seq: UInt64(count / 2 + 1)))
@@ -86,47 +55,6 @@ import Testing
             _ = await steps(1000..<9500)
             let late = await steps(9500..<10_000)
             #expect(late < early + 100)
-        }
-    }
-
-    /// Numbers are removed in ascending order, as keys expire, or in any order, as scheduled messages are done.
-    @Test(arguments: [false, true]) func `The cost of removing a number hardly grows with their count`(inOrder: Bool) {
-        func moves(_ count: Int) -> Int {
-            var random = SeededRandom(seed: 3)
-            var later = LaterMessages()
-            for number in 1...UInt64(count) { later.append(number) }
-            var numbers = Array(1...UInt64(count))
-            if !inOrder { numbers.shuffle(using: &random) }
-            for number in numbers {
-                let isRemoved = later.remove(number)
-                #expect(isRemoved)
-            }
-            #expect(later.count == 0)
-            return later.moves
-        }
-        // The depth of a search grows with the logarithm of the count.
-        #expect(moves(20_000) < 15 * moves(2000))
-    }
-
-    @Test func `Numbers are found, sorted and removed as in a plain set`() {
-        var random = SeededRandom(seed: 11)
-        var later = LaterMessages()
-        var model: Set<UInt64> = []
-        for number in (1...300 as ClosedRange<UInt64>).shuffled(using: &random) {
-            later.append(number)
-            if number % 5 == 0 { later.append(number) }
-            model.insert(number)
-        }
-        later.sort()
-        #expect(later.count == model.count)
-        for _ in 0..<400 {
-            let number = UInt64.random(in: 1...310, using: &random)
-            let isThere = later.contains(number)
-            #expect(isThere == model.contains(number))
-            let isRemoved = later.remove(number)
-            #expect(isRemoved == (model.remove(number) != nil))
-            #expect(later.first == model.min())
-            #expect(later.count == model.count)
         }
     }
 }

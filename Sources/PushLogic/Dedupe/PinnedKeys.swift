@@ -1,13 +1,16 @@
 /// Rows of keys that are older than the dedupe window but still needed. Each waits for one message, or one row of
 /// messages, and is examined again when that is done. To read all of them in each trim would be expensive when many
 /// messages wait.
-struct PinnedKeys {
+struct PinnedKeys: Equatable {
     /// The rows by what they wait for: the number of a message, or the first number of a row of messages.
     private var rows: [UInt64: [UInt64]] = [:]
     /// Rows that no longer wait for a known message, and are to be examined again.
     private var released: [UInt64] = []
 
     mutating func pin(_ row: UInt64, until message: UInt64) { rows[message, default: []].append(row) }
+
+    /// Whether no row waits for a message.
+    var isEmpty: Bool { rows.isEmpty }
 
     /// Releases the rows that wait for this message, or for the row of messages that begins with it.
     mutating func release(_ message: UInt64) {

@@ -1,5 +1,6 @@
-/// The messages in rows of the table `messages` that are not done. A row is removed when its last message is done.
-struct PendingMessages {
+/// The messages that are not done, in the rows in which they are stored, without scheduled messages. A row is removed
+/// when its last message is done.
+package struct PendingMessages {
     /// One bit per message of a row. Without load most rows hold one message and need no heap memory.
     struct Bits {
         private var first: UInt64 = 0
@@ -22,21 +23,22 @@ struct PendingMessages {
         }
     }
 
-    struct Segment {
-        let first: UInt64
-        let count: Int
+    /// One row of messages.
+    package struct Segment {
+        package let first: UInt64
+        package let count: Int
         var open = 0
         /// The bit of a message is set while the message is not done.
         var isOpen = Bits()
         /// The bit of a message is set if its devices are claimed one by one.
         var claims = Bits()
 
-        init(first: UInt64, count: Int) {
+        package init(first: UInt64, count: Int) {
             self.first = first
             self.count = count
         }
 
-        mutating func add(_ index: Int, claims needsClaim: Bool) {
+        package mutating func add(_ index: Int, claims needsClaim: Bool) {
             isOpen[index] = true
             if needsClaim { claims[index] = true }
             open += 1
@@ -48,7 +50,7 @@ struct PendingMessages {
     /// The number of rows that are done but not removed yet.
     private var gone = 0
     private var last = 0
-    private(set) var count = 0
+    package private(set) var count = 0
 
     mutating func append(_ segment: Segment) {
         // Skip rows without unfinished messages.
@@ -57,7 +59,7 @@ struct PendingMessages {
         count += segment.open
     }
 
-    func contains(_ seq: UInt64) -> Bool {
+    package func contains(_ seq: UInt64) -> Bool {
         guard let index = index(of: seq) else { return false }
         let place = Int(seq - segments[index].first)
         return segments[index].isOpen[place]

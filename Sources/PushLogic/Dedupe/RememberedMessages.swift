@@ -1,7 +1,5 @@
-import PushLogic
-
 /// The remembered message ids and the numbers of their messages.
-struct RememberedMessages {
+package struct RememberedMessages: ~Copyable {
     /// The number of the first message with an id, by the id's fingerprint.
     private let firsts = FingerprintTable(hasValues: true)
     /// Further messages with the same id, for other audiences. Few ids have any.
@@ -19,9 +17,9 @@ struct RememberedMessages {
         fileprivate let earlier: UInt64?
     }
 
-    var idCount: Int { firsts.count }
-    var count: Int { firsts.count + laterCount }
-    var byteCount: Int { firsts.byteCount + audiences.byteCount + 8 * laterCount }
+    package var idCount: Int { firsts.count }
+    package var count: Int { firsts.count + laterCount }
+    package var byteCount: Int { firsts.byteCount + audiences.byteCount + 8 * laterCount }
 
     func first(of fingerprint: UInt64) -> UInt64? { firsts.value(of: fingerprint) }
 
@@ -39,7 +37,10 @@ struct RememberedMessages {
     /// Adds the first message of an id that is not remembered.
     func addFirst(_ number: UInt64, of fingerprint: UInt64) { firsts.set(number, for: fingerprint) }
 
-    func takeBackFirst(of fingerprint: UInt64) { firsts.remove(fingerprint) }
+    /// Undoes an `addFirst`; does nothing if the message is not the first of its id.
+    func takeBackFirst(_ number: UInt64, of fingerprint: UInt64) {
+        if firsts.value(of: fingerprint) == number { firsts.remove(fingerprint) }
+    }
 
     /// Adds a further message of a remembered id. Its number must be higher than all others.
     mutating func addLater(_ number: UInt64, of fingerprint: UInt64, for audience: UInt64) -> Added {
@@ -99,10 +100,10 @@ struct RememberedMessages {
 
     /// Restores a scheduled message, after all rows of keys. It may be among them, or older than all of them.
     /// `audienceOfFirst` returns the audience of the message that was the first of its id until now.
-    mutating func recallScheduled(
+    mutating func recallScheduled<Failure: Error>(
         _ number: UInt64, of fingerprint: UInt64, for audience: UInt64,
-        audienceOfFirst: (UInt64) throws(StoreError) -> UInt64?
-    ) throws(StoreError) {
+        audienceOfFirst: (UInt64) throws(Failure) -> UInt64?
+    ) throws(Failure) {
         guard let first = firsts.add(number, for: fingerprint), first != number else { return }
         if later[fingerprint]?.contains(number) ?? false { return }
         if number > first { return append(number, to: fingerprint, for: audience) }

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import PushStore
+@testable import PushLogic
 
 @Suite struct PendingMessagesTests {
     /// Compares with a simple list of rows.

@@ -1,0 +1,59 @@
+/// Decisions on requests: a request is new, a duplicate, or in conflict with an earlier one.
+extension DedupeMachine {
+    /// Decides on a request. `storedKey` returns the key of a message of an earlier group; nil if it cannot be found.
+    package mutating func decide<Failure: Error>(
+        _ request: DedupeRequest, in group: inout DedupeGroup,
+        storedKey: (UInt64) throws(Failure) -> AcceptedKey?
+    ) throws(Failure) -> DedupeDecision {
+        if let known = messages.first(of: request.fingerprint) {
+            return try decide(request, knownAs: known, in: &group, storedKey: storedKey)
+        }
+        if let refusal = refusal(of: request, in: &group) { return refusal }
+        let key = AcceptedKey(
+            fingerprint: request.fingerprint, content: request.content, audience: request.audience,
+            // A delivery that ended late is remembered for longer than its message id. The device is then claimed.
+            isSingle: request.namedCount == 1 && !deliveries.contains(request.audience))
+        let seq = group.add(key)
+        messages.addFirst(seq, of: key.fingerprint)
+        return .new(seq: seq, key: key)
+    }
+
+    /// Decides on a request whose id is remembered. `known` is the first message with it.
+    private mutating func decide<Failure: Error>(
+        _ request: DedupeRequest, knownAs known: UInt64, in group: inout DedupeGroup,
+        storedKey: (UInt64) throws(Failure) -> AcceptedKey?
+    ) throws(Failure) -> DedupeDecision {
+        func key(of seq: UInt64, in group: borrowing DedupeGroup) throws(Failure) -> AcceptedKey? {
+            seq >= group.first ? group.key(of: seq) : try storedKey(seq)
+        }
+        guard let first = try key(of: known, in: group) else { return .unverified(of: known) }
+        guard first.content == request.content else { return .conflict(with: known) }
+        if !(request.again && request.isDynamic) {
+            if first.audience == request.audience { return .duplicate(of: known) }
+            // The number is found by a hash of 64 bits: compare the key itself.
+            if let later = messages.later(of: request.fingerprint, for: request.audience),
+                let stored = try key(of: later, in: group), stored.fingerprint == request.fingerprint,
+                stored.audience == request.audience
+            {
+                return .duplicate(of: later)
+            }
+        }
+        if let refusal = refusal(of: request, in: &group) { return refusal }
+        // Another message with this id now exists, so the first message's delivery must be among the claimed ones.
+        if first.isSingle, deliveries.insert(first.audience) { group.claimed.append(first.audience) }
+        let added = AcceptedKey(
+            fingerprint: request.fingerprint, content: request.content, audience: request.audience, isSingle: false)
+        let seq = group.add(added)
+        group.later.append(messages.addLater(seq, of: added.fingerprint, for: added.audience))
+        return .new(seq: seq, key: added)
+    }
+
+    /// Returns why a request that is not known is not accepted; nil if it is. Messages that were accepted earlier are
+    /// still sent at the limit, and their deliveries are remembered beyond it.
+    private func refusal(of request: DedupeRequest, in group: inout DedupeGroup) -> DedupeDecision? {
+        if request.isExpired { return .expired }
+        if rememberedCount < limit { return nil }
+        group.refusedCount &+= 1
+        return .refused
+    }
+}
