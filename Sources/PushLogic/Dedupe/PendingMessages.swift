@@ -30,8 +30,8 @@ package struct PendingMessages {
         var open = 0
         /// The bit of a message is set while the message is not done.
         var isOpen = Bits()
-        /// The bit of a message is set if its devices are claimed one by one.
-        var claims = Bits()
+        /// The bit of a message is set if its own key claims its only device.
+        var isSingle = Bits()
 
         package init(first: UInt64, count: Int) {
             self.first = first
@@ -40,7 +40,7 @@ package struct PendingMessages {
 
         package mutating func add(_ index: Int, claims needsClaim: Bool) {
             isOpen[index] = true
-            if needsClaim { claims[index] = true }
+            if !needsClaim { isSingle[index] = true }
             open += 1
         }
     }
@@ -71,18 +71,20 @@ package struct PendingMessages {
         return segments[index].first
     }
 
-    /// Returns whether the devices of a message are claimed one by one; nil for a message that is in no row, such as a
-    /// scheduled one.
+    /// Returns whether the devices of a message are claimed one by one; nil for a message that does not wait in a row,
+    /// such as a scheduled one, whose number may lie between those of a row.
     mutating func needsClaim(_ seq: UInt64) -> Bool? {
         guard let index = find(seq) else { return nil }
         let place = Int(seq - segments[index].first)
-        return segments[index].claims[place]
+        if segments[index].isSingle[place] { return false }
+        return segments[index].isOpen[place] ? true : nil
     }
 
     /// Notes that the message is for one device, which its own key claims. Numbers in no row are ignored.
     mutating func setNeedsNoClaim(_ seq: UInt64) {
         guard let index = find(seq) else { return }
-        segments[index].claims[Int(seq - segments[index].first)] = false
+        let place = Int(seq - segments[index].first)
+        if segments[index].isOpen[place] { segments[index].isSingle[place] = true }
     }
 
     enum Completion: Equatable {

@@ -168,6 +168,21 @@ import Testing
         #expect(engine.machine.endedOnly.count == (stored.map { $0.isClaimed && $0.isOnly } == true ? 1 : 0))
     }
 
+    @Test func `The deliveries of a scheduled message are stored, also if its number is between those of a row`() {
+        let engine = engine()
+        _ = engine.write(
+            [request(N.request(1)), request(N.request(2, to: [1, 2]), isScheduled: true), request(N.request(3))], at: 0)
+        for _ in 0..<2 {
+            #expect(engine.claim(2, [1], for: 2) == [.new])
+            _ = engine.write(outcomes: [outcome(2, 2, 1)], at: 0, fails: true)
+            engine.restart()
+        }
+        _ = engine.claim(2, [1], for: 2)
+        _ = engine.write(outcomes: [outcome(2, 2, 1)], at: 0)
+        engine.restart()
+        #expect(engine.claim(2, [1, 2], for: 2) == [.done, .new])
+    }
+
     @Test func `A device whose delivery ended late is claimed after its message is forgotten`() {
         let engine = engine()
         _ = engine.write([request(N.request(1))], at: 0)

@@ -162,6 +162,20 @@ import Testing
         }
     }
 
+    /// The numbers of the messages before and after the scheduled one are in the same row.
+    @Test func `After a restart a scheduled message between others is not sent twice to a device`() async throws {
+        try await withLedger { scene in
+            let due = scene.now + 10
+            _ = await scene.accept([push("a"), push("b", to: [1, 2], notBefore: due), push("c")])
+            let message = try #require(try await scene.due(at: due).messages.first)
+            #expect(await scene.claim(2, "b", [token(1), token(2)]) == [.new, .new])
+            scene.ledger.record(scene.sent(message, [token(1)]), completed: [])
+            try await scene.reopen()
+            #expect(try await scene.due(at: due).messages.first?.counts.sent == 1)
+            #expect(await scene.claim(2, "b", [token(1), token(2)]) == [.done, .new])
+        }
+    }
+
     @Test func `Scheduled messages between others are loaded from their own table`() async throws {
         try await withLedger { scene in
             let now = scene.now
