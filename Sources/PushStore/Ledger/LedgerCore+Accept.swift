@@ -24,19 +24,19 @@ extension LedgerCore {
     /// Decides on each request, numbers the accepted ones and writes their events into the current segment. If it
     /// throws, the caller must undo `decided`.
     func decide(
-        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, _ decided: inout DedupeGroup,
-        _ intake: inout Intake
+        _ groups: [([PushRequest], @Sendable ([Acceptance]) -> Void)], at now: Int64, in decided: inout DedupeGroup,
+        into intake: inout Intake
     ) throws(StoreError) {
         for (requests, _) in groups {
             var replies: [Acceptance] = []
             replies.reserveCapacity(requests.count)
-            for request in requests { replies.append(try decide(request, at: now, &decided, &intake)) }
+            for request in requests { replies.append(try decide(request, at: now, in: &decided, into: &intake)) }
             intake.replies.append(replies)
         }
     }
 
     private func decide(
-        _ request: PushRequest, at now: Int64, _ decided: inout DedupeGroup, _ intake: inout Intake
+        _ request: PushRequest, at now: Int64, in decided: inout DedupeGroup, into intake: inout Intake
     ) throws(StoreError) -> Acceptance {
         let message = request.message
         let fingerprint = identities.message(message.app, message.id)
@@ -48,7 +48,7 @@ extension LedgerCore {
         let decision = try dedupe.decide(facts, in: &decided) { (seq) throws(StoreError) in try self.key(of: seq) }
         switch decision {
         case .new(let seq, let key):
-            accept(request, seq, key, at: now, &intake)
+            accept(request, as: seq, key: key, at: now, into: &intake)
             return .accepted(seq: seq)
         case .duplicate(let earlier):
             intake.duplicates.append((message, earlier))
@@ -64,7 +64,7 @@ extension LedgerCore {
     }
 
     private func accept(
-        _ request: PushRequest, _ seq: UInt64, _ key: AcceptedKey, at now: Int64, _ intake: inout Intake
+        _ request: PushRequest, as seq: UInt64, key: AcceptedKey, at now: Int64, into intake: inout Intake
     ) {
         let message = request.message
         let needsClaim = !key.isSingle

@@ -35,11 +35,12 @@ extension LedgerCore {
             if fault != nil { try probe() }
             try statements.begin.run()
             writer.begin(time: now, reserving: 64 * (1 + written.weight))
-            try decide(written.requests, at: now, &decided, &intake)
+            try decide(written.requests, at: now, in: &decided, into: &intake)
             cut(&segments, at: now)
-            let outcomes = try add(written, intake, &segments, &decided, at: now)
+            let outcomes = try add(written, intake, to: &segments, in: &decided, at: now)
             try store(intake, at: now)
-            try store(first, intake.keyWords, outcomes.ended, decided.completed, at: now)
+            try storeKeys(
+                first, accepted: intake.keyWords, ended: outcomes.ended, completed: decided.completed, at: now)
             segments.append(writer.finish())
             try store(segments)
             let tracing = try storeTrace()
@@ -76,7 +77,7 @@ extension LedgerCore {
 
     /// Writes outcomes and notes into the current segment.
     private func add(
-        _ group: LedgerGroup, _ intake: Intake, _ segments: inout [LogSegment], _ decided: inout DedupeGroup,
+        _ group: LedgerGroup, _ intake: Intake, to segments: inout [LogSegment], in decided: inout DedupeGroup,
         at now: Int64
     ) throws(StoreError) -> Outcomes {
         var outcomes = Outcomes()
@@ -103,7 +104,7 @@ extension LedgerCore {
             for message in messages {
                 writer.add(message, at: now)
                 counted(message.eventCount)
-                try complete(message, &decided)
+                try complete(message, in: &decided)
             }
         }
         for (events, _) in group.notes {
@@ -121,7 +122,7 @@ extension LedgerCore {
     }
 
     /// Takes a completed message and removes what only an unfinished one needs.
-    private func complete(_ message: CompletedMessage, _ decided: inout DedupeGroup) throws(StoreError) {
+    private func complete(_ message: CompletedMessage, in decided: inout DedupeGroup) throws(StoreError) {
         let completion = try dedupe.complete(
             message.seq, in: &decided,
             scheduledKey: { (seq) throws(StoreError) in scheduledCount > 0 ? try scheduledKey(of: seq) : nil },
@@ -184,8 +185,8 @@ extension LedgerCore {
         }
     }
 
-    private func store(
-        _ number: UInt64, _ accepted: [UInt64], _ ended: [UInt64], _ completed: [UInt64], at now: Int64
+    private func storeKeys(
+        _ number: UInt64, accepted: [UInt64], ended: [UInt64], completed: [UInt64], at now: Int64
     ) throws(StoreError) {
         if accepted.isEmpty, ended.isEmpty, completed.isEmpty { return }
         let add = statements.addKeys
