@@ -52,12 +52,13 @@ private final class ClientRun {
         self.done = done
         request = HTTP2PreparedRequest(
             [
-                .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-                .init(":authority", .fixed("127.0.0.1")), .init(":path", .perRequest, .once),
-                .init("authorization", .fixed("bearer " + String(repeating: "A", count: 240))),
-                .init("apns-topic", .fixed("com.example.shop")), .init("apns-push-type", .fixed("alert")),
-                .init("apns-priority", .fixed("10")), .init("apns-expiration", .fixed("1900000000"), .once),
-                .init("apns-id", .perRequest, .once),
+                .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+                .init(":authority", value: .fixed("127.0.0.1")), .init(":path", value: .perRequest, indexed: .once),
+                .init("authorization", value: .fixed("bearer " + String(repeating: "A", count: 240))),
+                .init("apns-topic", value: .fixed("com.example.shop")), .init("apns-push-type", value: .fixed("alert")),
+                .init("apns-priority", value: .fixed("10")),
+                .init("apns-expiration", value: .fixed("1900000000"), indexed: .once),
+                .init("apns-id", value: .perRequest, indexed: .once),
             ])
         body = Array("{\"aps\":{\"alert\":\"\(String(repeating: "x", count: 170))\"}}".utf8)
     }
@@ -134,11 +135,11 @@ private final class Link: HTTP2ClientConnectionDelegate {
         if let connection { run.fill(connection) }
     }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         run.finished(response.status == 200)
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         run.finished(false)
     }
 

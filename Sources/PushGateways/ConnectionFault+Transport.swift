@@ -9,9 +9,9 @@ extension ConnectionEnd {
     }
 
     /// - Parameters:
-    ///   - place: the host and port of the connection.
+    ///   - endpoint: the host and port of the connection.
     ///   - wasConnected: whether the handshake had succeeded.
-    init(_ closure: ChannelClosure, at place: String, wasConnected: Bool, reason: ProviderReason? = nil) {
+    init(_ closure: ChannelClosure, at endpoint: String, wasConnected: Bool, reason: ProviderReason? = nil) {
         let kind: Kind =
             switch closure {
             case .byUs: .byUs
@@ -19,7 +19,7 @@ extension ConnectionEnd {
             case .byPeer, .lost: wasConnected ? .lost : .broken
             case .tls(let error): error.isAboutCredentials ? .credential : .broken
             }
-        self.init(kind, ConnectionFault(closure.code, "\(place): \(closure)", reason: reason))
+        self.init(kind, ConnectionFault(closure.code, "\(endpoint): \(closure)", reason: reason))
     }
 }
 

@@ -24,7 +24,7 @@ struct ConnectionLimits: Sendable, Equatable {
     }
 
     /// Logs an event of the sockets' guard. `socket` is "intake" or "events".
-    static func report(_ news: ZMQDoor.News, of socket: String, to log: Logger) {
+    static func report(_ news: ZMQDoor.Event, of socket: String, to log: Logger) {
         switch news {
         case .gate(let gate) where gate.isClosed:
             log.warning(
@@ -32,7 +32,7 @@ struct ConnectionLimits: Sendable, Equatable {
                 too many ZeroMQ connections: new ones are not accepted until some end; find out which clients connect, or \
                 raise the limit of open files (ulimit -n)
                 """,
-                [.socket: socket, .connections: gate.open, .maximum: gate.most])
+                [.socket: socket, .connections: gate.open, .maximum: gate.maxOpen])
         case .gate(let gate):
             log.notice("new ZeroMQ connections are accepted again", [.socket: socket, .connections: gate.open])
         case .endedStuck(let count):

@@ -219,8 +219,8 @@ final class Pipeline: Sendable {
         let users = configured.directory.users
         // The handlers are needed without CURVE too, because such sockets are also bound with a ZAP domain.
         return (
-            try ZAPHandler(in: contexts.intake, admitting: users, observer: { refused.take($0) }, troubled: troubled),
-            try ZAPHandler(in: contexts.events, admitting: users, observer: { refused.take($0) }, troubled: troubled)
+            try ZAPHandler(in: contexts.intake, admitting: users, observer: { refused.take($0) }, onFailure: troubled),
+            try ZAPHandler(in: contexts.events, admitting: users, observer: { refused.take($0) }, onFailure: troubled)
         )
     }
 

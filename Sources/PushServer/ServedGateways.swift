@@ -115,7 +115,7 @@ actor ServedGateways {
         if isHalted || !loaded.connectsLike(old) {
             gateway.credentialChanged(
                 connect: loaded.gateway.connect(resolver: ground.resolver), tokens: tokens(loaded, served.journal),
-                place: loaded.gateway.place)
+                endpoint: loaded.gateway.place)
             log.notice(
                 "connection settings changed: new connections use them, old connections drain",
                 [.fingerprint: loaded.gateway.credential.facts.fingerprint])

@@ -84,11 +84,11 @@ package struct StartCheck: Sendable {
     package var faults: [StartError] {
         var faults: [StartError] = []
         let control = Self.controlPath(of: configuration)
-        if control.utf8.count > SocketAddress.longestUnixPath {
+        if control.utf8.count > SocketAddress.maxUnixPathLength {
             faults.append(
                 StartError(
                     .failed,
-                    "cannot open the control socket \(control): a path to a socket has at most \(SocketAddress.longestUnixPath) "
+                    "cannot open the control socket \(control): a path to a socket has at most \(SocketAddress.maxUnixPathLength) "
                         + "bytes; choose a data directory with a shorter path"))
         }
         do {

@@ -87,7 +87,7 @@ package struct AdminClient: Sendable {
         case .invalidPath:
             AdminClientError(
                 code: .invalidPath,
-                description: "\(socketPath) is too long for a socket: at most \(SocketAddress.longestUnixPath) bytes")
+                description: "\(socketPath) is too long for a socket: at most \(SocketAddress.maxUnixPathLength) bytes")
         case .notListening:
             AdminClientError(
                 code: .notRunning,

@@ -70,7 +70,7 @@ package final class AdminServer: Sendable {
 
     private static func send(_ answer: AdminAnswer, to responder: HTTP1Responder) {
         var headers: HTTP1Headers = ["Content-Type": answer.type, "Cache-Control": "no-store"]
-        if let allow = answer.allow { headers.add("Allow", allow) }
+        if let allow = answer.allow { headers.add("Allow", value: allow) }
         // It throws if the client has gone.
         try? responder.respond(status: answer.status, headers: headers, body: answer.body)
     }

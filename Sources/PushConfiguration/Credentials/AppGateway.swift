@@ -74,7 +74,7 @@ package struct AppGateway: Sendable {
 
     package func settings(resolver: NameResolver) -> GatewaySettings {
         var settings = GatewaySettings(
-            app: app.id, place: place, resolver: resolver, connect: connect(resolver: resolver))
+            app: app.id, endpoint: place, resolver: resolver, connect: connect(resolver: resolver))
         settings.policy.minimum = app.gateway.connections.lowerBound
         settings.policy.maximum = app.gateway.connections.upperBound
         settings.policy.shrinkAfter = app.gateway.idle

@@ -10,8 +10,8 @@ package import PushWire
 /// effect. ``close()`` must be called before the client is released.
 package actor ChannelClient {
     package struct Options: Sendable {
-        package var place: HostPort
-        /// The name for which the server's certificate must be issued; nil for the host of `place`.
+        package var endpoint: HostPort
+        /// The name for which the server's certificate must be issued; nil for the host of `endpoint`.
         package var serverName: String?
         /// The maximum number of calls that wait or are in flight. Above it calls fail with `busy`. Default 64.
         package var callLimit = 64
@@ -19,11 +19,11 @@ package actor ChannelClient {
         package var answerTimeout: Duration = .seconds(30)
         package var connection: HTTP2ClientConnection.Options
 
-        package init(_ place: HostPort) {
-            self.place = place
+        package init(_ endpoint: HostPort) {
+            self.endpoint = endpoint
             connection = HTTP2ClientConnection.Options()
             // The list of an app's channels, which are at most 10,000, fits into this.
-            connection.limits.maximumBodyBytes = 4 << 20
+            connection.limits.maxBodyBytes = 4 << 20
         }
     }
 
@@ -45,28 +45,28 @@ package actor ChannelClient {
     private var calls: [UInt64: Call] = [:]
     /// The calls that have not been sent, oldest first.
     private var waiting: [UInt64] = []
-    /// The line for new calls. The lines in ``leaving`` only wait for answers.
+    /// The line for new calls. The lines in ``closingLines`` only wait for answers.
     private var line: ChannelLine?
-    private var leaving: [UInt64: ChannelLine] = [:]
+    private var closingLines: [UInt64: ChannelLine] = [:]
     private var nextTag: UInt64 = 1
     private var nextLine: UInt64 = 1
     private var isClosed = false
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-    package init(on loop: EventLoop, _ options: Options, tls: TLSContext, resolver: NameResolver) {
+    package init(on loop: EventLoop, options: Options, tls: TLSContext, resolver: NameResolver) {
         self.loop = loop
         self.options = options
         self.tls = tls
         self.resolver = resolver
-        authority = options.place.port == 443 ? options.place.host : options.place.description
+        authority = options.endpoint.port == 443 ? options.endpoint.host : options.endpoint.description
     }
 
     package func create(
         _ policy: ChannelPolicy, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
     ) async throws(ChannelError) -> ChannelID {
         let answer = try await call(ChannelRequest(.create(policy), of: app), token: token, within: timeout)
-        guard case .created(let id) = answer else { throw Self.mixedUp }
+        guard case .created(let id) = answer else { throw Self.mismatchedAnswer }
         return id
     }
 
@@ -74,7 +74,7 @@ package actor ChannelClient {
         _ channel: ChannelID, of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
     ) async throws(ChannelError) -> ChannelDescription {
         let answer = try await call(ChannelRequest(.read(channel), of: app), token: token, within: timeout)
-        guard case .described(let description) = answer else { throw Self.mixedUp }
+        guard case .described(let description) = answer else { throw Self.mismatchedAnswer }
         return description
     }
 
@@ -82,7 +82,7 @@ package actor ChannelClient {
         of app: BundleID, token: ProviderToken?, within timeout: Duration? = nil
     ) async throws(ChannelError) -> [ChannelID] {
         let answer = try await call(ChannelRequest(.list, of: app), token: token, within: timeout)
-        guard case .listed(let channels) = answer else { throw Self.mixedUp }
+        guard case .listed(let channels) = answer else { throw Self.mismatchedAnswer }
         return channels
     }
 
@@ -110,11 +110,10 @@ package actor ChannelClient {
         nextTag += 1
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                begin(
-                    tag,
-                    Call(
-                        request: request, token: token, timeout: timeout ?? options.answerTimeout,
-                        continuation: continuation))
+                let call = Call(
+                    request: request, token: token, timeout: timeout ?? options.answerTimeout,
+                    continuation: continuation)
+                begin(call, tag: tag)
             }
         } onCancel: {
             loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.cancelled(tag) } }
@@ -125,20 +124,20 @@ package actor ChannelClient {
     /// Fails every call, and closes the connection.
     package func close() {
         isClosed = true
-        for line in (line.map { [$0] } ?? []) + leaving.values { line.close() }
+        for line in (line.map { [$0] } ?? []) + closingLines.values { line.close() }
         line = nil
-        leaving = [:]
-        for tag in Array(calls.keys) { end(tag, .failure(.closed)) }
+        closingLines = [:]
+        for tag in Array(calls.keys) { end(tag, with: .failure(.closed)) }
     }
 
     /// The number of calls that wait or are in flight.
     package var callCount: Int { calls.count }
 
-    private static let mixedUp = ChannelError.unreadable("it does not match the request")
+    private static let mismatchedAnswer = ChannelError.unreadable("it does not match the request")
 
     // MARK: Calls
 
-    private func begin(_ tag: UInt64, _ call: Call) {
+    private func begin(_ call: Call, tag: UInt64) {
         // If the task was cancelled earlier, its handler ran before the call was registered and had no effect.
         guard !Task.isCancelled else {
             call.continuation.resume(returning: .failure(.cancelled(wasSent: false)))
@@ -157,7 +156,7 @@ package actor ChannelClient {
         let line = ChannelLine(nextLine, of: self)
         nextLine += 1
         self.line = line
-        line.connect(on: loop, options, tls: tls, resolver: resolver)
+        line.connect(on: loop, options: options, tls: tls, resolver: resolver)
     }
 
     private func sendWaiting() {
@@ -173,7 +172,7 @@ package actor ChannelClient {
         waiting.removeFirst(sent)
     }
 
-    private func end(_ tag: UInt64, _ result: Result<ChannelAnswer, ChannelError>) {
+    private func end(_ tag: UInt64, with result: Result<ChannelAnswer, ChannelError>) {
         guard let call = calls.removeValue(forKey: tag) else { return }
         if let timer = call.timer { loop.cancel(timer) }
         if call.line == nil { waiting.removeAll { $0 == tag } }
@@ -183,17 +182,17 @@ package actor ChannelClient {
     private func timedOut(_ tag: UInt64) {
         calls[tag]?.timer = nil
         guard let call = calls[tag] else { return }
-        giveUp(tag, call.line)
-        end(tag, .failure(.timedOut(after: call.timeout, wasSent: call.line != nil)))
+        giveUp(tag, on: call.line)
+        end(tag, with: .failure(.timedOut(after: call.timeout, wasSent: call.line != nil)))
     }
 
     private func cancelled(_ tag: UInt64) {
         guard let call = calls[tag] else { return }
-        giveUp(tag, call.line)
-        end(tag, .failure(.cancelled(wasSent: call.line != nil)))
+        giveUp(tag, on: call.line)
+        end(tag, with: .failure(.cancelled(wasSent: call.line != nil)))
     }
 
-    private func giveUp(_ tag: UInt64, _ number: UInt64?) {
+    private func giveUp(_ tag: UInt64, on number: UInt64?) {
         if let number { line(number)?.abandon(tag) }
     }
 
@@ -203,59 +202,59 @@ package actor ChannelClient {
         sendWaiting()
     }
 
-    func answered(_ tag: UInt64, _ answer: ChannelLine.Answer) {
+    func answered(_ tag: UInt64, with answer: ChannelLine.Answer) {
         guard let call = calls[tag] else { return }
         guard !answer.isTruncated else {
-            end(tag, .failure(.unreadable("it is larger than \(options.connection.limits.maximumBodyBytes) bytes")))
+            end(tag, with: .failure(.unreadable("it is larger than \(options.connection.limits.maxBodyBytes) bytes")))
             return
         }
         do throws(ChannelAnswerError) {
             let answer = try call.request.answer(
                 status: answer.status, channelID: answer.channelID, retryAfter: answer.retryAfter, body: answer.body)
-            end(tag, .success(answer))
+            end(tag, with: .success(answer))
         } catch {
             switch error {
-            case .refused(let refusal): end(tag, .failure(.refused(refusal, requestID: answer.requestID)))
-            case .unreadable(let what): end(tag, .failure(.unreadable(what)))
+            case .refused(let refusal): end(tag, with: .failure(.refused(refusal, requestID: answer.requestID)))
+            case .unreadable(let what): end(tag, with: .failure(.unreadable(what)))
             }
         }
     }
 
-    func unanswered(_ tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func unanswered(_ tag: UInt64, because failure: HTTP2StreamFailure) {
         switch failure {
-        case .notProcessed: end(tag, .failure(.notSent(whyNotProcessed(calls[tag]?.line))))
-        case .reset: end(tag, .failure(.unanswered(.reset)))
-        case .connectionLost: end(tag, .failure(.unanswered(.connectionLost)))
+        case .notProcessed: end(tag, with: .failure(.notSent(notProcessedReason(on: calls[tag]?.line))))
+        case .reset: end(tag, with: .failure(.unanswered(.reset)))
+        case .connectionLost: end(tag, with: .failure(.unanswered(.connectionLost)))
         }
     }
 
     /// Called when the provider ends a connection. Calls in flight may still be answered. Waiting calls fail, because
     /// only their callers know whether a retry makes sense.
-    func dismissed(_ number: UInt64) {
-        guard let leaver = line, leaver.number == number else { return }
-        leaving[number] = leaver
+    func goAwayReceived(on number: UInt64) {
+        guard let closing = line, closing.number == number else { return }
+        closingLines[number] = closing
         line = nil
-        endWaiting(whyNotProcessed(number))
+        endWaiting(because: notProcessedReason(on: number))
     }
 
-    private func whyNotProcessed(_ number: UInt64?) -> String {
+    private func notProcessedReason(on number: UInt64?) -> String {
         guard let number, let line = line(number) else { return "not connected" }
-        guard let farewell = line.farewell else { return "the provider refused the request without processing it" }
-        return "the provider closed the connection before it processed the request (\(farewell))"
+        guard let reason = line.goAwayReason else { return "the provider refused the request without processing it" }
+        return "the provider closed the connection before it processed the request (\(reason))"
     }
 
     private func line(_ number: UInt64) -> ChannelLine? {
-        line?.number == number ? line : leaving[number]
+        line?.number == number ? line : closingLines[number]
     }
 
-    func ended(_ number: UInt64, _ closure: HTTP2Closure) {
-        leaving[number] = nil
+    func ended(_ number: UInt64, because closure: HTTP2Closure) {
+        closingLines[number] = nil
         guard line?.number == number else { return }
         line = nil
-        endWaiting("\(closure)")
+        endWaiting(because: "\(closure)")
     }
 
-    private func endWaiting(_ why: String) {
-        for tag in waiting { end(tag, .failure(isClosed ? .closed : .notSent(why))) }
+    private func endWaiting(because reason: String) {
+        for tag in waiting { end(tag, with: .failure(isClosed ? .closed : .notSent(reason))) }
     }
 }

@@ -27,7 +27,7 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
 
     let number: UInt64
     /// The reason that the provider gave in its GOAWAY.
-    private(set) var farewell: String?
+    private(set) var goAwayReason: String?
     private weak var client: ChannelClient?
     private var connection: HTTP2ClientConnection?
 
@@ -37,10 +37,10 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
     }
 
     func connect(
-        on loop: EventLoop, _ options: ChannelClient.Options, tls: TLSContext, resolver: NameResolver
+        on loop: EventLoop, options: ChannelClient.Options, tls: TLSContext, resolver: NameResolver
     ) {
         connection = HTTP2ClientConnection(
-            on: loop, to: options.place, serverName: options.serverName, tls: tls, resolver: resolver,
+            on: loop, to: options.endpoint, serverName: options.serverName, tls: tls, resolver: resolver,
             options: options.connection, delegate: self)
     }
 
@@ -48,13 +48,14 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
     func submit(_ request: ChannelRequest, authority: String, token: ProviderToken?, tag: UInt64) -> Bool {
         guard let connection, connection.available > 0 else { return false }
         var fields: [HTTP2PreparedRequest.Field] = [
-            .init(":method", .fixed(request.method)), .init(":scheme", .fixed("https")),
-            .init(":authority", .fixed(authority)), .init(":path", .fixed(request.path), .once),
+            .init(":method", value: .fixed(request.method)), .init(":scheme", value: .fixed("https")),
+            .init(":authority", value: .fixed(authority)), .init(":path", value: .fixed(request.path), indexed: .once),
         ]
         if let token {
-            fields.append(.init("authorization", .fixed(token.text.withRevealed { "bearer \($0)" }), .once))
+            fields.append(
+                .init("authorization", value: .fixed(token.text.withRevealed { "bearer \($0)" }), indexed: .once))
         }
-        fields += request.fields.map { .init($0.name, .fixed($0.value), .once) }
+        fields += request.fields.map { .init($0.name, value: .fixed($0.value), indexed: .once) }
         return connection.submit(HTTP2PreparedRequest(fields), values: [], body: request.body, tag: tag)
     }
 
@@ -79,25 +80,25 @@ final class ChannelLine: HTTP2ClientConnectionDelegate {
         client?.assumeIsolated { $0.roomChanged() }
     }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         let answer = Answer(response)
-        client?.assumeIsolated { $0.answered(tag, answer) }
+        client?.assumeIsolated { $0.answered(tag, with: answer) }
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
-        client?.assumeIsolated { $0.unanswered(tag, failure) }
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
+        client?.assumeIsolated { $0.unanswered(tag, because: failure) }
     }
 
     func http2GoAway(_ goAway: HTTP2GoAway) {
         let number = number
-        farewell = ProviderAnswer.reason(in: goAway.debugData)?.rawValue ?? "\(goAway.code)"
-        client?.assumeIsolated { $0.dismissed(number) }
+        goAwayReason = ProviderAnswer.reason(in: goAway.debugData)?.rawValue ?? "\(goAway.code)"
+        client?.assumeIsolated { $0.goAwayReceived(on: number) }
     }
 
     func http2Closed(_ closure: HTTP2Closure) {
         let number = number
         connection = nil
-        client?.assumeIsolated { $0.ended(number, closure) }
+        client?.assumeIsolated { $0.ended(number, because: closure) }
     }
 
     func http2BatchEnded() {

@@ -46,14 +46,14 @@ package struct CertificateCredential: Sendable {
         if now >= info.notAfter {
             throw CredentialError(
                 .expired,
-                "the certificate \(info.subject) expired at \(info.notAfter.utcText); make a new one on Apple's "
-                    + "developer site, or use a provider key (.p8), which does not expire")
+                message: "the certificate \(info.subject) expired at \(info.notAfter.utcText); make a new one on "
+                    + "Apple's developer site, or use a provider key (.p8), which does not expire")
         }
         if now < info.notBefore {
             throw CredentialError(
                 .notYetValid,
-                "the certificate \(info.subject) is not valid before \(info.notBefore.utcText); check this machine's "
-                    + "clock, which shows \(now.utcText)")
+                message: "the certificate \(info.subject) is not valid before \(info.notBefore.utcText); check this "
+                    + "machine's clock, which shows \(now.utcText)")
         }
     }
 
@@ -63,22 +63,23 @@ package struct CertificateCredential: Sendable {
             let others = certificate.environments.map(\.rawValue).joined(separator: ", ")
             throw CredentialError(
                 .wrongEnvironment,
-                "the certificate \(subject) is for \(others), not for \(environment.rawValue); use one for "
+                message: "the certificate \(subject) is for \(others), not for \(environment.rawValue); use one for "
                     + "\(environment.rawValue), or set the app's environment to \(others)")
         }
         for type in pushTypes.isEmpty ? [.alert] : pushTypes {
             guard !type.needsProviderToken else {
                 throw CredentialError(
                     .needsProviderToken,
-                    "push type \(type.rawValue) cannot be sent with a certificate (\(subject)); use a provider key "
-                        + "(.p8)")
+                    message: "push type \(type.rawValue) cannot be sent with a certificate (\(subject)); use a "
+                        + "provider key (.p8)")
             }
             let needed = type.topic(of: topic)
             guard certificate.covers(needed) else {
                 throw CredentialError(
                     .wrongTopic,
-                    "the certificate \(subject) does not cover the topic \(shown(needed)); it covers \(listing); "
-                        + "use the certificate of this app, or a provider key (.p8), which covers all apps of a team")
+                    message: "the certificate \(subject) does not cover the topic \(shown(needed)); it covers "
+                        + "\(listing); use the certificate of this app, or a provider key (.p8), which covers all "
+                        + "apps of a team")
             }
         }
     }

@@ -5,7 +5,7 @@ package struct CredentialError: Error, Hashable, Sendable, CustomStringConvertib
     package let code: Code
     package let message: String
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }
@@ -90,7 +90,7 @@ extension CredentialError {
             case .keyMismatch: .keyMismatch
             default: .failed
             }
-        self.init(code, error.message, advice: code)
+        self.init(advising: code, message: error.message)
     }
 
     init(_ error: TLSError) {
@@ -106,7 +106,7 @@ extension CredentialError {
             case .keyTooSmall: .weakKey
             default: .failed
             }
-        self.init(code, error.message, advice: code)
+        self.init(advising: code, message: error.message)
     }
 
     /// Converts any error that was thrown while reading keys and certificates.
@@ -115,13 +115,13 @@ extension CredentialError {
         case let error as CredentialError: self = error
         case let error as CryptoError: self.init(error)
         case let error as TLSError: self.init(error)
-        default: self.init(.failed, "\(error)")
+        default: self.init(.failed, message: "\(error)")
         }
     }
 
-    private init(_ code: Code, _ message: String, advice: Code) {
+    private init(advising code: Code, message: String) {
         let advice: String? =
-            switch advice {
+            switch code {
             case .unreadableFile: "check the path and the file's permissions"
             case .missingPassword: "write the password into a file and set it as the password file"
             case .wrongPassword: "check the password"
@@ -133,7 +133,7 @@ extension CredentialError {
             case .weakKey: "request a new certificate with a stronger key"
             default: nil
             }
-        self.init(code, advice.map { "\(message); \($0)" } ?? message)
+        self.init(code, message: advice.map { "\(message); \($0)" } ?? message)
     }
 }
 

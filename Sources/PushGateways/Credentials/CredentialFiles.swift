@@ -33,11 +33,11 @@ extension CredentialFiles {
     package func load(at now: WallTime = .current()) throws(CredentialError) -> LoadedCredential {
         switch self {
         case .key(let path, let keyID, let teamID):
-            let key = try Self.providerKey(path, keyID)
+            let key = try Self.providerKey(in: path, keyID: keyID)
             let providerKey = try ProviderKey(teamID: teamID, keyID: keyID, key: key)
             return LoadedCredential(
                 credential: .providerKey(providerKey),
-                warnings: (Self.nameWarning(path, keyID).map { [$0] } ?? []) + SecretFile.cautions(secrets))
+                warnings: (Self.nameWarning(for: path, keyID: keyID).map { [$0] } ?? []) + SecretFile.cautions(secrets))
         case .pkcs12(let path, let passwordFile):
             let password = try Self.password(in: passwordFile)
             return try checked(Self.identity { try TLSIdentity(PKCS12(file: path, password: password)) }, at: now)
@@ -51,15 +51,15 @@ extension CredentialFiles {
         }
     }
 
-    private static func providerKey(_ path: String, _ keyID: String) throws(CredentialError) -> ES256PrivateKey {
+    private static func providerKey(in path: String, keyID: String) throws(CredentialError) -> ES256PrivateKey {
         do throws(CryptoError) {
             return try ES256PrivateKey(pem: .file(path))
         } catch {
             guard error.code == .missingPassword else { throw CredentialError(error) }
             throw CredentialError(
                 .missingPassword,
-                "\(path): the private key is encrypted, but a provider key must not be; write it without encryption: "
-                    + "openssl pkcs8 -in FILE -topk8 -nocrypt -out AuthKey_\(shown(keyID, limit: 20)).p8")
+                message: "\(path): the private key is encrypted, but a provider key must not be; write it without "
+                    + "encryption: openssl pkcs8 -in FILE -topk8 -nocrypt -out AuthKey_\(shown(keyID, limit: 20)).p8")
         }
     }
 
@@ -87,7 +87,7 @@ extension CredentialFiles {
         }
     }
 
-    private static func nameWarning(_ path: String, _ keyID: String) -> String? {
+    private static func nameWarning(for path: String, keyID: String) -> String? {
         guard let named = ProviderKeyName.keyID(in: path), named != keyID else { return nil }
         return "\(path) has the file name of key \(named), but the configured key id is \(keyID); if the file name "
             + "is right, Apple will reject the tokens"
@@ -96,23 +96,24 @@ extension CredentialFiles {
     /// Returns the password in a file: one line without its line break.
     package static func password(in path: String?) throws(CredentialError) -> String? {
         guard let path else { return nil }
-        let longest = 1024
-        var bytes = try read(path, limit: longest)
+        let maxLength = 1024
+        var bytes = try read(path, limit: maxLength)
         defer { wipe(&bytes) }
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         if bytes.last == UInt8(ascii: "\r") { bytes.removeLast() }
         // The content of the file must not appear in an error message.
-        guard bytes.count <= longest else {
+        guard bytes.count <= maxLength else {
             throw CredentialError(
                 .badPasswordFile,
-                "the password file \(path) has more than \(longest) bytes; check that it is the right file")
+                message: "the password file \(path) has more than \(maxLength) bytes; check that it is the right file")
         }
         guard !bytes.contains(0), !bytes.contains(UInt8(ascii: "\n")),
             let text = String(validating: bytes, as: UTF8.self)
         else {
             throw CredentialError(
                 .badPasswordFile,
-                "the password file \(path) must contain one line of UTF-8 text; write only the password into it")
+                message: "the password file \(path) must contain one line of UTF-8 text; write only the password into "
+                    + "it")
         }
         return text
     }

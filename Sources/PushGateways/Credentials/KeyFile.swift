@@ -19,21 +19,21 @@ package enum KeyFile: Sendable {
     /// Detects the content by its bytes. Dates are not checked. It blocks, and never prompts for a password.
     package static func read(_ path: String, password: String?) throws(CredentialError) -> KeyFile {
         do {
-            return try sort(path, password)
+            return try detect(path, password: password)
         } catch {
             throw CredentialError(reading: error)
         }
     }
 
-    private static func sort(_ path: String, _ password: String?) throws -> KeyFile {
-        var bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
+    private static func detect(_ path: String, password: String?) throws -> KeyFile {
+        var bytes = try BoundedFile.read(path, limit: PKCS12.maxSize)
         defer { wipe(&bytes) }
-        guard bytes.count <= PKCS12.maximumSize else {
+        guard bytes.count <= PKCS12.maxSize else {
             throw CredentialError(
-                .malformed, "\(path) is too large for keys and certificates: over \(PKCS12.maximumSize) bytes")
+                .malformed, message: "\(path) is too large for keys and certificates: over \(PKCS12.maxSize) bytes")
         }
         // DER begins with a SEQUENCE, whose tag is 0x30; PEM is text.
-        guard bytes.first == 0x30 else { return try sortPEM(path, password) }
+        guard bytes.first == 0x30 else { return try detectPEM(path, password: password) }
         if let certificate = try? CertificateInfo(der: bytes) {
             return .certificateAlone(PushCertificate(certificate), .der)
         }
@@ -41,13 +41,13 @@ package enum KeyFile: Sendable {
         return .certificate(CertificateCredential(try TLSIdentity(archive)), .pkcs12)
     }
 
-    private static func sortPEM(_ path: String, _ password: String?) throws -> KeyFile {
+    private static func detectPEM(_ path: String, password: String?) throws -> KeyFile {
         let source = PEMSource.file(path)
         let certificate = try unless(.noCertificate) { try CertificateInfo(pem: source) }
         let key = try unless(.noPrivateKey) { try PrivateKeyInfo(pem: source, password: password) }
         switch (certificate, key) {
         case (nil, nil):
-            throw CredentialError(.noPrivateKey, "\(path) contains neither a private key nor a certificate")
+            throw CredentialError(.noPrivateKey, message: "\(path) contains neither a private key nor a certificate")
         case (let certificate?, nil):
             return .certificateAlone(PushCertificate(certificate), .pem)
         case (_?, _?):
@@ -60,7 +60,7 @@ package enum KeyFile: Sendable {
     }
 
     /// Returns nil if reading fails with the error `missing`.
-    private static func unless<Value>(_ missing: CryptoError.Code, _ read: () throws -> Value) throws -> Value? {
+    private static func unless<Value>(_ missing: CryptoError.Code, read: () throws -> Value) throws -> Value? {
         do {
             return try read()
         } catch let error as CryptoError where error.code == missing {

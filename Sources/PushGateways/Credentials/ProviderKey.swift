@@ -17,14 +17,14 @@ package struct ProviderKey: Hashable, Sendable, CustomStringConvertible {
         guard ProviderTokenText.isIdentifier(keyID) else {
             throw CredentialError(
                 .badKeyID,
-                "\"\(shown(keyID, limit: 20))\" is not a key id; a key id has 10 characters of A–Z and 0–9, and is "
-                    + "in the file name, AuthKey_KEYID.p8, and beside the key on Apple's developer site")
+                message: "\"\(shown(keyID, limit: 20))\" is not a key id; a key id has 10 characters of A–Z and 0–9, "
+                    + "and is in the file name, AuthKey_KEYID.p8, and beside the key on Apple's developer site")
         }
         guard ProviderTokenText.isIdentifier(teamID) else {
             throw CredentialError(
                 .badTeamID,
-                "\"\(shown(teamID, limit: 20))\" is not a team id; a team id has 10 characters of A–Z and 0–9, and is "
-                    + "on the membership page of Apple's developer site")
+                message: "\"\(shown(teamID, limit: 20))\" is not a team id; a team id has 10 characters of A–Z and "
+                    + "0–9, and is on the membership page of Apple's developer site")
         }
         self.teamID = teamID
         self.keyID = keyID

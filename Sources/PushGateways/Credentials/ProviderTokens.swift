@@ -27,7 +27,7 @@ package actor ProviderTokens {
     private var lastGeneration: UInt64 = 0
 
     /// How long the token of a key without subscribers is kept: as long as it could be used.
-    private static let kept = ProviderTokenMachine.Settings().longestAge
+    private static let maxIdleAge = ProviderTokenMachine.Settings().longestAge
 
     package init(on loop: EventLoop, wallClock: @escaping @Sendable () -> WallTime = WallTime.current) {
         self.loop = loop
@@ -43,7 +43,7 @@ package actor ProviderTokens {
     /// any thread, and returns at once.
     package nonisolated func subscribe(
         _ key: ProviderKey, on loop: EventLoop,
-        _ take: @escaping @Sendable (Result<ProviderToken, CredentialError>) -> Void
+        take: @escaping @Sendable (Result<ProviderToken, CredentialError>) -> Void
     ) -> TokenSubscription {
         let subscription = TokenSubscription(key: key, loop: loop, take: take)
         run { $0.begin(subscription) }
@@ -59,12 +59,12 @@ package actor ProviderTokens {
     /// Reports that the provider called the token of this generation expired or invalid. A new token is minted, unless
     /// there is a newer one already or the minimum interval forbids it, and passed to the subscribers.
     package nonisolated func refused(_ key: ProviderKey, generation: UInt64) {
-        run { $0.input(.refused(generation: generation), key) }
+        run { $0.input(.refused(generation: generation), for: key) }
     }
 
     /// Reports that the provider answered TooManyProviderTokenUpdates.
     package nonisolated func mintedTooOften(_ key: ProviderKey) {
-        run { $0.input(.mintedTooOften, key) }
+        run { $0.input(.mintedTooOften, for: key) }
     }
 
     private nonisolated func run(_ work: @escaping @Sendable (isolated ProviderTokens) -> Void) {
@@ -80,13 +80,13 @@ package actor ProviderTokens {
         let before = entry.current?.generation
         entry.subscriptions.append(subscription)
         entries[key] = entry
-        let told = input(.looked, key)
+        let hasNotified = input(.looked, for: key)
         // If `input` has notified the subscribers, this one was among them.
-        guard !told, let entry = entries[key] else { return }
+        guard !hasNotified, let entry = entries[key] else { return }
         if let current = entry.current, current.generation == before {
-            subscription.hand(.success(current))
+            subscription.deliver(.success(current))
         } else if let failure = entry.failure {
-            subscription.hand(.failure(failure))
+            subscription.deliver(.failure(failure))
         }
     }
 
@@ -99,22 +99,22 @@ package actor ProviderTokens {
 
     /// Passes an input to the machine. Returns true if the subscribers were notified.
     @discardableResult
-    private func input(_ input: ProviderTokenMachine.Input, _ key: ProviderKey) -> Bool {
+    private func input(_ input: ProviderTokenMachine.Input, for key: ProviderKey) -> Bool {
         guard var entry = entries[key] else { return false }
         let wall = wallClock()
         let action = entry.machine.input(input, now: loop.now, wall: wall)
-        var told = false
+        var hasNotified = false
         // Without subscribers no token is minted: it would count at the provider without being used.
         if case .mint(let issuedAt) = action, !entry.subscriptions.isEmpty {
-            mint(key, issuedAt: issuedAt, &entry)
-            told = true
+            mint(key, issuedAt: issuedAt, into: &entry)
+            hasNotified = true
         }
         entries[key] = entry
         schedule(key)
-        return told
+        return hasNotified
     }
 
-    private func mint(_ key: ProviderKey, issuedAt: WallTime, _ entry: inout Entry) {
+    private func mint(_ key: ProviderKey, issuedAt: WallTime, into entry: inout Entry) {
         let result: Result<ProviderToken, CredentialError>
         do throws(CredentialError) {
             let token = try sign(key, issuedAt: issuedAt)
@@ -127,7 +127,7 @@ package actor ProviderTokens {
             entry.failure = error
             result = .failure(error)
         }
-        for subscription in entry.subscriptions { subscription.hand(result) }
+        for subscription in entry.subscriptions { subscription.deliver(result) }
     }
 
     private func sign(_ key: ProviderKey, issuedAt: WallTime) throws(CredentialError) -> ProviderToken {
@@ -138,7 +138,7 @@ package actor ProviderTokens {
         do {
             signature = try key.key.sign(text.signingInput)
         } catch {
-            throw CredentialError(.failed, "\(key): cannot sign a provider token: \(error)")
+            throw CredentialError(.failed, message: "\(key): cannot sign a provider token: \(error)")
         }
         lastGeneration += 1
         return ProviderToken(
@@ -151,7 +151,7 @@ package actor ProviderTokens {
         guard var entry = entries[key] else { return }
         if let timer = entry.timer.take() { loop.cancel(timer) }
         if entry.subscriptions.isEmpty {
-            guard let end = entry.current.map({ $0.mintedAt + Self.kept }), end > loop.now else {
+            guard let end = entry.current.map({ $0.mintedAt + Self.maxIdleAge }), end > loop.now else {
                 entries[key] = nil
                 return
             }
@@ -168,7 +168,7 @@ package actor ProviderTokens {
 
     private func look(_ key: ProviderKey) {
         entries[key]?.timer = nil
-        input(.looked, key)
+        input(.looked, for: key)
     }
 }
 
@@ -187,7 +187,7 @@ package final class TokenSubscription: Sendable {
         self.take = take
     }
 
-    fileprivate func hand(_ result: Result<ProviderToken, CredentialError>) {
+    fileprivate func deliver(_ result: Result<ProviderToken, CredentialError>) {
         // A gateway whose loop has stopped needs no token.
         loop.executeUnlessStopped { [self] in
             if !isCancelled.load(ordering: .relaxed) { take(result) }

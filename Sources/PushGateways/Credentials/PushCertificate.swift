@@ -65,8 +65,8 @@ package struct CertificateTopic: Hashable, Sendable, Encodable {
 extension [CertificateTopic] {
     /// Adds a topic, or adds its kinds to the topic of the same name.
     fileprivate mutating func merge(_ topic: CertificateTopic) {
-        guard let place = firstIndex(where: { $0.name == topic.name }) else { return append(topic) }
-        for kind in topic.kinds where !self[place].kinds.contains(kind) { self[place].kinds.append(kind) }
+        guard let index = firstIndex(where: { $0.name == topic.name }) else { return append(topic) }
+        for kind in topic.kinds where !self[index].kinds.contains(kind) { self[index].kinds.append(kind) }
     }
 }
 
@@ -74,7 +74,7 @@ extension [CertificateTopic] {
 /// kinds. Reading ends at the first element of another form, and keeps the topics read so far.
 enum TopicExtension {
     /// The maximum number of topics, far above that of real certificates. Further topics are ignored.
-    static let longestList = 512
+    static let maxTopics = 512
 
     /// - Parameter kind: the kind of all topics, if the extension itself implies it.
     static func topics(_ value: [UInt8], kind: CertificateTopic.Kind?) -> [CertificateTopic] {
@@ -89,7 +89,7 @@ enum TopicExtension {
         guard list.tag == DERElements.sequence else { return [] }
         var topics: [CertificateTopic] = []
         var elements = DERElements(list.content)
-        while topics.count < longestList, let element = elements.next() {
+        while topics.count < maxTopics, let element = elements.next() {
             switch element.tag {
             case DERElements.utf8String:
                 guard let name = text(element.content) else { return topics }

@@ -17,7 +17,7 @@ package actor Gateway: DeliveryGate {
     struct Held {
         let id: ConnectionID
         /// The index of the connection's loop in `connectionLoops`.
-        let place: Int
+        let loopIndex: Int
         let connection: any PushConnection
     }
 
@@ -53,7 +53,7 @@ package actor Gateway: DeliveryGate {
     private var lastWindow: UInt64?
     var lastReportSize = 0
 
-    private var isFlushAsked = false
+    private var isFlushRequested = false
     private var timer: TimerID?
     private var armedFor: MonotonicTime?
     private var sweepAt: MonotonicTime?
@@ -93,17 +93,17 @@ package actor Gateway: DeliveryGate {
     /// Replaces the credential, without losing deliveries. A halted gateway resumes. New connections use `connect`, and
     /// old ones drain as new ones replace them.
     ///
-    /// - Parameter place: the new address of the push service, if it changed too. The server's certificate must be
+    /// - Parameter endpoint: the new address of the push service, if it changed too. The server's certificate must be
     ///   issued for that host.
     package nonisolated func credentialChanged(
-        connect: @escaping GatewaySettings.Connect, tokens: TokenSource?, place: HostPort? = nil
+        connect: @escaping GatewaySettings.Connect, tokens: TokenSource?, endpoint: HostPort? = nil
     ) {
         enter {
-            if let place, place != $0.settings.place {
-                $0.settings.place = place
-                $0.settings.serverName = place.host
+            if let endpoint, endpoint != $0.settings.endpoint {
+                $0.settings.endpoint = endpoint
+                $0.settings.serverName = endpoint.host
             }
-            $0.rotate(connect, tokens)
+            $0.rotate(to: connect, tokens: tokens)
         }
     }
 
@@ -206,7 +206,7 @@ package actor Gateway: DeliveryGate {
         askForFlush()
     }
 
-    private func rotate(_ connect: @escaping GatewaySettings.Connect, _ tokens: TokenSource?) {
+    private func rotate(to connect: @escaping GatewaySettings.Connect, tokens: TokenSource?) {
         guard !isClosed else { return }
         subscription?()
         subscription = nil
@@ -227,7 +227,7 @@ package actor Gateway: DeliveryGate {
         for action in actions {
             switch action {
             case .lookUp(let id): lookUp(id)
-            case .connect(let id, let address): connect(id, address)
+            case .connect(let id, let address): connect(id, to: address)
             case .drain(let id): connection(id)?.drain()
             case .close(let id): connection(id)?.close()
             case .ping(let id): connection(id)?.ping()
@@ -244,13 +244,13 @@ package actor Gateway: DeliveryGate {
     }
 
     private func lookUp(_ id: ConnectionID) {
-        settings.lookUp(settings.place) { [weak self, loop] result in
+        settings.lookUp(settings.endpoint) { [weak self, loop] result in
             // A look-up cannot be cancelled, and may end after the loop has stopped.
-            loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.lookedUp(id, result) } }
+            loop.executeUnlessStopped { [weak self] in self?.assumeIsolated { $0.lookedUp(result, for: id) } }
         }
     }
 
-    private func lookedUp(_ id: ConnectionID, _ result: Result<[String], any Error>) {
+    private func lookedUp(_ result: Result<[String], any Error>, for id: ConnectionID) {
         let now = loop.now
         switch result {
         case .success(let addresses): run(machine.addressesFound(addresses, for: id, now: now))
@@ -259,31 +259,32 @@ package actor Gateway: DeliveryGate {
         askForFlush()
     }
 
-    private func connect(_ id: ConnectionID, _ address: String) {
-        let place = leastUsedLoop
+    private func connect(_ id: ConnectionID, to address: String) {
+        let loopIndex = leastUsedLoop
         let request = ConnectionRequest(
-            id: id, loop: connectionLoops[place],
-            address: HostPort(host: address, port: settings.place.port), serverName: settings.serverName, token: token,
+            id: id, loop: connectionLoops[loopIndex],
+            address: HostPort(host: address, port: settings.endpoint.port), serverName: settings.serverName,
+            token: token,
             outlet: ConnectionOutlet(on: loop) { report in self.assumeIsolated { $0.receive(report) } })
-        held.append(Held(id: id, place: place, connection: settings.connect(request)))
+        held.append(Held(id: id, loopIndex: loopIndex, connection: settings.connect(request)))
     }
 
     private var leastUsedLoop: Int {
         var uses = Array(repeating: 0, count: connectionLoops.count)
-        for held in held { uses[held.place] += 1 }
+        for held in held { uses[held.loopIndex] += 1 }
         return uses.indices.min { uses[$0] < uses[$1] } ?? 0
     }
 
     // MARK: End of the tick
 
     func askForFlush() {
-        if isFlushAsked { return }
-        isFlushAsked = true
+        if isFlushRequested { return }
+        isFlushRequested = true
         loop.flushAtTickEnd(self)
     }
 
     private func flush() {
-        isFlushAsked = false
+        isFlushRequested = false
         let now = loop.now
         if let due = machine.nextDeadline(now: now), due <= now { run(machine.timePassed(now: now)) }
         handOut(now)
@@ -314,13 +315,13 @@ package actor Gateway: DeliveryGate {
             connection.deliver(batch)
         }
         if hasExpired, !queue.isEmpty { askForFlush() }
-        sweep(time, now)
+        sweep(at: time, now: now)
     }
 
     private static let sweepInterval: Duration = .seconds(5)
 
     /// Finds expired deliveries while the gateway is blocked. Otherwise they are found when they are handed out.
-    private func sweep(_ time: WallTime, _ now: MonotonicTime) {
+    private func sweep(at time: WallTime, now: MonotonicTime) {
         guard machine.isBlocked, !queue.isEmpty else {
             sweepAt = nil
             return

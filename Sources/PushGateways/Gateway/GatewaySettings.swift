@@ -59,7 +59,7 @@ package struct GatewaySettings: Sendable {
 
     package let app: AppID
     /// The host and port of the push service. The name is resolved before every connection.
-    package internal(set) var place: HostPort
+    package internal(set) var endpoint: HostPort
     /// The name for which the server's certificate must be issued; by default the host.
     package var serverName: String
     package var policy = GatewayPolicy()
@@ -73,11 +73,11 @@ package struct GatewaySettings: Sendable {
     /// The seed of the random jitter.
     package var seed: UInt64
 
-    package init(app: AppID, place: HostPort, resolver: NameResolver, connect: @escaping Connect) {
+    package init(app: AppID, endpoint: HostPort, resolver: NameResolver, connect: @escaping Connect) {
         self.app = app
-        self.place = place
+        self.endpoint = endpoint
         self.connect = connect
-        serverName = place.host
+        serverName = endpoint.host
         seed = .random(in: 0 ... .max)
         lookUp = SharedLookUps(resolver).lookUp
     }

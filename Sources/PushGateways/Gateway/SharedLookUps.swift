@@ -14,25 +14,27 @@ package final class SharedLookUps: Sendable {
     }
 
     package var lookUp: GatewaySettings.LookUp {
-        { [self] place, completion in
-            if SocketAddress(ip: place.host, port: place.port) != nil { return completion(.success([place.host])) }
-            let isFirst = waiting.withLock { waiting in
-                defer { waiting[place.host, default: []].append(completion) }
-                return waiting[place.host] == nil
+        { [self] endpoint, completion in
+            if SocketAddress(ip: endpoint.host, port: endpoint.port) != nil {
+                return completion(.success([endpoint.host]))
             }
-            if isFirst { resolve(place) }
+            let isFirst = waiting.withLock { waiting in
+                defer { waiting[endpoint.host, default: []].append(completion) }
+                return waiting[endpoint.host] == nil
+            }
+            if isFirst { resolve(endpoint) }
         }
     }
 
-    private func resolve(_ place: HostPort) {
+    private func resolve(_ endpoint: HostPort) {
         Task.detached { [self] in
             let result: Result<[String], any Error>
             do throws(TCPError) {
-                result = .success(try await resolver.resolve(place).map(\.ip))
+                result = .success(try await resolver.resolve(endpoint).map(\.ip))
             } catch {
                 result = .failure(error)
             }
-            let completions = waiting.withLock { $0.removeValue(forKey: place.host) } ?? []
+            let completions = waiting.withLock { $0.removeValue(forKey: endpoint.host) } ?? []
             for completion in completions { completion(result) }
         }
     }

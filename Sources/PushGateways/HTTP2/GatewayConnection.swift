@@ -35,7 +35,7 @@ package actor GatewayConnection: PushConnection {
     package init(_ request: ConnectionRequest, settings: Settings) {
         id = request.id
         loop = request.loop
-        onLoop { $0.session = GatewaySession(request, settings) }
+        onLoop { $0.session = GatewaySession(request, settings: settings) }
     }
 
     package nonisolated func deliver(_ deliveries: [Delivery]) {

@@ -9,7 +9,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let id: ConnectionID
     private let loop: EventLoop
     private let outlet: ConnectionOutlet
-    private let begun: MonotonicTime
+    private let begunAt: MonotonicTime
     private var machine: ConnectionMachine
     private var shapes: RequestShapes
     private let values = RequestValues()
@@ -18,13 +18,13 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private var timer: TimerID?
     private var isEnding = false
     /// Whether the owner has asked for a `PING` and waits for `.alive`.
-    private var isAskedFor = false
+    private var isPingRequested = false
 
-    init(_ request: ConnectionRequest, _ settings: GatewayConnection.Settings) {
+    init(_ request: ConnectionRequest, settings: GatewayConnection.Settings) {
         id = request.id
         loop = request.loop
         outlet = request.outlet
-        begun = request.loop.now
+        begunAt = request.loop.now
         address = request.address.description
         machine = ConnectionMachine(settings: settings.machine)
         shapes = RequestShapes(authority: settings.authority, topic: settings.topic, token: request.token)
@@ -54,7 +54,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func ping() {
-        isAskedFor = true
+        isPingRequested = true
         connection?.ping()
     }
 
@@ -66,7 +66,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
             case .draining: .draining
             case .closed: .closed
             }
-        var status = ConnectionStatus(id: id, state: state, age: loop.now - begun)
+        var status = ConnectionStatus(id: id, state: state, age: loop.now - begunAt)
         status.address = address
         status.streamLimit = machine.phase == .connecting ? nil : machine.limit
         status.inFlight = machine.inFlightCount
@@ -84,7 +84,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         report(machine.settingsReceived(limit: limit, now: loop.now))
     }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         let ending: DeliveryEnding =
             response.status == 200
             ? .accepted(uniqueID: response.field("apns-unique-id").flatMap { ProviderAnswer.uniqueID($0) })
@@ -92,7 +92,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         machine.answered(tag, ending, now: loop.now)
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         switch failure {
         case .notProcessed: machine.notProcessed(tag, now: loop.now)
         case .reset: machine.lost(tag, .reset, now: loop.now)
@@ -109,8 +109,8 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     }
 
     func http2IsAlive() {
-        guard isAskedFor else { return }
-        isAskedFor = false
+        guard isPingRequested else { return }
+        isPingRequested = false
         report(.alive)
     }
 

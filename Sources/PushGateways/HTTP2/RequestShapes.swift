@@ -43,18 +43,18 @@ struct RequestShapes {
 
     private func prepare(_ message: Message) -> HTTP2PreparedRequest {
         var fields: [HTTP2PreparedRequest.Field] = [
-            .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-            .init(":authority", .fixed(authority)), .init(":path", .perRequest, .once),
+            .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+            .init(":authority", value: .fixed(authority)), .init(":path", value: .perRequest, indexed: .once),
         ]
-        if let authorization { fields.append(.init("authorization", .fixed(authorization))) }
+        if let authorization { fields.append(.init("authorization", value: .fixed(authorization))) }
         fields += [
-            .init("apns-topic", .fixed(message.pushType.topic(of: topic))),
-            .init("apns-push-type", .fixed(message.pushType.rawValue)),
-            .init("apns-priority", .fixed("\(message.priority.rawValue)")),
-            .init("apns-id", .perRequest, .once),
+            .init("apns-topic", value: .fixed(message.pushType.topic(of: topic))),
+            .init("apns-push-type", value: .fixed(message.pushType.rawValue)),
+            .init("apns-priority", value: .fixed("\(message.priority.rawValue)")),
+            .init("apns-id", value: .perRequest, indexed: .once),
         ]
-        if message.expiresAt != nil { fields.append(.init("apns-expiration", .perRequest, .once)) }
-        if message.collapseID != nil { fields.append(.init("apns-collapse-id", .perRequest, .once)) }
+        if message.expiresAt != nil { fields.append(.init("apns-expiration", value: .perRequest, indexed: .once)) }
+        if message.collapseID != nil { fields.append(.init("apns-collapse-id", value: .perRequest, indexed: .once)) }
         return HTTP2PreparedRequest(fields)
     }
 }

@@ -6,11 +6,11 @@ import PushWire
 @safe
 final class RequestValues {
     private static let pathRoom = 10 + 2 * DeviceToken.maximumLength
-    private static let idPlace = 216
-    private static let expirationPlace = 256
-    private static let collapsePlace = 280
+    private static let idOffset = 216
+    private static let expirationOffset = 256
+    private static let collapseOffset = 280
     private static let size = 280 + 64
-    private static let most = 4
+    private static let maxCount = 4
 
     private let text: UnsafeMutableRawPointer
     private let values: UnsafeMutablePointer<UnsafeRawBufferPointer>
@@ -19,10 +19,10 @@ final class RequestValues {
     private var lastExpirationText = unsafe UnsafeRawBufferPointer(start: nil, count: 0)
 
     init() {
-        precondition(Self.pathRoom <= Self.idPlace)
+        precondition(Self.pathRoom <= Self.idOffset)
         unsafe text = .allocate(byteCount: Self.size, alignment: 8)
-        unsafe values = .allocate(capacity: Self.most)
-        unsafe values.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: Self.most)
+        unsafe values = .allocate(capacity: Self.maxCount)
+        unsafe values.initialize(repeating: UnsafeRawBufferPointer(start: nil, count: 0), count: Self.maxCount)
         let prefix = DevicePath.prefix
         unsafe text.copyMemory(from: prefix.utf8Start, byteCount: prefix.utf8CodeUnitCount)
     }
@@ -37,20 +37,20 @@ final class RequestValues {
         let prefix = DevicePath.prefix.utf8CodeUnitCount
         let digits = unsafe delivery.token.writeHex(into: text + prefix)
         unsafe values[0] = unsafe UnsafeRawBufferPointer(start: text, count: prefix + digits)
-        unsafe delivery.apnsID.write(into: text + Self.idPlace)
-        unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idPlace, count: APNSID.textLength)
+        unsafe delivery.apnsID.write(into: text + Self.idOffset)
+        unsafe values[1] = unsafe UnsafeRawBufferPointer(start: text + Self.idOffset, count: APNSID.textLength)
         var count = 2
         if let expiresAt = delivery.message.expiresAt {
             unsafe values[count] = expiration(expiresAt)
             count += 1
         }
         if let collapseID = delivery.message.collapseID {
-            let place = unsafe text + Self.collapsePlace
+            let target = unsafe text + Self.collapseOffset
             let length = unsafe Array(collapseID.text.utf8).withUnsafeBytes { bytes in
-                unsafe place.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
+                unsafe target.copyMemory(from: bytes.baseAddress!, byteCount: bytes.count)
                 return bytes.count
             }
-            unsafe values[count] = unsafe UnsafeRawBufferPointer(start: place, count: length)
+            unsafe values[count] = unsafe UnsafeRawBufferPointer(start: target, count: length)
             count += 1
         }
         return unsafe UnsafeBufferPointer(start: values, count: count)
@@ -67,7 +67,7 @@ final class RequestValues {
 
     private func writeDecimal(_ number: Int64) -> UnsafeRawBufferPointer {
         // 2^63 has 19 digits.
-        let end = unsafe text + Self.expirationPlace + 20
+        let end = unsafe text + Self.expirationOffset + 20
         var rest = number
         var digits = 0
         repeat {

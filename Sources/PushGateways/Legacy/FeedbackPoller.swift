@@ -48,7 +48,7 @@ package actor FeedbackPoller {
 
     private nonisolated let loop: EventLoop
     private let app: AppID
-    private let place: HostPort
+    private let endpoint: HostPort
     private let settings: Settings
     private let spool: FeedbackSpool
     private let sink: any FeedbackSink
@@ -63,12 +63,12 @@ package actor FeedbackPoller {
 
     /// Creates a poller, which is idle until ``start()``.
     package init(
-        app: AppID, on loop: EventLoop, to place: HostPort, settings: Settings, spool: FeedbackSpool,
+        app: AppID, on loop: EventLoop, to endpoint: HostPort, settings: Settings, spool: FeedbackSpool,
         sink: any FeedbackSink, log: Logger
     ) {
         self.app = app
         self.loop = loop
-        self.place = place
+        self.endpoint = endpoint
         self.settings = settings
         self.spool = spool
         self.sink = sink
@@ -135,10 +135,10 @@ package actor FeedbackPoller {
 
     private func replay() async {
         do {
-            var place: Int? = 0
+            var offset: Int? = 0
             var torn = 0
             var count = 0
-            while let next = place, !isStopping {
+            while let next = offset, !isStopping {
                 let piece = try await spool.read(from: next, limit: settings.batchSize)
                 if !piece.tuples.isEmpty {
                     status.isBehind = true
@@ -146,10 +146,10 @@ package actor FeedbackPoller {
                     status.taken += UInt64(piece.tuples.count)
                     count += piece.tuples.count
                 }
-                place = piece.next
+                offset = piece.next
                 torn = piece.torn
             }
-            guard place == nil else { return }
+            guard offset == nil else { return }
             if torn > 0 {
                 log.error(
                     "feedback spool truncated: incomplete record dropped",
@@ -169,7 +169,7 @@ package actor FeedbackPoller {
 
     private func poll() async {
         status.polls += 1
-        let reader = FeedbackReader(on: loop, to: place, settings: settings)
+        let reader = FeedbackReader(on: loop, to: endpoint, settings: settings)
         self.reader = reader
         var count = 0
         var malformed: UInt64 = 0
@@ -187,22 +187,22 @@ package actor FeedbackPoller {
         self.reader = nil
         status.malformed += malformed
         if malformed > 0 {
-            log.error("feedback list contains malformed tokens, skipped", [.count: malformed, .host: place.host])
+            log.error("feedback list contains malformed tokens, skipped", [.count: malformed, .host: endpoint.host])
         }
-        let hasFailed = report(end, count)
+        let hasFailed = report(end, count: count)
         machine?.pollEnded(
             failed: hasFailed, isBehind: status.isBehind, now: loop.now, random: .random(in: 0..<1))
     }
 
     /// Logs the end of a list. Returns true if the poll failed.
-    private func report(_ end: FeedbackReader.End?, _ count: Int) -> Bool {
+    private func report(_ end: FeedbackReader.End?, count: Int) -> Bool {
         switch end {
         case .complete(let truncation):
             if let truncation {
                 status.truncated += 1
-                log.error("\(truncation.description)", [.count: count, .host: place.host])
+                log.error("\(truncation.description)", [.count: count, .host: endpoint.host])
             }
-            log.info("feedback list read", [.count: count, .host: place.host])
+            log.info("feedback list read", [.count: count, .host: endpoint.host])
             return false
         case .failed(let message):
             if !isStopping {

@@ -22,7 +22,7 @@ actor FeedbackReader {
     }
 
     private nonisolated let loop: EventLoop
-    private let place: HostPort
+    private let endpoint: HostPort
     private let settings: FeedbackPoller.Settings
     private var decoder = FeedbackDecoder()
     private var connector: TCPConnector?
@@ -34,9 +34,9 @@ actor FeedbackReader {
     private var waiter: CheckedContinuation<Piece, Never>?
 
     /// Starts to connect. The loop keeps a reference until the connection has ended.
-    init(on loop: EventLoop, to place: HostPort, settings: FeedbackPoller.Settings) {
+    init(on loop: EventLoop, to endpoint: HostPort, settings: FeedbackPoller.Settings) {
         self.loop = loop
-        self.place = place
+        self.endpoint = endpoint
         self.settings = settings
         loop.execute { self.assumeIsolated { $0.begin() } }
     }
@@ -79,12 +79,13 @@ actor FeedbackReader {
     private func begin() {
         guard end == nil else { return }
         let deadline = loop.now + settings.connectTimeout
-        connector = TCPConnector(on: loop, to: place, resolver: settings.resolver, deadline: deadline) { result in
+        connector = TCPConnector(on: loop, to: endpoint, resolver: settings.resolver, deadline: deadline) { result in
             self.connected(result)
         }
         timer = loop.schedule(at: deadline) {
             self.timer = nil
-            self.finish(.failed("\(self.place): timed out: no TLS connection within \(self.settings.connectTimeout)"))
+            self.finish(
+                .failed("\(self.endpoint): timed out: no TLS connection within \(self.settings.connectTimeout)"))
         }
     }
 
@@ -100,7 +101,7 @@ actor FeedbackReader {
                 self.channel = channel
                 channel.start()
             } catch {
-                finish(.failed("\(place): \(error.message)"))
+                finish(.failed("\(endpoint): \(error.message)"))
             }
         }
     }
@@ -128,7 +129,7 @@ actor FeedbackReader {
         // Paused reading does not count as silence of the peer.
         if channel.isReadingPaused { readingSince = loop.now }
         if loop.now >= silenceEnds {
-            finish(.failed("\(place): timed out: no data for \(settings.silenceLimit) before the end of the list"))
+            finish(.failed("\(endpoint): timed out: no data for \(settings.silenceLimit) before the end of the list"))
         } else {
             watchForSilence()
         }
@@ -152,7 +153,7 @@ actor FeedbackReader {
                 finish(.complete(error))
             }
         default:
-            finish(.failed("\(place): \(reason)"))
+            finish(.failed("\(endpoint): \(reason)"))
         }
     }
 

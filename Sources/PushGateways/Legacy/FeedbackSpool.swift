@@ -46,8 +46,8 @@ package final class FeedbackSpool: Sendable {
     }
 
     /// Reads records from an offset: 0, or the `next` of the last piece.
-    package func read(from place: Int, limit: Int) async throws -> Piece {
-        try await pool.run { try self.readNow(from: place, limit: limit) }
+    package func read(from offset: Int, limit: Int) async throws -> Piece {
+        try await pool.run { try self.readNow(from: offset, limit: limit) }
     }
 
     /// Appends tuples, and returns when they are on disk.
@@ -69,7 +69,7 @@ package final class FeedbackSpool: Sendable {
 
     // MARK: On the pool
 
-    private func readNow(from place: Int, limit: Int) throws -> Piece {
+    private func readNow(from offset: Int, limit: Int) throws -> Piece {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else {
             guard errno == ENOENT else { throw failure("cannot read") }
@@ -81,7 +81,7 @@ package final class FeedbackSpool: Sendable {
         var count = 0
         while count < bytes.count {
             let read = unsafe bytes.withUnsafeMutableBytes {
-                unsafe pread(descriptor, $0.baseAddress! + count, $0.count - count, place + count)
+                unsafe pread(descriptor, $0.baseAddress! + count, $0.count - count, offset + count)
             }
             if read < 0, errno == EINTR { continue }
             guard read >= 0 else { throw failure("cannot read") }
@@ -89,7 +89,7 @@ package final class FeedbackSpool: Sendable {
             count += read
         }
         let reading = FeedbackRecord.read(bytes[..<count], limit: limit)
-        let end = place + reading.used
+        let end = offset + reading.used
         if reading.tuples.count == limit || (!reading.isDamaged && count == Self.pieceSize) {
             return Piece(tuples: reading.tuples, next: end, torn: 0)
         }
@@ -131,8 +131,8 @@ package final class FeedbackSpool: Sendable {
     /// Returns the end of the last complete record.
     private func wholeSize() throws -> Int {
         if let known = size.withLock({ $0 }) { return known }
-        var place: Int? = 0
-        while let next = place { place = try readNow(from: next, limit: .max).next }
+        var offset: Int? = 0
+        while let next = offset { offset = try readNow(from: next, limit: .max).next }
         return size.withLock { $0 ?? 0 }
     }
 

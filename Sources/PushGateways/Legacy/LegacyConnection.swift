@@ -51,7 +51,7 @@ package actor LegacyConnection: PushConnection {
 
     package nonisolated let id: ConnectionID
     private nonisolated let loop: EventLoop
-    private let place: HostPort
+    private let endpoint: HostPort
     private let settings: Settings
     private let outlet: ConnectionOutlet
     private var begunAt: MonotonicTime?
@@ -61,17 +61,17 @@ package actor LegacyConnection: PushConnection {
     private var channel: Channel?
     private var address: String?
     private var timer: (id: TimerID, at: MonotonicTime)?
-    private var checkIsAsked = false
+    private var isCheckRequested = false
     private var isEnded = false
     private var gathered: [UInt8] = []
 
     /// Starts to connect.
     package init(
-        id: ConnectionID, on loop: EventLoop, to place: HostPort, settings: Settings, outlet: ConnectionOutlet
+        id: ConnectionID, on loop: EventLoop, to endpoint: HostPort, settings: Settings, outlet: ConnectionOutlet
     ) {
         self.id = id
         self.loop = loop
-        self.place = place
+        self.endpoint = endpoint
         self.settings = settings
         self.outlet = outlet
         machine = LegacyMachine(settings.machineOptions)
@@ -125,7 +125,7 @@ package actor LegacyConnection: PushConnection {
     private func begin() {
         begunAt = loop.now
         let deadline = loop.now + settings.connectTimeout
-        connector = TCPConnector(on: loop, to: place, resolver: settings.resolver, deadline: deadline) { result in
+        connector = TCPConnector(on: loop, to: endpoint, resolver: settings.resolver, deadline: deadline) { result in
             self.connected(result)
         }
         set(timerAt: deadline)
@@ -165,7 +165,7 @@ package actor LegacyConnection: PushConnection {
             if gathered.isEmpty { break }
             channel.write(gathered)
         }
-        askForCheck()
+        requestCheck()
         arm()
     }
 
@@ -184,14 +184,14 @@ package actor LegacyConnection: PushConnection {
     }
 
     /// Schedules a check of the sent bytes after the end of this tick, when the channel has flushed.
-    private func askForCheck() {
-        guard machine.hasUnmarked, !checkIsAsked else { return }
-        checkIsAsked = true
+    private func requestCheck() {
+        guard machine.hasUnmarked, !isCheckRequested else { return }
+        isCheckRequested = true
         loop.execute { self.assumeIsolated { $0.check() } }
     }
 
     private func check() {
-        checkIsAsked = false
+        isCheckRequested = false
         // If the socket did not accept all bytes, `fill()` runs again when the channel has room, and checks then.
         guard !isEnded, let channel, channel.outputBacklog == 0 else { return }
         machine.handedOver(bytes: channel.bytesSent, now: loop.now)
@@ -221,7 +221,7 @@ package actor LegacyConnection: PushConnection {
         guard !isEnded else { return }
         if machine.status == .connecting {
             let closure = ChannelClosure.timedOut("no TLS connection within \(settings.connectTimeout)")
-            lost(ConnectionEnd(closure, at: "\(place)", wasConnected: false))
+            lost(ConnectionEnd(closure, at: "\(endpoint)", wasConnected: false))
             return
         }
         perform(machine.timePassed(now: loop.now, acknowledged: channel?.bytesAcknowledged ?? 0))
@@ -239,15 +239,16 @@ package actor LegacyConnection: PushConnection {
                 machine.packetBegan()
             }
         } catch {
-            lost(ConnectionEnd(.broken, "\(place): \(error)"))
+            lost(ConnectionEnd(.broken, "\(endpoint): \(error)"))
         }
     }
 
     private func closed(_ reason: ChannelClosure) {
         guard !isEnded else { return }
         let cut = decoder.pendingCount > 0 ? "; incomplete error packet (\(decoder.pendingCount) bytes)" : ""
-        let told = ConnectionEnd(reason, at: "\(place)", wasConnected: machine.status != .connecting)
-        let end = ConnectionEnd(kind(of: reason) ?? told.kind, ConnectionFault(told.fault.code, told.message + cut))
+        let reported = ConnectionEnd(reason, at: "\(endpoint)", wasConnected: machine.status != .connecting)
+        let end = ConnectionEnd(
+            kind(of: reason) ?? reported.kind, ConnectionFault(reported.fault.code, reported.message + cut))
         switch reason {
         case .byPeer, .lost: lost(end, isWordless: cut.isEmpty)
         case .byUs, .tls, .timedOut: lost(end)

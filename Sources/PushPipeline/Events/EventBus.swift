@@ -117,7 +117,7 @@ package actor EventBus {
             throw error
         }
         do {
-            let door = ZMQDoor(limits: settings.door, tell: settings.doorNews)
+            let door = ZMQDoor(limits: settings.door, report: settings.doorNews)
             for socket in [publisher, router] { try door.watch(socket) }
             self.door = door
             let endpoints = EventBusEndpoints(

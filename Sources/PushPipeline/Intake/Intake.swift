@@ -155,7 +155,7 @@ package actor Intake {
     /// Binds the sockets. If one of them cannot be bound, neither stays bound.
     package func open() throws(ZMQError) -> IntakeEndpoints {
         precondition(router == nil && pull == nil && !isClosed, "intake can be opened only once")
-        door = ZMQDoor(limits: settings.door, tell: settings.doorNews)
+        door = ZMQDoor(limits: settings.door, report: settings.doorNews)
         do throws(ZMQError) {
             var places: (router: String?, pull: String?)
             if let endpoint = settings.router {

@@ -76,7 +76,7 @@ final class ProviderSession: SimulatorSession {
         // are sent first.
         connection.flushNow()
         connection.engine.goAway(
-            lastStream: goAway.lastStream, HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
+            lastStream: goAway.lastStream, code: HTTP2ErrorCode(rawValue: goAway.code), debugData: goAway.text)
         if goAway.closes {
             connection.closeAfterFlush()
         }
@@ -94,14 +94,14 @@ final class ProviderSession: SimulatorSession {
 
     private func answer(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
         if reaction.action == .reset {
-            connection.engine.reset(stream, HTTP2ErrorCode(rawValue: reaction.resetCode))
+            connection.engine.reset(stream, code: HTTP2ErrorCode(rawValue: reaction.resetCode))
             return
         }
         service.machine.render(reaction, into: &service.answerText)
         let isTaken = unsafe withUnsafeTemporaryAllocation(of: HTTP2AnswerField.self, capacity: 5) { fields in
             var count = 0
             unsafe service.answerText.forEachHeader { name, value in
-                unsafe fields.initializeElement(at: count, to: HTTP2AnswerField(name, value, .once))
+                unsafe fields.initializeElement(at: count, to: HTTP2AnswerField(name, value: value, indexed: .once))
                 count += 1
             }
             let given = unsafe UnsafeBufferPointer(rebasing: fields[..<count])
@@ -187,7 +187,7 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
         if tag > 0 { lost(tag, stream: stream) }
     }
 
-    func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error) {
+    func http2Closed(_ connection: HTTP2ServerConnection, because reason: any Error) {
         forgetWaiting()
         self.connection = nil
         service.ended(self)

@@ -10,21 +10,21 @@ package enum BoundedFile {
         // Without O_NONBLOCK, opening a named pipe waits for a writer. The flag has no effect on regular files.
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else {
-            throw CryptoError(.unreadableFile, "cannot open \(path): \(SystemError.current)")
+            throw CryptoError(.unreadableFile, message: "cannot open \(path): \(SystemError.current)")
         }
         defer { close(descriptor) }
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0 else {
-            throw CryptoError(.unreadableFile, "cannot read \(path): \(SystemError.current)")
+            throw CryptoError(.unreadableFile, message: "cannot read \(path): \(SystemError.current)")
         }
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw CryptoError(
-                .unreadableFile, "cannot read \(path): it is \(kind(of: status.st_mode)), not a regular file")
+                .unreadableFile, message: "cannot read \(path): it is \(kind(of: status.st_mode)), not a regular file")
         }
         do {
             return try read(from: descriptor, limit: limit)
         } catch {
-            throw CryptoError(.unreadableFile, "cannot read \(path): \(error)")
+            throw CryptoError(.unreadableFile, message: "cannot read \(path): \(error)")
         }
     }
 

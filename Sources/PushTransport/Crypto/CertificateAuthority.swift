@@ -13,9 +13,9 @@ package final class CertificateAuthority: Sendable {
         key = try KeyHandle.newP256()
         var draft = try CertificateDraft(
             subject: commonName, userID: nil, validity: validity ?? .startingNow(days: 3650), key: key)
-        try draft.add(NID_basic_constraints, "critical,CA:TRUE")
-        try draft.add(NID_key_usage, "critical,keyCertSign,cRLSign")
-        try draft.add(NID_subject_key_identifier, "hash")
+        try draft.add(NID_basic_constraints, value: "critical,CA:TRUE")
+        try draft.add(NID_key_usage, value: "critical,keyCertSign,cRLSign")
+        try draft.add(NID_subject_key_identifier, value: "hash")
         certificate = CertificateInfo(try draft.signed(by: key))
     }
 
@@ -26,10 +26,11 @@ package final class CertificateAuthority: Sendable {
         OpenSSLErrors.clear()
         guard unsafe X509_check_private_key(root.pointer, key.pointer) == 1 else {
             throw CryptoError(
-                .keyMismatch, "the key in \(keySource.name) does not belong to the certificate in \(source.name)")
+                .keyMismatch,
+                message: "the key in \(keySource.name) does not belong to the certificate in \(source.name)")
         }
         guard unsafe X509_check_ca(root.pointer) > 0 else {
-            throw CryptoError(.invalidRequest, "the certificate in \(source.name) is not a CA certificate")
+            throw CryptoError(.invalidRequest, message: "the certificate in \(source.name) is not a CA certificate")
         }
         certificate = CertificateInfo(root)
     }
@@ -117,22 +118,22 @@ package struct CertificateRequest: Sendable {
         var draft = try CertificateDraft(
             subject: commonName, userID: userID, validity: validity ?? .startingNow(days: 825), key: key,
             issuer: issuer)
-        try draft.add(NID_basic_constraints, "critical,CA:FALSE")
-        try draft.add(NID_key_usage, "critical,digitalSignature")
+        try draft.add(NID_basic_constraints, value: "critical,CA:FALSE")
+        try draft.add(NID_key_usage, value: "critical,digitalSignature")
         let usages =
             switch usage {
             case .server: "serverAuth"
             case .client: "clientAuth"
             case .serverAndClient: "serverAuth,clientAuth"
             }
-        try draft.add(NID_ext_key_usage, usages)
-        try draft.add(NID_subject_key_identifier, "hash")
+        try draft.add(NID_ext_key_usage, value: usages)
+        try draft.add(NID_subject_key_identifier, value: "hash")
         if issuer != nil {
-            try draft.add(NID_authority_key_identifier, "keyid:always")
+            try draft.add(NID_authority_key_identifier, value: "keyid:always")
         }
         let names = try alternativeNames()
         if !names.isEmpty {
-            try draft.add(NID_subject_alt_name, names)
+            try draft.add(NID_subject_alt_name, value: names)
         }
         for one in extensions {
             try draft.add(one)
@@ -155,14 +156,14 @@ package struct CertificateRequest: Sendable {
                 }
             }
             guard isPlain, (1...253).contains(name.utf8.count) else {
-                throw CryptoError(.invalidRequest, "not a host name: \"\(printable(name))\"")
+                throw CryptoError(.invalidRequest, message: "not a host name: \"\(printable(name))\"")
             }
             names.append("DNS:\(name)")
         }
         for address in ipAddresses {
             var parsed = in6_addr()
             guard unsafe inet_pton(AF_INET, address, &parsed) == 1 || inet_pton(AF_INET6, address, &parsed) == 1 else {
-                throw CryptoError(.invalidRequest, "not an IP address: \"\(printable(address))\"")
+                throw CryptoError(.invalidRequest, message: "not an IP address: \"\(printable(address))\"")
             }
             names.append("IP:\(address)")
         }

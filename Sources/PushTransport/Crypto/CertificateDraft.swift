@@ -16,7 +16,7 @@ struct CertificateDraft: ~Copyable {
         unsafe self.pointer = pointer
         self.issuer = issuer
         guard validity.notBefore < validity.notAfter else {
-            throw CryptoError(.invalidRequest, "a certificate must end after it begins (notAfter, notBefore)")
+            throw CryptoError(.invalidRequest, message: "a certificate must end after it begins (notAfter, notBefore)")
         }
         OpenSSLErrors.clear()
         guard unsafe X509_set_version(pointer, Int(X509_VERSION_3)) == 1,
@@ -38,7 +38,7 @@ struct CertificateDraft: ~Copyable {
     }
 
     /// Adds an extension in OpenSSL's notation.
-    mutating func add(_ nid: CInt, _ value: String) throws(CryptoError) {
+    mutating func add(_ nid: CInt, value: String) throws(CryptoError) {
         OpenSSLErrors.clear()
         var context = unsafe X509V3_CTX()
         unsafe X509V3_set_ctx(&context, issuer?.pointer ?? pointer, pointer, nil, nil, 0)
@@ -49,18 +49,18 @@ struct CertificateDraft: ~Copyable {
         guard unsafe X509_add_ext(pointer, made, -1) == 1 else { throw Self.failure("adding an extension") }
     }
 
-    mutating func add(_ one: CertificateRequest.Extension) throws(CryptoError) {
+    mutating func add(_ requested: CertificateRequest.Extension) throws(CryptoError) {
         OpenSSLErrors.clear()
-        guard let object = unsafe OBJ_txt2obj(one.oid, 1) else {
+        guard let object = unsafe OBJ_txt2obj(requested.oid, 1) else {
             OpenSSLErrors.clear()
-            throw CryptoError(.invalidRequest, "not an object identifier: \"\(printable(one.oid))\"")
+            throw CryptoError(.invalidRequest, message: "not an object identifier: \"\(printable(requested.oid))\"")
         }
         defer { unsafe ASN1_OBJECT_free(object) }
         guard let value = unsafe ASN1_OCTET_STRING_new() else { throw Self.failure("adding an extension") }
         defer { unsafe ASN1_OCTET_STRING_free(value) }
-        guard unsafe ASN1_OCTET_STRING_set(value, one.value, CInt(one.value.count)) == 1,
-            let made = unsafe X509_EXTENSION_create_by_OBJ(nil, object, one.isCritical ? 1 : 0, value)
-        else { throw Self.failure("adding the extension \(one.oid)") }
+        guard unsafe ASN1_OCTET_STRING_set(value, requested.value, CInt(requested.value.count)) == 1,
+            let made = unsafe X509_EXTENSION_create_by_OBJ(nil, object, requested.isCritical ? 1 : 0, value)
+        else { throw Self.failure("adding the extension \(requested.oid)") }
         defer { unsafe X509_EXTENSION_free(made) }
         guard unsafe X509_add_ext(pointer, made, -1) == 1 else { throw Self.failure("adding an extension") }
     }
@@ -94,12 +94,12 @@ struct CertificateDraft: ~Copyable {
             name, attribute, MBSTRING_UTF8, bytes, CInt(bytes.count), -1, 0)
         guard result == 1 else {
             OpenSSLErrors.clear()
-            throw CryptoError(.invalidRequest, "\"\(printable(value))\" cannot be a subject's \(attribute)")
+            throw CryptoError(.invalidRequest, message: "\"\(printable(value))\" cannot be a subject's \(attribute)")
         }
     }
 
     private static func failure(_ step: String) -> CryptoError {
-        CryptoError(.failed, "cannot create the certificate: \(step) failed: \(OpenSSLErrors.drain().text)")
+        CryptoError(.failed, message: "cannot create the certificate: \(step) failed: \(OpenSSLErrors.drain().text)")
     }
 }
 
@@ -107,7 +107,7 @@ extension KeyHandle {
     static func newP256() throws(CryptoError) -> KeyHandle {
         OpenSSLErrors.clear()
         guard let key = unsafe COpenSSL_make_p256_key() else {
-            throw CryptoError(.failed, "cannot generate a P-256 key: \(OpenSSLErrors.drain().text)")
+            throw CryptoError(.failed, message: "cannot generate a P-256 key: \(OpenSSLErrors.drain().text)")
         }
         return unsafe KeyHandle(owning: key)
     }

@@ -41,7 +41,7 @@ package struct CertificateInfo: Sendable {
         }
         guard let pointer = unsafe pointer else {
             throw CryptoError(
-                .malformedCertificate, "not a certificate in DER: \(OpenSSLErrors.drain().text)")
+                .malformedCertificate, message: "not a certificate in DER: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.init(X509Certificate(owning: pointer))
     }

@@ -3,7 +3,7 @@ package struct CryptoError: Error, Hashable, Sendable, CustomStringConvertible {
     package let code: Code
     package let message: String
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }

@@ -44,7 +44,7 @@ struct OpenSSLErrors {
     }
 
     /// Whether an operation failed because no loaded provider supports it.
-    var saysUnsupported: Bool {
+    var isUnsupported: Bool {
         entries.contains { COpenSSL_is_unsupported($0.reason) == 1 }
     }
 

@@ -8,10 +8,10 @@ private import COpenSSL
 /// certificates are then moved into the default context.
 package struct PKCS12: Sendable {
     /// The maximum file size. A key and a chain have some thousand bytes.
-    package static let maximumSize = 1 << 20
+    package static let maxSize = 1 << 20
     /// The maximum number of MAC iterations. The file chooses the number, and the work is done before the password is
     /// verified. Tools use 2048 to 1000000.
-    static let maximumIterations = 5_000_000
+    static let maxIterations = 5_000_000
 
     let name: String
     let key: KeyHandle
@@ -19,7 +19,7 @@ package struct PKCS12: Sendable {
     let chain: [X509Certificate]
 
     package init(file path: String, password: String? = nil) throws(CryptoError) {
-        var bytes = try BoundedFile.read(path, limit: Self.maximumSize)
+        var bytes = try BoundedFile.read(path, limit: Self.maxSize)
         defer { wipe(&bytes) }
         try self.init(bytes: bytes, password: password, name: path)
     }
@@ -37,14 +37,14 @@ package struct PKCS12: Sendable {
     }
 
     init(bytes: [UInt8], password: String?, name: String, providers: Providers) throws(CryptoError) {
-        guard bytes.count <= Self.maximumSize else {
-            throw CryptoError(.malformedPKCS12, "\(name) is too large for PKCS#12: over \(Self.maximumSize) bytes")
+        guard bytes.count <= Self.maxSize else {
+            throw CryptoError(.malformedPKCS12, message: "\(name) is too large for PKCS#12: over \(Self.maxSize) bytes")
         }
         if bytes.starts(with: Array("-----BEGIN".utf8)) {
-            throw CryptoError(.malformedPKCS12, "\(name) is PEM, not PKCS#12")
+            throw CryptoError(.malformedPKCS12, message: "\(name) is PEM, not PKCS#12")
         }
         guard !(password ?? "").utf8.contains(0) else {
-            throw CryptoError(.wrongPassword, "\(name): a password cannot contain a zero byte")
+            throw CryptoError(.wrongPassword, message: "\(name): a password cannot contain a zero byte")
         }
         let context = try PKCS12Context(providers)
         var contents = try context.open(bytes, password: password, name: name)
@@ -55,13 +55,14 @@ package struct PKCS12: Sendable {
             do {
                 chain.append(try CertificateInfo(der: der).certificate)
             } catch {
-                throw CryptoError(.malformedCertificate, "\(name): a certificate in it cannot be read: \(error)")
+                throw CryptoError(
+                    .malformedCertificate, message: "\(name): a certificate in it cannot be read: \(error)")
             }
         }
         OpenSSLErrors.clear()
         guard let own = chain.first, unsafe X509_check_private_key(own.pointer, key.pointer) == 1 else {
             OpenSSLErrors.clear()
-            throw CryptoError(.keyMismatch, "\(name): the private key in it matches none of its certificates")
+            throw CryptoError(.keyMismatch, message: "\(name): the private key in it matches none of its certificates")
         }
         self.name = name
         self.key = key
@@ -92,7 +93,8 @@ private struct PKCS12Context: ~Copyable {
         // Some systems package the legacy provider separately. Most files can be read without it.
         unsafe legacy = providers == .all ? OSSL_PROVIDER_load(pointer, "legacy") : nil
         guard unsafe main != nil else {
-            throw CryptoError(.failed, "OpenSSL's default provider cannot be loaded: \(OpenSSLErrors.drain().text)")
+            throw CryptoError(
+                .failed, message: "OpenSSL's default provider cannot be loaded: \(OpenSSLErrors.drain().text)")
         }
         OpenSSLErrors.clear()
     }
@@ -113,7 +115,7 @@ private struct PKCS12Context: ~Copyable {
         }
         guard isRead, let archive = unsafe archive else {
             throw CryptoError(
-                .malformedPKCS12, "\(name) is not PKCS#12, or is damaged: \(OpenSSLErrors.drain().text)")
+                .malformedPKCS12, message: "\(name) is not PKCS#12, or is damaged: \(OpenSSLErrors.drain().text)")
         }
         unsafe try checkPassword(password, of: archive, name: name)
         return unsafe try contents(of: archive, password: password, name: name)
@@ -125,15 +127,15 @@ private struct PKCS12Context: ~Copyable {
         guard unsafe PKCS12_mac_present(archive) == 1 else {
             throw CryptoError(
                 .malformedPKCS12,
-                "\(name) has no MAC, so its password cannot be verified; export it again, or convert it: "
+                message: "\(name) has no MAC, so its password cannot be verified; export it again, or convert it: "
                     + "openssl pkcs12 -in FILE -nodes -out push.pem")
         }
         var iterations: UnsafePointer<ASN1_INTEGER>?
         unsafe PKCS12_get0_mac(nil, nil, nil, &iterations, archive)
-        if let iterations = unsafe iterations, unsafe !(0...PKCS12.maximumIterations ~= ASN1_INTEGER_get(iterations)) {
+        if let iterations = unsafe iterations, unsafe !(0...PKCS12.maxIterations ~= ASN1_INTEGER_get(iterations)) {
             throw CryptoError(
                 .malformedPKCS12,
-                "\(name): its MAC needs more than \(PKCS12.maximumIterations) iterations")
+                message: "\(name): its MAC needs more than \(PKCS12.maxIterations) iterations")
         }
         OpenSSLErrors.clear()
         let isGiven = !(password ?? "").isEmpty
@@ -144,10 +146,10 @@ private struct PKCS12Context: ~Copyable {
             return
         }
         let errors = OpenSSLErrors.drain()
-        if errors.saysUnsupported { throw unsupported(name, errors) }
+        if errors.isUnsupported { throw unsupportedEncryption(of: name, errors: errors) }
         throw isGiven
-            ? CryptoError(.wrongPassword, "\(name): wrong password")
-            : CryptoError(.missingPassword, "\(name) is protected by a password, and none was given")
+            ? CryptoError(.wrongPassword, message: "\(name): wrong password")
+            : CryptoError(.missingPassword, message: "\(name) is protected by a password, and none was given")
     }
 
     private func contents(
@@ -166,18 +168,18 @@ private struct PKCS12Context: ~Copyable {
         }
         let errors = OpenSSLErrors.drain()
         guard isParsed == 1 else {
-            if errors.saysUnsupported { throw unsupported(name, errors) }
-            throw CryptoError(.malformedPKCS12, "\(name) is damaged: \(errors.text)")
+            if errors.isUnsupported { throw unsupportedEncryption(of: name, errors: errors) }
+            throw CryptoError(.malformedPKCS12, message: "\(name) is damaged: \(errors.text)")
         }
         let count = unsafe max(0, OPENSSL_sk_num(others))
         guard let key = unsafe key else {
             throw CryptoError(
-                .noPrivateKey, "\(name) contains no private key; export the key together with its certificate")
+                .noPrivateKey, message: "\(name) contains no private key; export the key together with its certificate")
         }
         guard let own = unsafe own else {
             throw count == 0
-                ? CryptoError(.noCertificate, "\(name) contains a private key, but no certificate")
-                : CryptoError(.keyMismatch, "\(name): the private key in it matches none of its certificates")
+                ? CryptoError(.noCertificate, message: "\(name) contains a private key, but no certificate")
+                : CryptoError(.keyMismatch, message: "\(name): the private key in it matches none of its certificates")
         }
         var certificates = unsafe [Self.der(ofCertificate: own)]
         for index in 0..<count {
@@ -188,15 +190,15 @@ private struct PKCS12Context: ~Copyable {
         return unsafe PKCS12Contents(key: Self.der(ofKey: key), certificates: certificates)
     }
 
-    private func unsupported(_ name: String, _ errors: OpenSSLErrors) -> CryptoError {
+    private func unsupportedEncryption(of name: String, errors: OpenSSLErrors) -> CryptoError {
         let hasLegacy = unsafe legacy != nil
         return CryptoError(
             .unsupportedEncryption,
-            hasLegacy
+            message: hasLegacy
                 ? "\(name) uses an encryption that OpenSSL does not support: \(errors.text)"
                 : "\(name) is encrypted with RC2-40, which only OpenSSL's legacy provider supports, and this is not "
-                    + "installed here: install it (newer Debian: openssl-provider-legacy), or convert the file where it "
-                    + "is: openssl pkcs12 -legacy -in FILE -nodes")
+                    + "installed here: install it (newer Debian: openssl-provider-legacy), or convert the file where "
+                    + "it is: openssl pkcs12 -legacy -in FILE -nodes")
     }
 
     private static func der(ofCertificate pointer: OpaquePointer) -> [UInt8] {
@@ -224,11 +226,12 @@ extension KeyHandle {
         }
         guard let key = unsafe key else {
             throw CryptoError(
-                .malformedPKCS12, "\(name): the private key in it cannot be used: \(OpenSSLErrors.drain().text)")
+                .malformedPKCS12,
+                message: "\(name): the private key in it cannot be used: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.init(owning: key)
         guard isConsistent else {
-            throw CryptoError(.malformedPKCS12, "\(name): the private key in it is damaged")
+            throw CryptoError(.malformedPKCS12, message: "\(name): the private key in it is damaged")
         }
     }
 }

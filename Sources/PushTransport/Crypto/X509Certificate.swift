@@ -26,7 +26,7 @@ final class X509Certificate: @unchecked Sendable {
         OpenSSLErrors.clear()
         guard let pointer = unsafe PEM_read_bio_X509_AUX(bio.pointer, nil, { _, _, _, _ in -1 }, nil) else {
             let cause = OpenSSLErrors.drain().text
-            throw CryptoError(.malformedCertificate, "\(name): a certificate in it cannot be read: \(cause)")
+            throw CryptoError(.malformedCertificate, message: "\(name): a certificate in it cannot be read: \(cause)")
         }
         unsafe self.init(owning: pointer)
     }
@@ -48,7 +48,7 @@ extension PEMSource {
         }
         guard !certificates.isEmpty else {
             throw CryptoError(
-                .noCertificate, "\(name) contains no certificate, only \(Self.listing(blocks))")
+                .noCertificate, message: "\(name) contains no certificate, only \(Self.listing(blocks))")
         }
         return certificates
     }

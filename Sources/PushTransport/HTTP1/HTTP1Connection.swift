@@ -74,7 +74,7 @@ final class HTTP1Connection: TickEndFlushing {
     private var inputWatch: OpaquePointer?
     private var outputWatch: OpaquePointer?
 
-    init(_ buffer: OpaquePointer, tls: HTTP1TLS?, _ admission: Admission, on server: HTTP1Server) {
+    init(_ buffer: OpaquePointer, tls: HTTP1TLS?, admission: Admission, on server: HTTP1Server) {
         self.server = server
         self.tls = tls
         unsafe self.buffer = buffer
@@ -147,7 +147,9 @@ final class HTTP1Connection: TickEndFlushing {
             setTimer(after: limits.headerTime)
             timedStage = .head
         case .refused:
-            release(nil, refusal: HTTP1Refusal(503, "all \(limits.connections) connections are in use"), isHead: false)
+            release(
+                nil, refusal: HTTP1Refusal(503, because: "all \(limits.connections) connections are in use"),
+                isHead: false)
         }
     }
 
@@ -282,7 +284,7 @@ final class HTTP1Connection: TickEndFlushing {
             let request = HTTP1Request(
                 method: head.method, target: head.target, path: head.path, query: head.query, headers: head.headers,
                 body: body, peer: peer)
-            server.handle(request, HTTP1Responder(exchange, on: server.loop))
+            server.handle(request, with: HTTP1Responder(exchange, on: server.loop))
         }
     }
 
@@ -360,7 +362,7 @@ final class HTTP1Connection: TickEndFlushing {
                 return isScheduled ? () : closeNow()
             }
             let what = stage == .head ? "the header fields" : "the body"
-            release(nil, refusal: HTTP1Refusal(408, "\(what) took too long"), isHead: false)
+            release(nil, refusal: HTTP1Refusal(408, because: "\(what) took too long"), isHead: false)
         case .answering where outputCount > 0:
             guard clientTookBytes else { return abort() }
             clientTookBytes = false
@@ -412,7 +414,7 @@ final class HTTP1Connection: TickEndFlushing {
             // Closing with unread bytes resets the connection, and the client would lose what it has not read yet.
             linger = HTTP1Linger(copyOf: unsafe bufferevent_getfd(buffer))
         }
-        tls?.sayGoodbye()
+        tls?.sendCloseNotify()
         removeWatches()
         unsafe evhttp = nil
         phase = .closed

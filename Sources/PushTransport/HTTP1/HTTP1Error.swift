@@ -24,7 +24,7 @@ package struct HTTP1Error: Error, Sendable, CustomStringConvertible {
     package let message: String
     package let underlying: (any Error)?
 
-    init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
+    init(_ code: Code, message: String, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message
         self.underlying = underlying
@@ -40,7 +40,7 @@ struct HTTP1Refusal: Error, Equatable, Sendable {
     let status: Int
     let sentence: String
 
-    init(_ status: Int, _ sentence: String) {
+    init(_ status: Int, because sentence: String) {
         self.status = status
         self.sentence = sentence
     }

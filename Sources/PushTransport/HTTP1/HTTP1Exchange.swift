@@ -47,13 +47,13 @@ final class HTTP1Exchange {
 
     func respond(status: Int, headers: HTTP1Headers, body: [UInt8]) throws(HTTP1Error) {
         try expectWaiting()
-        try check(status, headers)
+        try check(status: status, headers: headers)
         guard let request = unsafe request.take() else { return }
         unsafe add(headers, to: request)
-        let hasBody = !isHead && !statusHasNoBody(status)
-        if isHead, !statusHasNoBody(status) {
+        let hasBody = !isHead && !HTTP1Status.hasNoBody(status)
+        if isHead, !HTTP1Status.hasNoBody(status) {
             // libevent sends a given body also for HEAD. So it gets no body, and the length is set here.
-            unsafe add("Content-Length", "\(body.count)", to: request)
+            unsafe add("Content-Length", value: "\(body.count)", to: request)
         }
         state = .answered
         settle()
@@ -61,17 +61,17 @@ final class HTTP1Exchange {
         if hasBody {
             unsafe body.withUnsafeBytes { unsafe _ = evbuffer_add(buffer, $0.baseAddress, $0.count) }
         }
-        unsafe evhttp_send_reply(request, CInt(status), phrase(forStatus: status), buffer)
+        unsafe evhttp_send_reply(request, CInt(status), HTTP1Status.phrase(of: status), buffer)
         unsafe evbuffer_free(buffer)
         connection.outputWasAdded()
     }
 
     func refuse(_ refusal: HTTP1Refusal) {
-        let text = "\(refusal.status) \(phrase(forStatus: refusal.status)): \(refusal.sentence)\n"
+        let text = "\(refusal.status) \(HTTP1Status.phrase(of: refusal.status)): \(refusal.sentence)\n"
         var headers: HTTP1Headers = ["Content-Type": "text/plain"]
         if refusal.status == 405 {
             // RFC 9110, section 15.5.6, requires the list of allowed methods.
-            headers.add("Allow", HTTP1Method.allCases.map(\.rawValue).joined(separator: ", "))
+            headers.add("Allow", value: HTTP1Method.allCases.map(\.rawValue).joined(separator: ", "))
         }
         // This cannot throw: the headers are our own, and nothing was answered yet.
         try? respond(status: refusal.status, headers: headers, body: Array(text.utf8))
@@ -79,11 +79,11 @@ final class HTTP1Exchange {
 
     func start(status: Int, headers: HTTP1Headers) throws(HTTP1Error) {
         try expectWaiting()
-        try check(status, headers)
+        try check(status: status, headers: headers)
         guard let request = unsafe request else { return }
         unsafe add(headers, to: request)
         state = .streaming
-        unsafe evhttp_send_reply_start(request, CInt(status), phrase(forStatus: status))
+        unsafe evhttp_send_reply_start(request, CInt(status), HTTP1Status.phrase(of: status))
         connection.outputWasAdded()
     }
 
@@ -107,7 +107,8 @@ final class HTTP1Exchange {
 
     func finish() throws(HTTP1Error) {
         switch state {
-        case .waiting: throw HTTP1Error(.badStatus, "HTTP/1.1 answer finished before its start: call start first")
+        case .waiting:
+            throw HTTP1Error(.badStatus, message: "HTTP/1.1 answer finished before its start: call start first")
         case .answered: throw alreadyAnswered()
         case .gone: return
         case .streaming: break
@@ -124,7 +125,7 @@ final class HTTP1Exchange {
     func responderWasDropped() {
         switch state {
         case .waiting:
-            refuse(HTTP1Refusal(500, "the request was not answered"))
+            refuse(HTTP1Refusal(500, because: "the request was not answered"))
         case .streaming:
             // Abort instead of finishing: the client must not take a partial answer for a complete one.
             connection.abort()
@@ -177,23 +178,25 @@ final class HTTP1Exchange {
     }
 
     private func alreadyAnswered() -> HTTP1Error {
-        HTTP1Error(.alreadyAnswered, "HTTP/1.1 request answered twice: the first answer stands")
+        HTTP1Error(.alreadyAnswered, message: "HTTP/1.1 request answered twice: the first answer stands")
     }
 
-    private func check(_ status: Int, _ headers: HTTP1Headers) throws(HTTP1Error) {
+    private func check(status: Int, headers: HTTP1Headers) throws(HTTP1Error) {
         guard (200...599).contains(status) else {
-            throw HTTP1Error(.badStatus, "invalid status \(status) of an HTTP/1.1 answer: use 200 to 599")
+            throw HTTP1Error(.badStatus, message: "invalid status \(status) of an HTTP/1.1 answer: use 200 to 599")
         }
         for field in headers.fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(isTokenByte) else {
-                throw HTTP1Error(.badHeader, "a header name of an HTTP/1.1 answer is not a token")
+                throw HTTP1Error(.badHeader, message: "a header name of an HTTP/1.1 answer is not a token")
             }
             guard field.value.utf8.allSatisfy(isFieldValueByte) else {
                 throw HTTP1Error(
-                    .badHeader, "the header \(field.name) of an HTTP/1.1 answer has a control character: remove it")
+                    .badHeader,
+                    message: "the header \(field.name) of an HTTP/1.1 answer has a control character: remove it")
             }
-            guard !Self.ownHeaders.contains(where: { isSameToken($0, field.name) }) else {
-                throw HTTP1Error(.badHeader, "an HTTP/1.1 answer must not set \(field.name): the server sets it")
+            guard !Self.ownHeaders.contains(where: { $0.isSameToken(as: field.name) }) else {
+                throw HTTP1Error(
+                    .badHeader, message: "an HTTP/1.1 answer must not set \(field.name): the server sets it")
             }
         }
     }
@@ -206,14 +209,14 @@ final class HTTP1Exchange {
 
     private func add(_ headers: HTTP1Headers, to request: OpaquePointer) {
         for field in headers.fields {
-            unsafe add(field.name, field.value, to: request)
+            unsafe add(field.name, value: field.value, to: request)
         }
         if connection.closesAfterAnswer {
-            unsafe add("Connection", "close", to: request)
+            unsafe add("Connection", value: "close", to: request)
         }
     }
 
-    private func add(_ name: String, _ value: String, to request: OpaquePointer) {
+    private func add(_ name: String, value: String, to request: OpaquePointer) {
         unsafe _ = evhttp_add_header(evhttp_request_get_output_headers(request), name, value)
     }
 }

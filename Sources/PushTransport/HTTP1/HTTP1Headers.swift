@@ -13,23 +13,23 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
         fields = elements.map { Field(name: $0.0, value: $0.1) }
     }
 
-    package mutating func add(_ name: String, _ value: String) {
+    package mutating func add(_ name: String, value: String) {
         fields.append(Field(name: name, value: value))
     }
 
     /// The first value of this name. Use ``all(_:)`` if further values matter.
     package subscript(name: String) -> String? {
-        fields.first { isSameToken($0.name, name) }?.value
+        fields.first { $0.name.isSameToken(as: name) }?.value
     }
 
     package func all(_ name: String) -> [String] {
-        fields.filter { isSameToken($0.name, name) }.map(\.value)
+        fields.filter { $0.name.isSameToken(as: name) }.map(\.value)
     }
 
     /// Returns the trimmed elements of the comma-separated lists of this name.
     func listed(_ name: String) -> [Substring] {
         var elements: [Substring] = []
-        for field in fields where isSameToken(field.name, name) {
+        for field in fields where field.name.isSameToken(as: name) {
             for element in field.value.split(separator: ",") {
                 elements.append(trimmed(element))
             }
@@ -44,13 +44,15 @@ package struct HTTP1Headers: Equatable, Sendable, ExpressibleByDictionaryLiteral
     }
 }
 
-/// Compares ASCII text without regard to case, as HTTP defines it for names and most tokens.
-func isSameToken(_ left: some StringProtocol, _ right: some StringProtocol) -> Bool {
-    let (left, right) = (left.utf8, right.utf8)
-    return left.count == right.count && zip(left, right).allSatisfy { lowercased($0) == lowercased($1) }
+extension StringProtocol {
+    /// Compares ASCII text without regard to case, as HTTP defines it for names and most tokens.
+    func isSameToken(as other: some StringProtocol) -> Bool {
+        let (left, right) = (utf8, other.utf8)
+        return left.count == right.count && zip(left, right).allSatisfy { lowercase($0) == lowercase($1) }
+    }
 }
 
-private func lowercased(_ byte: UInt8) -> UInt8 {
+private func lowercase(_ byte: UInt8) -> UInt8 {
     byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
 }
 

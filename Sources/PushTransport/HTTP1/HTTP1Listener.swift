@@ -23,12 +23,12 @@ struct HTTP1Listener {
         unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         var found: UnsafeMutablePointer<addrinfo>?
         guard unsafe getaddrinfo(numeric, "\(port)", &hints, &found) == 0, let found = unsafe found else {
-            throw HTTP1Error(.badAddress, "HTTP cannot listen on \(host): give an IP address or localhost")
+            throw HTTP1Error(.badAddress, message: "HTTP cannot listen on \(host): give an IP address or localhost")
         }
         defer { unsafe freeaddrinfo(found) }
         let family = unsafe found.pointee.ai_family
-        let place = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        let descriptor = try Self.socket(family, for: place)
+        let endpoint = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
+        let descriptor = try Self.socket(family: family, for: endpoint)
         var on: CInt = 1
         let size = socklen_t(MemoryLayout<CInt>.size)
         unsafe _ = setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
@@ -37,10 +37,10 @@ struct HTTP1Listener {
             unsafe _ = setsockopt(descriptor, CInt(IPPROTO_IPV6), IPV6_V6ONLY, &on, size)
         }
         guard unsafe bind(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 else {
-            throw Self.failure("bind", place, closing: descriptor)
+            throw Self.failure(of: "bind", at: endpoint, closing: descriptor)
         }
         guard listen(descriptor, Self.backlog) == 0 else {
-            throw Self.failure("listen", place, closing: descriptor)
+            throw Self.failure(of: "listen", at: endpoint, closing: descriptor)
         }
         self.descriptor = descriptor
         self.port = Self.boundPort(descriptor)
@@ -69,39 +69,42 @@ struct HTTP1Listener {
             file = listener.file
             descriptor = listener.release()
         } catch {
-            throw Self.error(error, path)
+            throw Self.error(from: error, at: path)
         }
     }
 
-    private static func error(_ obstacle: UnixListener.Obstacle, _ path: String) -> HTTP1Error {
+    private static func error(from obstacle: UnixListener.Obstacle, at path: String) -> HTTP1Error {
         let action = "HTTP cannot listen on \(path)"
         return switch obstacle {
         case .path:
-            HTTP1Error(.badAddress, "\(action): a socket path has 1 to \(SocketAddress.longestUnixPath) bytes")
-        case .otherFile: HTTP1Error(.inUse, "\(action): the file at that path is not a socket; remove it")
-        case .inUse: HTTP1Error(.inUse, "\(action): another process listens there")
+            HTTP1Error(
+                .badAddress, message: "\(action): a socket path has 1 to \(SocketAddress.maxUnixPathLength) bytes")
+        case .otherFile: HTTP1Error(.inUse, message: "\(action): the file at that path is not a socket; remove it")
+        case .inUse: HTTP1Error(.inUse, message: "\(action): another process listens there")
         case .system(let error, let call):
             HTTP1Error(
-                error.number == EADDRINUSE ? .inUse : .cannotListen, "\(action): \(call) failed", underlying: error)
+                error.number == EADDRINUSE ? .inUse : .cannotListen, message: "\(action): \(call) failed",
+                underlying: error)
         }
     }
 
     // MARK: Errors
 
-    private static func socket(_ family: CInt, for place: String) throws(HTTP1Error) -> CInt {
+    private static func socket(family: CInt, for endpoint: String) throws(HTTP1Error) -> CInt {
         let kind = CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
         let descriptor = Glibc.socket(family, kind, 0)
         guard descriptor >= 0 else {
             throw HTTP1Error(
-                .cannotListen, "HTTP cannot listen on \(place): socket failed", underlying: SystemError.current)
+                .cannotListen, message: "HTTP cannot listen on \(endpoint): socket failed",
+                underlying: SystemError.current)
         }
         return descriptor
     }
 
-    private static func failure(_ call: String, _ place: String, closing descriptor: CInt) -> HTTP1Error {
+    private static func failure(of call: String, at endpoint: String, closing descriptor: CInt) -> HTTP1Error {
         let error = SystemError.current
         close(descriptor)
         let code: HTTP1Error.Code = error.number == EADDRINUSE ? .inUse : .cannotListen
-        return HTTP1Error(code, "HTTP cannot listen on \(place): \(call) failed", underlying: error)
+        return HTTP1Error(code, message: "HTTP cannot listen on \(endpoint): \(call) failed", underlying: error)
     }
 }

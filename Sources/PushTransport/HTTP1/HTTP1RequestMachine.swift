@@ -116,7 +116,9 @@ struct HTTP1RequestMachine: ~Copyable {
         guard let end = try findHeadEnd(bytes) else { return .needsMore }
         if end == 0 {
             // RFC 9112, section 2.2: ignore an empty line before a request, but only one.
-            guard !skippedEmptyLine else { throw HTTP1Refusal(400, "more than one empty line before a request") }
+            guard !skippedEmptyLine else {
+                throw HTTP1Refusal(400, because: "more than one empty line before a request")
+            }
             skippedEmptyLine = true
             bytes.consume(2)
             (lineStart, scanned) = (0, 0)
@@ -143,25 +145,25 @@ struct HTTP1RequestMachine: ~Copyable {
         let limit = limits.headerBytes
         let end = unsafe try bytes.withBytes { (bytes) throws(HTTP1Refusal) -> Int? in
             if index == 0, let first = unsafe bytes.first, !isTokenByte(first), first != UInt8(ascii: "\r") {
-                throw HTTP1Refusal(400, "the input is not HTTP")
+                throw HTTP1Refusal(400, because: "the input is not HTTP")
             }
             while index < bytes.count {
                 // Check here and not after the whole head has arrived: the answer must not depend on how the bytes were
                 // split.
                 guard index <= limit else {
                     throw start == 0
-                        ? HTTP1Refusal(414, "the request line and header fields exceed \(limit) bytes")
-                        : HTTP1Refusal(431, "the request line and header fields exceed \(limit) bytes")
+                        ? HTTP1Refusal(414, because: "the request line and header fields exceed \(limit) bytes")
+                        : HTTP1Refusal(431, because: "the request line and header fields exceed \(limit) bytes")
                 }
                 switch unsafe bytes[index] {
                 case 0:
-                    throw HTTP1Refusal(400, "a NUL byte in the header section")
+                    throw HTTP1Refusal(400, because: "a NUL byte in the header section")
                 case UInt8(ascii: "\n"):
-                    throw HTTP1Refusal(400, "a line feed without a carriage return")
+                    throw HTTP1Refusal(400, because: "a line feed without a carriage return")
                 case UInt8(ascii: "\r"):
                     guard index + 1 < bytes.count else { return nil }
                     guard unsafe bytes[index + 1] == UInt8(ascii: "\n") else {
-                        throw HTTP1Refusal(400, "a carriage return without a line feed")
+                        throw HTTP1Refusal(400, because: "a carriage return without a line feed")
                     }
                     if index == start { return index }
                     index += 2
@@ -181,13 +183,13 @@ struct HTTP1RequestMachine: ~Copyable {
     private mutating func readLine(_ line: [UInt8]) throws(HTTP1Refusal) -> Step? {
         switch phase {
         case .chunkEnd:
-            guard line.isEmpty else { throw HTTP1Refusal(400, "a chunk is longer than its size") }
+            guard line.isEmpty else { throw HTTP1Refusal(400, because: "a chunk is longer than its size") }
             phase = .chunkSize
         case .trailers:
             if line.isEmpty { return finished() }
             trailerBytes += line.count + 2
             guard trailerBytes <= limits.headerBytes else {
-                throw HTTP1Refusal(431, "the trailers exceed \(limits.headerBytes) bytes")
+                throw HTTP1Refusal(431, because: "the trailers exceed \(limits.headerBytes) bytes")
             }
             var dropped = HTTP1Headers()
             try parseField(line[...], into: &dropped)
@@ -204,13 +206,13 @@ struct HTTP1RequestMachine: ~Copyable {
         guard !digits.isEmpty, extensions.first ?? UInt8(ascii: ";") == UInt8(ascii: ";"),
             extensions.allSatisfy(isFieldValueByte)
         else {
-            throw HTTP1Refusal(400, "a chunk does not begin with its size")
+            throw HTTP1Refusal(400, because: "a chunk does not begin with its size")
         }
         var size = 0
         for digit in digits {
             size = size << 4 | (hexDigit(digit) ?? 0)
             guard size <= limits.bodyBytes - body.count else {
-                throw HTTP1Refusal(413, "the body exceeds \(limits.bodyBytes) bytes")
+                throw HTTP1Refusal(413, because: "the body exceeds \(limits.bodyBytes) bytes")
             }
         }
         return size
@@ -224,17 +226,18 @@ struct HTTP1RequestMachine: ~Copyable {
             for index in 0..<min(bytes.count, limit + 1) {
                 switch unsafe bytes[index] {
                 case UInt8(ascii: "\n"), 0:
-                    return .bad(HTTP1Refusal(400, "a line of the chunked body does not end in CR LF"))
+                    return .bad(HTTP1Refusal(400, because: "a line of the chunked body does not end in CR LF"))
                 case UInt8(ascii: "\r"):
                     guard index + 1 < bytes.count else { return .partial }
                     return unsafe bytes[index + 1] == UInt8(ascii: "\n")
                         ? .whole(index)
-                        : .bad(HTTP1Refusal(400, "a line of the chunked body does not end in CR LF"))
+                        : .bad(HTTP1Refusal(400, because: "a line of the chunked body does not end in CR LF"))
                 default:
                     continue
                 }
             }
-            return bytes.count > limit ? .bad(HTTP1Refusal(400, "a line of the chunked body is too long")) : .partial
+            return bytes.count > limit
+                ? .bad(HTTP1Refusal(400, because: "a line of the chunked body is too long")) : .partial
         }
     }
 

@@ -112,7 +112,7 @@ package final class HTTP1Server: TickEndFlushing {
     private func add(_ make: () throws(HTTP1Error) -> HTTP1Listener) throws(HTTP1Error) -> UInt16 {
         loop.assertOnLoop()
         guard case .running = state else {
-            throw HTTP1Error(.closed, "HTTP cannot listen: the server is closing")
+            throw HTTP1Error(.closed, message: "HTTP cannot listen: the server is closing")
         }
         let listener = try make()
         let flags = UInt32(LEV_OPT_CLOSE_ON_FREE) | UInt32(LEV_OPT_CLOSE_ON_EXEC)
@@ -143,7 +143,7 @@ package final class HTTP1Server: TickEndFlushing {
         counts.accepted += 1
         let isFull = counts.open >= limits.connections && !makeRoom()
         isFull ? (counts.refusing += 1) : (counts.open += 1)
-        let connection = unsafe HTTP1Connection(buffer, tls: tls, isFull ? .refused : .served, on: self)
+        let connection = unsafe HTTP1Connection(buffer, tls: tls, admission: isFull ? .refused : .served, on: self)
         connections[ObjectIdentifier(connection)] = connection
         if counts.open + counts.refusing >= limits.connections + limits.refusedConnections {
             pauseAccepting(true)
@@ -194,7 +194,7 @@ package final class HTTP1Server: TickEndFlushing {
         }
     }
 
-    func handle(_ request: HTTP1Request, _ responder: HTTP1Responder) {
+    func handle(_ request: HTTP1Request, with responder: HTTP1Responder) {
         counts.requests += 1
         handler?(request, responder)
     }

@@ -18,7 +18,7 @@ struct HTTP1TLS {
     }
 
     /// Sends close_notify, so that the client knows that its data is complete. Does not wait for the client's answer.
-    func sayGoodbye() {
+    func sendCloseNotify() {
         guard unsafe SSL_is_init_finished(pointer) == 1 else { return }
         OpenSSLErrors.clear()
         unsafe _ = SSL_shutdown(pointer)

@@ -10,7 +10,7 @@ struct HTTP1Target {
             return
         }
         guard target.utf8.first == UInt8(ascii: "/") else {
-            throw HTTP1Refusal(400, "the target must begin with a slash; this server is not a proxy")
+            throw HTTP1Refusal(400, because: "the target must begin with a slash; this server is not a proxy")
         }
         let parts = target.utf8.dropFirst().split(
             separator: UInt8(ascii: "?"), maxSplits: 1, omittingEmptySubsequences: false)
@@ -26,16 +26,16 @@ struct HTTP1Target {
 
     private static func segment(_ encoded: Substring.UTF8View) throws(HTTP1Refusal) -> String {
         guard let segment = decoded(encoded, plusIsSpace: false) else {
-            throw HTTP1Refusal(400, "the path is not valid percent-encoded UTF-8")
+            throw HTTP1Refusal(400, because: "the path is not valid percent-encoded UTF-8")
         }
         guard segment.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
-            throw HTTP1Refusal(400, "the path contains a control character")
+            throw HTTP1Refusal(400, because: "the path contains a control character")
         }
         // Check also within a segment: an encoded slash must not hide a ".." from code that joins segments to a file
         // name.
         for step in segment.utf8.split(whereSeparator: { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") })
         where step.count <= 2 && step.allSatisfy({ $0 == UInt8(ascii: ".") }) {
-            throw HTTP1Refusal(400, "the path must not contain . or ..")
+            throw HTTP1Refusal(400, because: "the path must not contain . or ..")
         }
         return segment
     }
@@ -46,10 +46,10 @@ struct HTTP1Target {
             let pair = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
             let value = pair.count == 2 ? decoded(pair[1], plusIsSpace: true) : ""
             guard let name = decoded(pair[0], plusIsSpace: true), let value else {
-                throw HTTP1Refusal(400, "the query is not valid percent-encoded UTF-8")
+                throw HTTP1Refusal(400, because: "the query is not valid percent-encoded UTF-8")
             }
             guard !name.utf8.contains(0), !value.utf8.contains(0) else {
-                throw HTTP1Refusal(400, "the query contains a NUL byte")
+                throw HTTP1Refusal(400, because: "the query contains a NUL byte")
             }
             items.append(HTTP1QueryItem(name: name, value: value))
         }

@@ -60,7 +60,7 @@ package final class HTTP2ClientConnection {
     private static let pullSize = 64 * 1024
 
     package let loop: EventLoop
-    package let place: HostPort
+    package let endpoint: HostPort
     private weak var delegate: (any HTTP2ClientConnectionDelegate)?
     private let options: Options
     private let context: TLSContext
@@ -80,25 +80,26 @@ package final class HTTP2ClientConnection {
 
     /// Starts to connect. The loop retains the connection until it has ended; the delegate is held weakly.
     package init(
-        on loop: EventLoop, to place: HostPort, serverName: String? = nil, tls context: TLSContext,
+        on loop: EventLoop, to endpoint: HostPort, serverName: String? = nil, tls context: TLSContext,
         resolver: NameResolver, options: Options = Options(), delegate: any HTTP2ClientConnectionDelegate
     ) {
         self.loop = loop
-        self.place = place
+        self.endpoint = endpoint
         self.context = context
-        self.serverName = serverName ?? place.host
+        self.serverName = serverName ?? endpoint.host
         self.options = options
         self.delegate = delegate
         engine = HTTP2ClientEngine(settings: options.settings, limits: options.limits, delegate: delegate)
         let deadline = loop.now + options.connectTimeout
         engine.pingAnswered = { [unowned self] _ in pingAnswered() }
         retainedWhileOpen = self
-        connector = TCPConnector(on: loop, to: place, resolver: resolver, deadline: deadline) { [unowned self] result in
+        connector = TCPConnector(on: loop, to: endpoint, resolver: resolver, deadline: deadline) {
+            [unowned self] result in
             connected(result)
         }
         timer = loop.schedule(at: deadline) { [unowned self] in
             timer = nil
-            finish(.channel(.timedOut("\(place): no TLS and HTTP/2 SETTINGS within \(options.connectTimeout)")))
+            finish(.channel(.timedOut("\(endpoint): no TLS and HTTP/2 SETTINGS within \(options.connectTimeout)")))
         }
     }
 

@@ -9,10 +9,10 @@ package protocol HTTP2ClientDelegate: AnyObject {
     func http2Settings(streamLimit limit: Int)
 
     /// Called with a complete response. Its fields and body are valid during the call.
-    func http2Answered(tag: UInt64, _ response: HTTP2Response)
+    func http2Answered(tag: UInt64, with response: HTTP2Response)
 
     /// Called when a request ends without a response.
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure)
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure)
 
     /// Called when the peer ends the connection. Requests that it does not process are then reported as unanswered; the
     /// others may still be answered.
@@ -68,10 +68,10 @@ package enum HTTP2StreamFailure: Error, Hashable, Sendable {
 package final class HTTP2ClientEngine {
     package struct Limits: Sendable {
         /// The maximum sizes of a response's fields and of its body. Larger ones are truncated and marked as such.
-        package var maximumFieldBytes = 16 * 1024
-        package var maximumBodyBytes = 64 * 1024
+        package var maxFieldBytes = 16 * 1024
+        package var maxBodyBytes = 64 * 1024
         /// The maximum number of requests in flight, even if the peer allows more.
-        package var maximumStreams = 1000
+        package var maxStreams = 1000
 
         package init() {}
     }
@@ -93,7 +93,7 @@ package final class HTTP2ClientEngine {
     private var hasEnded = false
 
     package private(set) var inFlight = 0
-    /// The number of requests that may be in flight: the peer's limit, but at most `Limits.maximumStreams`. It is nil
+    /// The number of requests that may be in flight: the peer's limit, but at most `Limits.maxStreams`. It is nil
     /// until the peer's first SETTINGS arrive, and nothing may be submitted before: nghttp2 would assume 100 streams,
     /// and a server with a lower limit would refuse the rest (see nghttp2 in Documentation/Protocols.md).
     package private(set) var streamLimit: Int?
@@ -105,8 +105,8 @@ package final class HTTP2ClientEngine {
         unsafe notes = .allocate(capacity: 1)
         unsafe notes.initialize(
             to: HTTP2ClientNotes(
-                maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
-        unsafe vector = .allocate(capacity: HTTP2PreparedRequest.maximumFields)
+                maxFieldBytes: limits.maxFieldBytes, maxBodyBytes: limits.maxBodyBytes))
+        unsafe vector = .allocate(capacity: HTTP2PreparedRequest.maxFields)
         unsafe handle = HTTP2SessionHandle(
             .client, callbacks: HTTP2ClientCallbacks.shared, userData: notes, settings: settings)
     }
@@ -192,7 +192,7 @@ package final class HTTP2ClientEngine {
         while let stream = unsafe next {
             if unsafe stream.pointee.tag == tag, unsafe !stream.pointee.isAbandoned {
                 unsafe stream.pointee.isAbandoned = true
-                unsafe handle.reset(stream.pointee.id, .cancel)
+                unsafe handle.reset(stream.pointee.id, code: .cancel)
                 return
             }
             unsafe next = stream.pointee.next
@@ -206,7 +206,7 @@ package final class HTTP2ClientEngine {
     /// Sends GOAWAY. No further request is accepted; requests in flight may still be answered.
     package func terminate() {
         isOver = true
-        handle.goAway(lastStream: 0, .noError, debugData: [])
+        handle.goAway(lastStream: 0, code: .noError, debugData: [])
     }
 
     /// Processes bytes from the peer and reports the resulting events.
@@ -238,7 +238,7 @@ package final class HTTP2ClientEngine {
         hasEnded = true
         while let stream = unsafe open {
             let failure: HTTP2StreamFailure = unsafe stream.pointee.isSent ? .connectionLost : .notProcessed
-            unsafe finish(stream, failure)
+            unsafe fail(stream, because: failure)
         }
     }
 
@@ -257,10 +257,10 @@ package final class HTTP2ClientEngine {
             switch event.kind {
             case .finished:
                 if let stream = unsafe event.stream {
-                    unsafe finished(stream, HTTP2ErrorCode(rawValue: event.code), delegate)
+                    unsafe finished(stream, code: HTTP2ErrorCode(rawValue: event.code), reportingTo: delegate)
                 }
             case .settings:
-                let limit = min(handle.peerStreamLimit, limits.maximumStreams)
+                let limit = min(handle.peerStreamLimit, limits.maxStreams)
                 streamLimit = limit
                 delegate?.http2Settings(streamLimit: limit)
             case .pingAnswered:
@@ -276,28 +276,28 @@ package final class HTTP2ClientEngine {
     }
 
     private func finished(
-        _ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ code: HTTP2ErrorCode,
-        _ delegate: (any HTTP2ClientDelegate)?
+        _ stream: UnsafeMutablePointer<HTTP2ClientStream>, code: HTTP2ErrorCode,
+        reportingTo delegate: (any HTTP2ClientDelegate)?
     ) {
         if unsafe stream.pointee.isAnswered && stream.pointee.status >= 200 {
             unsafe unlink(stream)
             inFlight -= 1
             if unsafe !stream.pointee.isAbandoned {
-                unsafe delegate?.http2Answered(tag: stream.pointee.tag, HTTP2Response(stream))
+                unsafe delegate?.http2Answered(tag: stream.pointee.tag, with: HTTP2Response(stream))
             }
             unsafe recycle(stream)
         } else if unsafe code == .refusedStream || !stream.pointee.isSent {
-            unsafe finish(stream, .notProcessed)
+            unsafe fail(stream, because: .notProcessed)
         } else {
-            unsafe finish(stream, .reset(code))
+            unsafe fail(stream, because: .reset(code))
         }
     }
 
-    private func finish(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, _ failure: HTTP2StreamFailure) {
+    private func fail(_ stream: UnsafeMutablePointer<HTTP2ClientStream>, because failure: HTTP2StreamFailure) {
         unsafe unlink(stream)
         inFlight -= 1
         if unsafe !stream.pointee.isAbandoned {
-            unsafe delegate?.http2Unanswered(tag: stream.pointee.tag, failure)
+            unsafe delegate?.http2Unanswered(tag: stream.pointee.tag, because: failure)
         }
         unsafe recycle(stream)
     }

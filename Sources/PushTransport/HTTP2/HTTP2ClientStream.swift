@@ -45,8 +45,8 @@ struct HTTP2ClientNotes {
 
     var events: [Event] = []
     var goAways: [HTTP2GoAway] = []
-    let maximumFieldBytes: Int
-    let maximumBodyBytes: Int
+    let maxFieldBytes: Int
+    let maxBodyBytes: Int
 }
 
 /// The callbacks of all client sessions, created once.
@@ -63,7 +63,7 @@ enum HTTP2ClientCallbacks {
         return unsafe callbacks
     }()
 
-    private static func stream(_ session: OpaquePointer?, _ id: Int32) -> UnsafeMutablePointer<HTTP2ClientStream>? {
+    private static func stream(_ id: Int32, of session: OpaquePointer?) -> UnsafeMutablePointer<HTTP2ClientStream>? {
         unsafe nghttp2_session_get_stream_user_data(session, id)?.assumingMemoryBound(to: HTTP2ClientStream.self)
     }
 
@@ -73,24 +73,24 @@ enum HTTP2ClientCallbacks {
 
     private static let onHeader: nghttp2_on_header_callback = {
         session, frame, name, nameLength, value, valueLength, _, userData in
-        guard let stream = unsafe stream(session, frame!.pointee.hd.stream_id) else { return 0 }
+        guard let stream = unsafe stream(frame!.pointee.hd.stream_id, of: session) else { return 0 }
         if unsafe nameLength == 7 && name![0] == UInt8(ascii: ":") {
             // A final response after an interim one (1xx) starts again.
             unsafe stream.pointee.message.reset()
-            unsafe stream.pointee.status = decimal(value!, valueLength)
+            unsafe stream.pointee.status = decimal(value!, count: valueLength)
             return 0
         }
         let kept = unsafe stream.pointee.message.appendField(
             name: name!, nameLength: nameLength, value: value!, valueLength: valueLength,
-            limit: notes(userData).pointee.maximumFieldBytes)
+            limit: notes(userData).pointee.maxFieldBytes)
         if !kept { unsafe stream.pointee.isTruncated = true }
         return 0
     }
 
     private static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, userData in
-        guard let stream = unsafe stream(session, id) else { return 0 }
+        guard let stream = unsafe stream(id, of: session) else { return 0 }
         let kept = unsafe stream.pointee.message.appendBody(
-            bytes!, count: count, limit: notes(userData).pointee.maximumBodyBytes)
+            bytes!, count: count, limit: notes(userData).pointee.maxBodyBytes)
         if !kept { unsafe stream.pointee.isTruncated = true }
         return 0
     }
@@ -100,7 +100,7 @@ enum HTTP2ClientCallbacks {
         switch nghttp2_frame_type(rawValue: UInt32(header.type)) {
         case NGHTTP2_HEADERS, NGHTTP2_DATA:
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else { return 0 }
-            unsafe stream(session, header.stream_id)?.pointee.isAnswered = true
+            unsafe stream(header.stream_id, of: session)?.pointee.isAnswered = true
         case NGHTTP2_SETTINGS:
             guard header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) == 0 else { return 0 }
             unsafe notes(userData).pointee.events.append(.init(kind: .settings))
@@ -125,7 +125,7 @@ enum HTTP2ClientCallbacks {
     }
 
     private static let onClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
-        guard let stream = unsafe stream(session, id) else { return 0 }
+        guard let stream = unsafe stream(id, of: session) else { return 0 }
         unsafe notes(userData).pointee.events.append(.init(kind: .finished, code: code, stream: stream))
         return 0
     }
@@ -142,7 +142,7 @@ enum HTTP2ClientCallbacks {
         return count
     }
 
-    private static func decimal(_ digits: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
+    private static func decimal(_ digits: UnsafePointer<UInt8>, count: Int) -> Int32 {
         var value: Int32 = 0
         for index in 0..<min(count, 3) {
             unsafe value = value * 10 + Int32(digits[index]) - 48

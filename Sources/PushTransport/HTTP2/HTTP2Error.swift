@@ -19,23 +19,23 @@ package struct HTTP2Error: Error, Sendable, CustomStringConvertible {
         let text = unsafe String(cString: nghttp2_strerror(CInt(clamping: number)))
         switch nghttp2_error(rawValue: Int32(clamping: number)) {
         case NGHTTP2_ERR_BAD_CLIENT_MAGIC:
-            self.init(.notHTTP2, "the peer does not speak HTTP/2 (it did not send the connection preface)")
+            self.init(.notHTTP2, message: "the peer does not speak HTTP/2 (it did not send the connection preface)")
         case NGHTTP2_ERR_FLOODED:
-            self.init(.flooded, "the peer flooded the connection with control frames")
+            self.init(.flooded, message: "the peer flooded the connection with control frames")
         case NGHTTP2_ERR_NOMEM:
-            self.init(.outOfMemory, "out of memory in HTTP/2")
+            self.init(.outOfMemory, message: "out of memory in HTTP/2")
         case NGHTTP2_ERR_CALLBACK_FAILURE:
-            self.init(.other, "HTTP/2 connection ended: a limit of this side was exceeded")
+            self.init(.other, message: "HTTP/2 connection ended: a limit of this side was exceeded")
         default:
-            self.init(.protocolViolation, "HTTP/2 protocol violation: \(text)")
+            self.init(.protocolViolation, message: "HTTP/2 protocol violation: \(text)")
         }
     }
 
     /// nghttp2 detected a violation and has prepared the GOAWAY that reports it.
     static let gaveUp = HTTP2Error(
-        .protocolViolation, "HTTP/2 protocol violation: the peer sent invalid frames")
+        .protocolViolation, message: "HTTP/2 protocol violation: the peer sent invalid frames")
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }

@@ -7,18 +7,18 @@ import Glibc
 /// allocator costs several times as much here, because many open streams overflow its caches.
 @safe
 struct HTTP2Memory: ~Copyable {
-    /// The size of the header before each block: the index of the block's size, and padding for the alignment of
+    /// The size of the header before each block: the size class of the block, and padding for the alignment of
     /// `malloc`.
     private static let headerSize = 16
     private static let step = 32
-    /// The size above which blocks come from the system.
-    private static let largest = 1024
-    private static let system = largest / step + 1
+    /// The maximum size of a block in a slab. Larger blocks come from the system.
+    private static let maxSize = 1024
+    private static let systemClass = maxSize / step + 1
     private static let slabSize = 16 * 1024
 
     @safe
     private struct State {
-        /// The free lists by size. The first word of a free block points to the next one.
+        /// The free lists by size class. The first word of a free block points to the next one.
         var free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
         var slab: UnsafeMutableRawPointer?
         var slabLeft = 0
@@ -31,22 +31,22 @@ struct HTTP2Memory: ~Copyable {
 
     init() {
         unsafe state = .allocate(capacity: 1)
-        let lists = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: Self.system)
-        unsafe lists.initialize(repeating: nil, count: Self.system)
+        let lists = UnsafeMutablePointer<UnsafeMutableRawPointer?>.allocate(capacity: Self.systemClass)
+        unsafe lists.initialize(repeating: nil, count: Self.systemClass)
         unsafe state.initialize(to: State(free: lists))
         unsafe functions = .allocate(capacity: 1)
         unsafe functions.initialize(
             to: nghttp2_mem(
                 mem_user_data: state,
-                malloc: { size, state in unsafe HTTP2Memory.allocate(size, state) },
-                free: { block, state in unsafe HTTP2Memory.release(block, state) },
+                malloc: { size, state in unsafe HTTP2Memory.allocate(size, in: state) },
+                free: { block, state in unsafe HTTP2Memory.release(block, to: state) },
                 calloc: { count, size, state in
                     let (bytes, overflow) = count.multipliedReportingOverflow(by: size)
-                    guard !overflow, let block = unsafe HTTP2Memory.allocate(bytes, state) else { return nil }
+                    guard !overflow, let block = unsafe HTTP2Memory.allocate(bytes, in: state) else { return nil }
                     unsafe memset(block, 0, bytes)
                     return unsafe block
                 },
-                realloc: { block, size, state in unsafe HTTP2Memory.resize(block, size, state) }))
+                realloc: { block, size, state in unsafe HTTP2Memory.resize(block, to: size, in: state) }))
     }
 
     /// Frees all slabs. The session must be deleted before.
@@ -61,20 +61,20 @@ struct HTTP2Memory: ~Copyable {
         unsafe functions.deallocate()
     }
 
-    private static func allocate(_ size: Int, _ state: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    private static func allocate(_ size: Int, in state: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         let state = unsafe state!.assumingMemoryBound(to: State.self)
         // A block of size zero still needs room for the pointer of the free list.
-        let number = size > largest ? system : max(1, (size + step - 1) / step)
-        guard number < system else {
+        let sizeClass = size > maxSize ? systemClass : max(1, (size + step - 1) / step)
+        guard sizeClass < systemClass else {
             let (bytes, overflow) = size.addingReportingOverflow(headerSize)
             guard !overflow, let block = unsafe malloc(bytes) else { return nil }
-            return unsafe mark(block, system)
+            return unsafe mark(block, sizeClass: systemClass)
         }
-        if let block = unsafe state.pointee.free[number] {
-            unsafe state.pointee.free[number] = block.load(as: UnsafeMutableRawPointer?.self)
+        if let block = unsafe state.pointee.free[sizeClass] {
+            unsafe state.pointee.free[sizeClass] = block.load(as: UnsafeMutableRawPointer?.self)
             return unsafe block
         }
-        let bytes = headerSize + number * step
+        let bytes = headerSize + sizeClass * step
         if unsafe state.pointee.slabLeft < bytes {
             guard let slab = unsafe malloc(slabSize) else { return nil }
             unsafe slab.storeBytes(of: state.pointee.slabs, as: UnsafeMutableRawPointer?.self)
@@ -82,43 +82,43 @@ struct HTTP2Memory: ~Copyable {
             unsafe state.pointee.slab = unsafe slab + headerSize
             unsafe state.pointee.slabLeft = slabSize - headerSize
         }
-        let place = unsafe state.pointee.slab!
-        unsafe state.pointee.slab = unsafe place + bytes
+        let header = unsafe state.pointee.slab!
+        unsafe state.pointee.slab = unsafe header + bytes
         unsafe state.pointee.slabLeft -= bytes
-        return unsafe mark(place, number)
+        return unsafe mark(header, sizeClass: sizeClass)
     }
 
-    private static func mark(_ place: UnsafeMutableRawPointer, _ number: Int) -> UnsafeMutableRawPointer {
-        unsafe place.storeBytes(of: number, as: Int.self)
-        return unsafe place + headerSize
+    private static func mark(_ header: UnsafeMutableRawPointer, sizeClass: Int) -> UnsafeMutableRawPointer {
+        unsafe header.storeBytes(of: sizeClass, as: Int.self)
+        return unsafe header + headerSize
     }
 
-    private static func release(_ block: UnsafeMutableRawPointer?, _ state: UnsafeMutableRawPointer?) {
+    private static func release(_ block: UnsafeMutableRawPointer?, to state: UnsafeMutableRawPointer?) {
         guard let block = unsafe block else { return }
-        let number = unsafe (block - headerSize).load(as: Int.self)
-        guard number < system else {
+        let sizeClass = unsafe (block - headerSize).load(as: Int.self)
+        guard sizeClass < systemClass else {
             unsafe Glibc.free(block - headerSize)
             return
         }
         let state = unsafe state!.assumingMemoryBound(to: State.self)
-        unsafe block.storeBytes(of: state.pointee.free[number], as: UnsafeMutableRawPointer?.self)
-        unsafe state.pointee.free[number] = unsafe block
+        unsafe block.storeBytes(of: state.pointee.free[sizeClass], as: UnsafeMutableRawPointer?.self)
+        unsafe state.pointee.free[sizeClass] = unsafe block
     }
 
     private static func resize(
-        _ block: UnsafeMutableRawPointer?, _ size: Int, _ state: UnsafeMutableRawPointer?
+        _ block: UnsafeMutableRawPointer?, to size: Int, in state: UnsafeMutableRawPointer?
     ) -> UnsafeMutableRawPointer? {
-        guard let block = unsafe block else { return unsafe allocate(size, state) }
-        let number = unsafe (block - headerSize).load(as: Int.self)
-        if number == system, size > largest {
+        guard let block = unsafe block else { return unsafe allocate(size, in: state) }
+        let sizeClass = unsafe (block - headerSize).load(as: Int.self)
+        if sizeClass == systemClass, size > maxSize {
             let (bytes, overflow) = size.addingReportingOverflow(headerSize)
             guard !overflow else { return nil }
             return unsafe realloc(block - headerSize, bytes).map { unsafe $0 + headerSize }
         }
-        guard let moved = unsafe allocate(size, state) else { return nil }
+        guard let moved = unsafe allocate(size, in: state) else { return nil }
         // A system block is always larger than the block to which it moves here.
-        unsafe memcpy(moved, block, min(size, number == system ? size : number * step))
-        unsafe release(block, state)
+        unsafe memcpy(moved, block, min(size, sizeClass == systemClass ? size : sizeClass * step))
+        unsafe release(block, to: state)
         return unsafe moved
     }
 }

@@ -24,14 +24,14 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
         let value: Value
         let indexing: HTTP2Indexing
 
-        package init(_ name: String, _ value: Value, _ indexing: HTTP2Indexing = .repeated) {
+        package init(_ name: String, value: Value, indexed indexing: HTTP2Indexing = .repeated) {
             self.name = name
             self.value = value
             self.indexing = indexing
         }
     }
 
-    package static let maximumFields = 32
+    package static let maxFields = 32
 
     package let perRequestCount: Int
     let fieldCount: Int
@@ -44,16 +44,16 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
 
     /// Prepares a request. Names are lowercase. Pseudo-fields (`:method`, `:scheme`, `:authority`, `:path`) come first.
     package init(_ fields: [Field]) {
-        precondition(fields.count <= Self.maximumFields, "a prepared request has at most \(Self.maximumFields) fields")
+        precondition(fields.count <= Self.maxFields, "a prepared request has at most \(Self.maxFields) fields")
         var bytes: [UInt8] = []
-        var places: [(name: Int, nameLength: Int, value: Int, valueLength: Int)] = []
+        var spans: [(name: Int, nameLength: Int, value: Int, valueLength: Int)] = []
         for field in fields {
             precondition(!field.name.utf8.contains { (65...90).contains($0) }, "HTTP/2 field names must be lowercase")
             let name = bytes.count
             bytes.append(contentsOf: field.name.utf8)
             let value = bytes.count
             if case .fixed(let text) = field.value { bytes.append(contentsOf: text.utf8) }
-            places.append((name, value - name, value, bytes.count - value))
+            spans.append((name, value - name, value, bytes.count - value))
         }
         text = SharedBytes(bytes)
         fieldCount = fields.count
@@ -68,7 +68,7 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
             mutating: text.unsafeBytes.baseAddress!.assumingMemoryBound(to: UInt8.self))
         var slot = 0
         for (index, field) in fields.enumerated() {
-            let place = places[index]
+            let span = spans[index]
             var flags = UInt8(NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue)
             if case .perRequest = field.value {
                 unsafe perRequestPositions[slot] = index
@@ -77,8 +77,8 @@ package final class HTTP2PreparedRequest: @unchecked Sendable {
                 flags |= UInt8(NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue)
             }
             let entry = unsafe nghttp2_nv(
-                name: base + place.name, value: base + place.value, namelen: place.nameLength,
-                valuelen: place.valueLength, flags: flags)
+                name: base + span.name, value: base + span.value, namelen: span.nameLength,
+                valuelen: span.valueLength, flags: flags)
             unsafe (firstVector + index).initialize(to: entry)
             unsafe (laterVector + index).initialize(to: entry)
             if case .once = field.indexing {

@@ -14,7 +14,7 @@ package protocol HTTP2ServerConnectionDelegate: AnyObject {
     /// Called when the stream or the connection ended before the whole answer was sent.
     func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64)
 
-    func http2Closed(_ connection: HTTP2ServerConnection, _ reason: any Error)
+    func http2Closed(_ connection: HTTP2ServerConnection, because reason: any Error)
 }
 
 extension HTTP2ServerConnectionDelegate {
@@ -88,7 +88,7 @@ package final class HTTP2ServerConnection {
 
     /// Sends GOAWAY with the last accepted stream, waits for the pending answers, then closes.
     package func closeGracefully(_ code: HTTP2ErrorCode = .noError, debugData: [UInt8] = []) {
-        engine.goAway(lastStream: engine.lastStream, code, debugData: debugData)
+        engine.goAway(lastStream: engine.lastStream, code: code, debugData: debugData)
         channel.askForFlush()
     }
 
@@ -116,7 +116,7 @@ extension HTTP2ServerConnection: HTTP2ServerDelegate {
         delegate?.http2(self, request: request)
     }
 
-    package func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode) {
+    package func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, code: HTTP2ErrorCode) {
         delegate?.http2(self, withdrew: stream)
     }
 
@@ -173,7 +173,7 @@ extension HTTP2ServerConnection: ChannelHandler {
         if let timer = timer.take() { loop.cancel(timer) }
         engine.connectionEnded()
         let keep = retainedWhileOpen.take()
-        delegate?.http2Closed(self, violation ?? reason)
+        delegate?.http2Closed(self, because: violation ?? reason)
         _ = keep
     }
 }

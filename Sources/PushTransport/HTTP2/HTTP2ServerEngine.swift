@@ -8,7 +8,7 @@ package protocol HTTP2ServerDelegate: AnyObject {
     func http2(_ engine: HTTP2ServerEngine, request: HTTP2ServerRequest)
 
     /// Called when the client or the end of the connection cancelled a complete request before it was answered.
-    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode)
+    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, code: HTTP2ErrorCode)
 
     /// Called when the stream or the connection ended before the whole answer was written.
     func http2(_ engine: HTTP2ServerEngine, lostAnswerOn stream: Int32, tag: UInt64)
@@ -46,7 +46,7 @@ package struct HTTP2AnswerField {
     let value: UnsafeRawBufferPointer
     let indexing: HTTP2Indexing
 
-    package init(_ name: StaticString, _ value: UnsafeRawBufferPointer, _ indexing: HTTP2Indexing) {
+    package init(_ name: StaticString, value: UnsafeRawBufferPointer, indexed indexing: HTTP2Indexing) {
         self.name = name
         unsafe self.value = unsafe value
         self.indexing = indexing
@@ -58,14 +58,14 @@ package struct HTTP2AnswerField {
 @safe
 package final class HTTP2ServerEngine {
     package struct Limits: Sendable {
-        package var maximumFieldBytes = 16 * 1024
+        package var maxFieldBytes = 16 * 1024
         /// The maximum size of a kept body. Further bytes are counted and dropped.
-        package var maximumBodyBytes = 64 * 1024
+        package var maxBodyBytes = 64 * 1024
 
         package init() {}
     }
 
-    private static let maximumAnswerFields = 16
+    private static let maxAnswerFields = 16
 
     package weak var delegate: (any HTTP2ServerDelegate)?
     private let handle: HTTP2SessionHandle
@@ -89,8 +89,8 @@ package final class HTTP2ServerEngine {
         unsafe notes = .allocate(capacity: 1)
         unsafe notes.initialize(
             to: HTTP2ServerNotes(
-                maximumFieldBytes: limits.maximumFieldBytes, maximumBodyBytes: limits.maximumBodyBytes))
-        unsafe vector = .allocate(capacity: Self.maximumAnswerFields)
+                maxFieldBytes: limits.maxFieldBytes, maxBodyBytes: limits.maxBodyBytes))
+        unsafe vector = .allocate(capacity: Self.maxAnswerFields)
         unsafe handle = HTTP2SessionHandle(
             .server, callbacks: HTTP2ServerCallbacks.shared, userData: notes, settings: settings)
     }
@@ -111,10 +111,10 @@ package final class HTTP2ServerEngine {
         _ id: Int32, status: HTTP2Status, fields: UnsafeBufferPointer<HTTP2AnswerField>,
         body: UnsafeRawBufferPointer?, tag: UInt64 = 0
     ) -> Bool {
-        guard !hasEnded, let stream = unsafe HTTP2ServerCallbacks.stream(handle.session, id),
+        guard !hasEnded, let stream = unsafe HTTP2ServerCallbacks.stream(id, of: handle.session),
             unsafe stream.pointee.isComplete, unsafe !stream.pointee.isAnswered
         else { return false }
-        precondition(fields.count < Self.maximumAnswerFields, "an answer has too many fields")
+        precondition(fields.count < Self.maxAnswerFields, "an answer has too many fields")
         unsafe stream.pointee.isAnswered = true
         unsafe stream.pointee.tag = tag
         unanswered -= 1
@@ -153,7 +153,8 @@ package final class HTTP2ServerEngine {
             let count = field.1.utf8.count
             defer { start += count }
             return unsafe HTTP2AnswerField(
-                field.0, UnsafeRawBufferPointer(rebasing: values.unsafeBytes[start..<start + count]), .once)
+                field.0, value: UnsafeRawBufferPointer(rebasing: values.unsafeBytes[start..<start + count]),
+                indexed: .once)
         }
         return withExtendedLifetime(values) {
             unsafe all.withUnsafeBufferPointer { fields in
@@ -162,8 +163,8 @@ package final class HTTP2ServerEngine {
         }
     }
 
-    package func reset(_ stream: Int32, _ code: HTTP2ErrorCode) {
-        handle.reset(stream, code)
+    package func reset(_ stream: Int32, code: HTTP2ErrorCode) {
+        handle.reset(stream, code: code)
     }
 
     /// Changes the announced settings of this side, for example its stream limit.
@@ -176,10 +177,10 @@ package final class HTTP2ServerEngine {
     }
 
     /// Sends GOAWAY. Streams above `lastStream` are ignored; open ones may still be answered.
-    package func goAway(lastStream: Int32, _ code: HTTP2ErrorCode, debugData: [UInt8] = []) {
+    package func goAway(lastStream: Int32, code: HTTP2ErrorCode, debugData: [UInt8] = []) {
         isEnding = true
         unsafe notes.pointee.lastStreamTaken = lastStream
-        handle.goAway(lastStream: lastStream, code, debugData: debugData)
+        handle.goAway(lastStream: lastStream, code: code, debugData: debugData)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer) throws(HTTP2Error) {
@@ -208,7 +209,7 @@ package final class HTTP2ServerEngine {
         dispatch()
         hasEnded = true
         while let stream = unsafe notes.pointee.open {
-            unsafe closed(stream, .cancel)
+            unsafe closed(stream, code: .cancel)
         }
     }
 
@@ -228,7 +229,7 @@ package final class HTTP2ServerEngine {
                 unsafe lastStream = max(lastStream, stream.pointee.id)
                 unsafe delegate?.http2(self, request: HTTP2ServerRequest(stream))
             case .closed:
-                unsafe closed(stream, HTTP2ErrorCode(rawValue: event.code))
+                unsafe closed(stream, code: HTTP2ErrorCode(rawValue: event.code))
             case .goAway:
                 break
             }
@@ -237,10 +238,10 @@ package final class HTTP2ServerEngine {
         isDispatching = false
     }
 
-    private func closed(_ stream: UnsafeMutablePointer<HTTP2ServerStream>, _ code: HTTP2ErrorCode) {
+    private func closed(_ stream: UnsafeMutablePointer<HTTP2ServerStream>, code: HTTP2ErrorCode) {
         if unsafe stream.pointee.isComplete && !stream.pointee.isAnswered {
             unanswered -= 1
-            unsafe delegate?.http2(self, withdrew: stream.pointee.id, code)
+            unsafe delegate?.http2(self, withdrew: stream.pointee.id, code: code)
         } else if unsafe stream.pointee.isAnswered && code != .noError {
             // A stream whose answer was sent completely ends without an error.
             unsafe delegate?.http2(self, lostAnswerOn: stream.pointee.id, tag: stream.pointee.tag)

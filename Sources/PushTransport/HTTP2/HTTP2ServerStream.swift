@@ -37,8 +37,8 @@ struct HTTP2ServerNotes {
     var free: UnsafeMutablePointer<HTTP2ServerStream>?
     /// The last accepted stream id. Streams above it were opened after a GOAWAY that excludes them, and are ignored.
     var lastStreamTaken = Int32.max
-    let maximumFieldBytes: Int
-    let maximumBodyBytes: Int
+    let maxFieldBytes: Int
+    let maxBodyBytes: Int
 
     mutating func take(_ id: Int32) -> UnsafeMutablePointer<HTTP2ServerStream> {
         let stream: UnsafeMutablePointer<HTTP2ServerStream>
@@ -110,7 +110,7 @@ enum HTTP2ServerCallbacks {
         return unsafe callbacks
     }()
 
-    static func stream(_ session: OpaquePointer?, _ id: Int32) -> UnsafeMutablePointer<HTTP2ServerStream>? {
+    static func stream(_ id: Int32, of session: OpaquePointer?) -> UnsafeMutablePointer<HTTP2ServerStream>? {
         unsafe nghttp2_session_get_stream_user_data(session, id)?.assumingMemoryBound(to: HTTP2ServerStream.self)
     }
 
@@ -130,19 +130,19 @@ enum HTTP2ServerCallbacks {
 
     private static let onHeader: nghttp2_on_header_callback = {
         session, frame, name, nameLength, value, valueLength, _, userData in
-        guard let stream = unsafe stream(session, frame!.pointee.hd.stream_id) else { return 0 }
+        guard let stream = unsafe stream(frame!.pointee.hd.stream_id, of: session) else { return 0 }
         let kept = unsafe stream.pointee.message.appendField(
             name: name!, nameLength: nameLength, value: value!, valueLength: valueLength,
-            limit: notes(userData).pointee.maximumFieldBytes)
+            limit: notes(userData).pointee.maxFieldBytes)
         if !kept { unsafe stream.pointee.isTruncated = true }
         return 0
     }
 
     private static let onData: nghttp2_on_data_chunk_recv_callback = { session, _, id, bytes, count, userData in
-        guard let stream = unsafe stream(session, id) else { return 0 }
+        guard let stream = unsafe stream(id, of: session) else { return 0 }
         unsafe stream.pointee.bodyCount += count
         _ = unsafe stream.pointee.message.appendBody(
-            bytes!, count: count, limit: notes(userData).pointee.maximumBodyBytes)
+            bytes!, count: count, limit: notes(userData).pointee.maxBodyBytes)
         return 0
     }
 
@@ -151,7 +151,7 @@ enum HTTP2ServerCallbacks {
         switch nghttp2_frame_type(rawValue: UInt32(header.type)) {
         case NGHTTP2_HEADERS, NGHTTP2_DATA:
             guard header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-                let stream = unsafe stream(session, header.stream_id)
+                let stream = unsafe stream(header.stream_id, of: session)
             else { return 0 }
             unsafe stream.pointee.isComplete = true
             unsafe notes(userData).pointee.events.append(.init(kind: .request, stream: stream))
@@ -164,7 +164,7 @@ enum HTTP2ServerCallbacks {
     }
 
     private static let onClose: nghttp2_on_stream_close_callback = { session, id, code, userData in
-        guard let stream = unsafe stream(session, id) else { return 0 }
+        guard let stream = unsafe stream(id, of: session) else { return 0 }
         unsafe notes(userData).pointee.events.append(.init(kind: .closed, code: code, stream: stream))
         return 0
     }

@@ -69,15 +69,15 @@ struct HTTP2SessionHandle: ~Copyable {
 
     func submit(_ settings: HTTP2Settings) {
         var entries: [nghttp2_settings_entry] = []
-        func add(_ id: nghttp2_settings_id, _ value: UInt32?) {
+        func add(_ value: UInt32?, as id: nghttp2_settings_id) {
             if let value { entries.append(nghttp2_settings_entry(settings_id: Int32(id.rawValue), value: value)) }
         }
-        add(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE, settings.headerTableSize)
-        add(NGHTTP2_SETTINGS_ENABLE_PUSH, settings.enablePush.map { $0 ? 1 : 0 })
-        add(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS, settings.maxConcurrentStreams)
-        add(NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, settings.initialWindowSize)
-        add(NGHTTP2_SETTINGS_MAX_FRAME_SIZE, settings.maxFrameSize)
-        add(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, settings.maxHeaderListSize)
+        add(settings.headerTableSize, as: NGHTTP2_SETTINGS_HEADER_TABLE_SIZE)
+        add(settings.enablePush.map { $0 ? 1 : 0 }, as: NGHTTP2_SETTINGS_ENABLE_PUSH)
+        add(settings.maxConcurrentStreams, as: NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+        add(settings.initialWindowSize, as: NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE)
+        add(settings.maxFrameSize, as: NGHTTP2_SETTINGS_MAX_FRAME_SIZE)
+        add(settings.maxHeaderListSize, as: NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
         let result = unsafe nghttp2_submit_settings(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count)
         precondition(result == 0, "HTTP/2 settings out of range: \(settings)")
     }
@@ -89,11 +89,11 @@ struct HTTP2SessionHandle: ~Copyable {
         }
     }
 
-    func reset(_ stream: Int32, _ code: HTTP2ErrorCode) {
+    func reset(_ stream: Int32, code: HTTP2ErrorCode) {
         unsafe _ = nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), stream, code.rawValue)
     }
 
-    func goAway(lastStream: Int32, _ code: HTTP2ErrorCode, debugData: [UInt8]) {
+    func goAway(lastStream: Int32, code: HTTP2ErrorCode, debugData: [UInt8]) {
         unsafe _ = nghttp2_submit_goaway(
             session, UInt8(NGHTTP2_FLAG_NONE.rawValue), lastStream, code.rawValue, debugData, debugData.count)
     }

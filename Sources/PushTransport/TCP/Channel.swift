@@ -82,7 +82,7 @@ package final class Channel {
     private var closingTimer: TimerID?
     /// The reason that the handler receives when the channel has closed after lingering.
     private var lingeringReason = ChannelClosure.byUs
-    private var flushIsAsked = false
+    private var isFlushRequested = false
     private var retainedWhileOpen: Channel?
 
     /// The number of reads that returned bytes. Together with ``bytesReceived`` it shows how well the peer coalesces
@@ -156,9 +156,9 @@ package final class Channel {
 
     /// Requests a call of `channelWantsOutput` at the end of this tick.
     package func askForFlush() {
-        guard !flushIsAsked else { return }
+        guard !isFlushRequested else { return }
         if case .closed = state { return }
-        flushIsAsked = true
+        isFlushRequested = true
         loop.flushAtTickEnd(self)
     }
 
@@ -284,7 +284,7 @@ package final class Channel {
 
     /// Reads the remaining input after a failed write. The peer has closed the connection, and its last bytes may
     /// contain the reason (a GOAWAY, an error packet). These bytes arrived before the kernel learned of the end.
-    private func receiveLastWords() {
+    private func receiveRemainingInput() {
         for _ in 0..<Self.lastReads where !isReadingPaused {
             if case .closed = state { return }
             let scratch = unsafe ReadScratch.ofThisThread()
@@ -347,7 +347,7 @@ package final class Channel {
 
 extension Channel: TickEndFlushing {
     package func flushAtTickEnd() {
-        flushIsAsked = false
+        isFlushRequested = false
         openIfEstablished()
         var hasMore = true
         while hasMore {
@@ -371,7 +371,7 @@ extension Channel: TickEndFlushing {
                     return
                 }
             case .failed(let error)?:
-                receiveLastWords()
+                receiveRemainingInput()
                 end(.lost(error))
                 return
             default:

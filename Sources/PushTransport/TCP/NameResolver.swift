@@ -12,27 +12,28 @@ package final class NameResolver: Sendable {
     }
 
     /// Returns all addresses of the host in the system's order of preference. The result is never empty.
-    package func resolve(_ place: HostPort) async throws(TCPError) -> [SocketAddress] {
+    package func resolve(_ endpoint: HostPort) async throws(TCPError) -> [SocketAddress] {
         do {
-            return try await pool.run { try Self.look(up: place) }
+            return try await pool.run { try Self.look(up: endpoint) }
         } catch let error as TCPError {
             throw error
         } catch {
-            throw TCPError(.other, "cannot look up \(place.host): \(error)")
+            throw TCPError(.other, message: "cannot look up \(endpoint.host): \(error)")
         }
     }
 
-    private static func look(up place: HostPort) throws(TCPError) -> [SocketAddress] {
+    private static func look(up endpoint: HostPort) throws(TCPError) -> [SocketAddress] {
         var hints = unsafe addrinfo()
         unsafe hints.ai_socktype = CInt(SOCK_STREAM.rawValue)
         unsafe hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV
         var list: UnsafeMutablePointer<addrinfo>?
-        let result = unsafe getaddrinfo(place.host, String(place.port), &hints, &list)
+        let result = unsafe getaddrinfo(endpoint.host, String(endpoint.port), &hints, &list)
         defer { unsafe freeaddrinfo(list) }
         guard result == 0 else {
             let reason = unsafe String(cString: gai_strerror(result))
             throw TCPError(
-                .nameNotFound, "cannot look up \(place.host): \(reason); check the name and the DNS settings")
+                .nameNotFound,
+                message: "cannot look up \(endpoint.host): \(reason); check the name and the DNS settings")
         }
         var addresses: [SocketAddress] = []
         var next = unsafe list
@@ -44,7 +45,7 @@ package final class NameResolver: Sendable {
             unsafe next = entry.pointee.ai_next
         }
         guard !addresses.isEmpty else {
-            throw TCPError(.nameNotFound, "cannot look up \(place.host): the name has no address")
+            throw TCPError(.nameNotFound, message: "cannot look up \(endpoint.host): the name has no address")
         }
         return addresses
     }

@@ -41,9 +41,9 @@ package struct Socket: ~Copyable {
         at address: SocketAddress, backlog: CInt, prepare: (CInt) -> Void = { _ in }
     ) throws(SystemError) -> Socket {
         let socket = try stream(family: address.family)
-        socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
+        socket.setOption(SO_REUSEADDR, at: SOL_SOCKET, to: 1)
         // Listen on exactly the requested address, whatever the system's default for IPv6 sockets is.
-        if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+        if address.family == AF_INET6 { socket.setOption(IPV6_V6ONLY, at: CInt(IPPROTO_IPV6), to: 1) }
         let descriptor = socket.descriptor
         prepare(descriptor)
         guard unsafe address.withSockaddr({ unsafe bind(descriptor, $0, $1) }) == 0, listen(descriptor, backlog) == 0
@@ -71,7 +71,7 @@ package struct Socket: ~Copyable {
         _ = CLinux_send_without_delay(descriptor)
     }
 
-    func setOption(_ level: CInt, _ option: CInt, _ value: CInt) {
+    func setOption(_ option: CInt, at level: CInt, to value: CInt) {
         var value = value
         unsafe _ = setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<CInt>.size))
     }

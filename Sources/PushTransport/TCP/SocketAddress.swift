@@ -32,12 +32,12 @@ package struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The maximum length of a Unix socket path in bytes. The system's field also needs room for a terminating zero.
-    package static let longestUnixPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+    package static let maxUnixPathLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// Creates the address of a Unix socket file. Returns nil if the path is empty, too long, or contains a zero byte.
     package init?(unixPath path: String) {
         let utf8 = path.utf8
-        guard (1...Self.longestUnixPath).contains(utf8.count), !utf8.contains(0) else { return nil }
+        guard (1...Self.maxUnixPathLength).contains(utf8.count), !utf8.contains(0) else { return nil }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: utf8) }

@@ -4,13 +4,13 @@ package import PushLoop
 /// Tests of addresses that leave no socket behind.
 package enum SocketProbe {
     /// Binds a socket to a TCP address for a moment, without listening. Returns nil if that succeeds.
-    package static func bindError(_ place: HostPort) -> SystemError? {
-        let host = place.host == "localhost" ? "127.0.0.1" : place.host == "*" ? "0.0.0.0" : place.host
-        guard let address = SocketAddress(ip: host, port: place.port) else { return SystemError(number: EINVAL) }
+    package static func bindError(_ endpoint: HostPort) -> SystemError? {
+        let host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host == "*" ? "0.0.0.0" : endpoint.host
+        guard let address = SocketAddress(ip: host, port: endpoint.port) else { return SystemError(number: EINVAL) }
         do throws(SystemError) {
             let socket = try Socket.stream(family: address.family)
-            socket.setOption(SOL_SOCKET, SO_REUSEADDR, 1)
-            if address.family == AF_INET6 { socket.setOption(CInt(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+            socket.setOption(SO_REUSEADDR, at: SOL_SOCKET, to: 1)
+            if address.family == AF_INET6 { socket.setOption(IPV6_V6ONLY, at: CInt(IPPROTO_IPV6), to: 1) }
             return unsafe address.withSockaddr({ unsafe bind(socket.descriptor, $0, $1) }) == 0 ? nil : .current
         } catch {
             return error

@@ -7,7 +7,7 @@ package final class TCPConnector {
     package typealias Completion = (consuming TCPConnectResult) -> Void
 
     private let loop: EventLoop
-    private let place: HostPort
+    private let endpoint: HostPort
     private let deadline: MonotonicTime
     private var completion: Completion?
     private var waiting: ArraySlice<SocketAddress> = []
@@ -31,15 +31,15 @@ package final class TCPConnector {
     /// Starts connecting. The completion is called exactly once, on the loop, and never from within this call. After
     /// ``cancel()`` it is not called.
     package init(
-        on loop: EventLoop, to place: HostPort, resolver: NameResolver, deadline: MonotonicTime,
+        on loop: EventLoop, to endpoint: HostPort, resolver: NameResolver, deadline: MonotonicTime,
         completion: @escaping Completion
     ) {
         self.loop = loop
-        self.place = place
+        self.endpoint = endpoint
         self.deadline = deadline
         self.completion = completion
         timer = loop.schedule(at: deadline) { [weak self] in self?.deadlinePassed() }
-        if let address = SocketAddress(ip: place.host, port: place.port) {
+        if let address = SocketAddress(ip: endpoint.host, port: endpoint.port) {
             waiting = [address]
             loop.execute { [box = LoopBound(WeakConnector(self), on: loop)] in box.wrapped.connector?.tryNext() }
             return
@@ -48,7 +48,7 @@ package final class TCPConnector {
         Task {
             let outcome: Result<[SocketAddress], TCPError>
             do throws(TCPError) {
-                outcome = .success(try await resolver.resolve(place))
+                outcome = .success(try await resolver.resolve(endpoint))
             } catch {
                 outcome = .failure(error)
             }
@@ -86,7 +86,8 @@ package final class TCPConnector {
         guard completion != nil else { return }
         dropAttempt()
         guard let address = waiting.popFirst() else {
-            finish(.failed(lastError ?? TCPError(.other, "cannot connect to \(place): no address left to try")))
+            let error = lastError ?? TCPError(.other, message: "cannot connect to \(endpoint): no address left to try")
+            finish(.failed(error))
             return
         }
         do throws(SystemError) {
@@ -96,24 +97,24 @@ package final class TCPConnector {
             let result = unsafe address.withSockaddr { unsafe connect(attempt.descriptor, $0, $1) }
             guard result == 0 || errno == EINPROGRESS else { throw .current }
             self.attempt = attempt
-            shareTheTime(of: attempt)
+            limitTime(of: attempt)
             let watch = Watch(attempt.descriptor, on: loop) { [unowned self] _ in answered() }
             watch.interest = .writable
             attempt.watch = watch
         } catch {
-            lastError = TCPError(connecting: "\(place) (\(address))", error)
+            lastError = TCPError(connecting: "\(endpoint) (\(address))", error: error)
             tryNext()
         }
     }
 
     /// Limits the time of one address to its share of the remaining time, so that an address that does not respond does
     /// not use all of it.
-    private func shareTheTime(of attempt: Attempt) {
+    private func limitTime(of attempt: Attempt) {
         guard !waiting.isEmpty else { return }
         let share = .nanoseconds((deadline - loop.now).wholeNanoseconds / Int64(waiting.count + 1)) as Duration
         loop.schedule(after: share) { [weak self, weak attempt] in
             guard let self, let attempt, self.attempt === attempt, completion != nil else { return }
-            lastError = TCPError(connecting: "\(place) (\(attempt.address))", SystemError(number: ETIMEDOUT))
+            lastError = TCPError(connecting: "\(endpoint) (\(attempt.address))", error: SystemError(number: ETIMEDOUT))
             tryNext()
         }
     }
@@ -121,7 +122,7 @@ package final class TCPConnector {
     private func answered() {
         guard let attempt else { return }
         if let error = Socket.pendingError(of: attempt.descriptor) {
-            lastError = TCPError(connecting: "\(place) (\(attempt.address))", error)
+            lastError = TCPError(connecting: "\(endpoint) (\(attempt.address))", error: error)
             tryNext()
             return
         }
@@ -135,7 +136,7 @@ package final class TCPConnector {
     private func deadlinePassed() {
         timer = nil
         let last = lastError.map { "; before that: \($0)" } ?? ""
-        finish(.failed(TCPError(.timedOut, "cannot connect to \(place): timed out\(last)")))
+        finish(.failed(TCPError(.timedOut, message: "cannot connect to \(endpoint): timed out\(last)")))
     }
 
     private func finish(_ result: consuming TCPConnectResult) {

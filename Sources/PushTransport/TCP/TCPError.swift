@@ -10,38 +10,41 @@ package struct TCPError: Error, Sendable, CustomStringConvertible {
     package let code: Code
     package let message: String
 
-    init(_ code: Code, _ message: String) {
+    init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }
 
-    init(listening place: HostPort, _ error: SystemError) {
+    init(listening endpoint: HostPort, error: SystemError) {
         switch error.number {
         case EADDRINUSE:
             self.init(
                 .addressInUse,
-                "cannot listen on \(place): address in use, another process listens there; stop it or use another port")
+                message: "cannot listen on \(endpoint): address in use, another process listens there; stop it or use "
+                    + "another port")
         case EACCES:
             self.init(
                 .notPermitted,
-                "cannot listen on \(place): permission denied; ports below 1024 need a privilege, choose a higher port")
+                message: "cannot listen on \(endpoint): permission denied; ports below 1024 need a privilege, choose "
+                    + "a higher port")
         case EADDRNOTAVAIL:
-            self.init(.badAddress, "cannot listen on \(place): this machine does not have that address")
+            self.init(.badAddress, message: "cannot listen on \(endpoint): this machine does not have that address")
         default:
-            self.init(.other, "cannot listen on \(place): \(error)")
+            self.init(.other, message: "cannot listen on \(endpoint): \(error)")
         }
     }
 
-    init(connecting place: String, _ error: SystemError) {
+    init(connecting endpoint: String, error: SystemError) {
         switch error.number {
         case ECONNREFUSED:
-            self.init(.refused, "cannot connect to \(place): connection refused; nothing listens there")
+            self.init(.refused, message: "cannot connect to \(endpoint): connection refused; nothing listens there")
         case ENETUNREACH, EHOSTUNREACH:
-            self.init(.unreachable, "cannot connect to \(place): no route to host; check network and firewall")
+            self.init(
+                .unreachable, message: "cannot connect to \(endpoint): no route to host; check network and firewall")
         case ETIMEDOUT:
-            self.init(.timedOut, "cannot connect to \(place): timed out; check network and firewall")
+            self.init(.timedOut, message: "cannot connect to \(endpoint): timed out; check network and firewall")
         default:
-            self.init(.other, "cannot connect to \(place): \(error)")
+            self.init(.other, message: "cannot connect to \(endpoint): \(error)")
         }
     }
 

@@ -15,11 +15,12 @@ package final class TCPListener {
 
     /// Binds and listens. Port 0 selects any free port; ``address`` contains the chosen one.
     package init(
-        on loop: EventLoop, _ place: HostPort, backlog: CInt = 1024, accepted: @escaping (consuming Socket) -> Void
+        on loop: EventLoop, at endpoint: HostPort, backlog: CInt = 1024, accepted: @escaping (consuming Socket) -> Void
     ) throws(TCPError) {
-        guard let wanted = SocketAddress(ip: place.host == "localhost" ? "127.0.0.1" : place.host, port: place.port)
-        else {
-            throw TCPError(.badAddress, "cannot listen on \(place): give a numeric address such as 127.0.0.1 or ::1")
+        let host = endpoint.host == "localhost" ? "127.0.0.1" : endpoint.host
+        guard let wanted = SocketAddress(ip: host, port: endpoint.port) else {
+            throw TCPError(
+                .badAddress, message: "cannot listen on \(endpoint): give a numeric address such as 127.0.0.1 or ::1")
         }
         do throws(SystemError) {
             let socket = try Socket.listening(at: wanted, backlog: backlog)
@@ -27,7 +28,7 @@ package final class TCPListener {
             self.socket = socket
             address = bound
         } catch {
-            throw TCPError(listening: place, error)
+            throw TCPError(listening: endpoint, error: error)
         }
         self.loop = loop
         self.accepted = accepted

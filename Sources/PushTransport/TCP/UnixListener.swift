@@ -28,7 +28,7 @@ struct UnixListener: ~Copyable {
         guard fchmod(socket.descriptor, mode) == 0 else { throw .system(.current, call: "fchmod") }
         if !bind(socket, to: address) {
             guard errno == EADDRINUSE else { throw .system(.current, call: "bind") }
-            try removeStale(path, address)
+            try removeStale(at: path, address: address)
             guard bind(socket, to: address) else { throw .system(.current, call: "bind") }
         }
         let file = SocketFile(path)
@@ -51,20 +51,20 @@ struct UnixListener: ~Copyable {
         guard let address = SocketAddress(unixPath: path) else { return .path }
         guard SocketFile.status(of: path) != nil else { return nil }
         do throws(Obstacle) {
-            try checkStale(path, address)
+            try checkStale(at: path, address: address)
             return nil
         } catch {
             return error
         }
     }
 
-    private static func removeStale(_ path: String, _ address: SocketAddress) throws(Obstacle) {
-        try checkStale(path, address)
+    private static func removeStale(at path: String, address: SocketAddress) throws(Obstacle) {
+        try checkStale(at: path, address: address)
         unsafe _ = unlink(path)
     }
 
     /// Throws unless the path is a socket file without a listener.
-    private static func checkStale(_ path: String, _ address: SocketAddress) throws(Obstacle) {
+    private static func checkStale(at path: String, address: SocketAddress) throws(Obstacle) {
         guard let found = SocketFile.status(of: path), found.st_mode & S_IFMT == S_IFSOCK else { throw .otherFile }
         let probe = try socket()
         let isAnswered = unsafe address.withSockaddr { unsafe connect(probe.descriptor, $0, $1) } == 0

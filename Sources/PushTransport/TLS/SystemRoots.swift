@@ -6,8 +6,8 @@ import Glibc
 package enum SystemRoots {
     /// Returns whether root certificates exist at OpenSSL's default places.
     package static func areInstalled() -> Bool {
-        let file = unsafe place(X509_get_default_cert_file_env(), X509_get_default_cert_file())
-        let directory = unsafe place(X509_get_default_cert_dir_env(), X509_get_default_cert_dir())
+        let file = unsafe path(in: X509_get_default_cert_file_env(), default: X509_get_default_cert_file())
+        let directory = unsafe path(in: X509_get_default_cert_dir_env(), default: X509_get_default_cert_dir())
         return areInstalled(file: file, directories: directory)
     }
 
@@ -18,7 +18,8 @@ package enum SystemRoots {
         return directories.split(separator: ":").contains { hasEntries(String($0)) }
     }
 
-    private static func place(_ variable: UnsafePointer<CChar>?, _ standard: UnsafePointer<CChar>?) -> String {
+    /// Returns the value of an environment variable, or the standard path if it is not set.
+    private static func path(in variable: UnsafePointer<CChar>?, default standard: UnsafePointer<CChar>?) -> String {
         if let variable = unsafe variable, let value = unsafe getenv(variable) { return unsafe String(cString: value) }
         return unsafe standard.map { unsafe String(cString: $0) } ?? ""
     }

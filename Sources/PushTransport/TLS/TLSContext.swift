@@ -20,7 +20,7 @@ package final class TLSContext: @unchecked Sendable {
     package static func client(_ configuration: TLSClientConfiguration) throws(TLSError) -> TLSContext {
         let context = try TLSContext(isServer: false, alpn: configuration.alpn)
         try context.limit(
-            from: configuration.minimumVersion, to: configuration.maximumVersion, ciphers: configuration.cipherSuites)
+            from: configuration.minVersion, to: configuration.maxVersion, ciphers: configuration.cipherSuites)
         if let identity = configuration.identity {
             try context.use(identity)
         }
@@ -42,7 +42,7 @@ package final class TLSContext: @unchecked Sendable {
     package static func server(_ configuration: TLSServerConfiguration) throws(TLSError) -> TLSContext {
         let context = try TLSContext(isServer: true, alpn: configuration.alpn)
         try context.limit(
-            from: configuration.minimumVersion, to: configuration.maximumVersion, ciphers: configuration.cipherSuites)
+            from: configuration.minVersion, to: configuration.maxVersion, ciphers: configuration.cipherSuites)
         try context.use(configuration.identity)
         let pointer = unsafe context.pointer
         switch configuration.clientCertificates {
@@ -74,7 +74,7 @@ package final class TLSContext: @unchecked Sendable {
         let wire = try Self.wireForm(of: alpn)
         OpenSSLErrors.clear()
         guard let pointer = unsafe SSL_CTX_new(isServer ? TLS_server_method() : TLS_client_method()) else {
-            throw TLSError(.outOfMemory, "cannot create a TLS context: \(OpenSSLErrors.drain().text)")
+            throw TLSError(.outOfMemory, message: "cannot create a TLS context: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.pointer = pointer
         unsafe protocols = .allocate(capacity: wire.count)
@@ -111,17 +111,18 @@ package final class TLSContext: @unchecked Sendable {
         for name in alpn {
             let bytes = Array(name.utf8)
             guard (1...255).contains(bytes.count) else {
-                throw TLSError(.invalidConfiguration, "an ALPN protocol has 1 to 255 bytes, not \(bytes.count)")
+                throw TLSError(
+                    .invalidConfiguration, message: "an ALPN protocol has 1 to 255 bytes, not \(bytes.count)")
             }
             wire.append(UInt8(bytes.count))
             wire += bytes
         }
-        guard wire.count <= 65_000 else { throw TLSError(.invalidConfiguration, "too many ALPN protocols") }
+        guard wire.count <= 65_000 else { throw TLSError(.invalidConfiguration, message: "too many ALPN protocols") }
         return wire
     }
 
     private func misconfigured(_ what: String) -> TLSError {
-        TLSError(.invalidConfiguration, "\(what) cannot be used for TLS: \(OpenSSLErrors.drain().text)")
+        TLSError(.invalidConfiguration, message: "\(what) cannot be used for TLS: \(OpenSSLErrors.drain().text)")
     }
 
     private func limit(
@@ -131,7 +132,7 @@ package final class TLSContext: @unchecked Sendable {
         let lowest = minimum == .tls13 ? TLS1_3_VERSION : TLS1_2_VERSION
         let highest = maximum == .tls12 ? TLS1_2_VERSION : TLS1_3_VERSION
         guard lowest <= highest else {
-            throw TLSError(.invalidConfiguration, "the maximum TLS version is below the minimum")
+            throw TLSError(.invalidConfiguration, message: "the maximum TLS version is below the minimum")
         }
         guard unsafe COpenSSL_CTX_set_min_version(pointer, lowest) == 1,
             unsafe COpenSSL_CTX_set_max_version(pointer, highest) == 1
@@ -159,21 +160,21 @@ package final class TLSContext: @unchecked Sendable {
             let isSmall = errors.tlsReason == SSL_R_EE_KEY_TOO_SMALL
             throw TLSError(
                 isSmall ? .keyTooSmall : .unsupportedKey,
-                "certificate \(identity.certificate.subject) cannot be used for TLS: \(errors.text)")
+                message: "certificate \(identity.certificate.subject) cannot be used for TLS: \(errors.text)")
         }
         guard unsafe SSL_CTX_use_PrivateKey(pointer, identity.key.pointer) == 1,
             unsafe SSL_CTX_check_private_key(pointer) == 1
         else {
             throw TLSError(
                 .unsupportedKey,
-                "the private key of \(identity.certificate.subject) (\(identity.key.kind)) cannot be used for TLS: "
-                    + OpenSSLErrors.drain().text)
+                message: "the private key of \(identity.certificate.subject) (\(identity.key.kind)) cannot be used "
+                    + "for TLS: \(OpenSSLErrors.drain().text)")
         }
         for certificate in identity.chain.dropFirst() {
             guard unsafe COpenSSL_CTX_add1_chain_certificate(pointer, certificate.pointer) == 1 else {
                 throw TLSError(
                     .invalidConfiguration,
-                    "certificate \(CertificateInfo(certificate).subject) cannot be added to the chain: "
+                    message: "certificate \(CertificateInfo(certificate).subject) cannot be added to the chain: "
                         + OpenSSLErrors.drain().text)
             }
         }
@@ -187,7 +188,7 @@ package final class TLSContext: @unchecked Sendable {
         case .systemAnd(let extra): sources = extra
         case .only(let own):
             guard !own.isEmpty else {
-                throw TLSError(.invalidConfiguration, "the list of trusted certificates is empty")
+                throw TLSError(.invalidConfiguration, message: "the list of trusted certificates is empty")
             }
             sources = own
         }

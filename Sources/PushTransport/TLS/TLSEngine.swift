@@ -49,7 +49,7 @@ package final class TLSEngine {
     private var failure: TLSError?
     private var firstByte: UInt8?
     private var isReceiving = false
-    private var hasSaidGoodbye = false
+    private var hasSentCloseNotify = false
     private var provoked = 0
     private var recordsWithKey = 0
 
@@ -106,7 +106,7 @@ package final class TLSEngine {
     ///
     /// If the bytes are invalid, the plaintext before the error is passed on first, and then the error is thrown.
     package func receive(
-        _ ciphertext: UnsafeRawBufferPointer, _ plaintext: (UnsafeRawBufferPointer) -> Void
+        _ ciphertext: UnsafeRawBufferPointer, plaintext: (UnsafeRawBufferPointer) -> Void
     ) throws(TLSError) {
         if let failure { throw failure }
         guard state != .closed, ciphertext.count > 0 else { return }
@@ -131,10 +131,12 @@ package final class TLSEngine {
         if let failure { throw failure }
         switch state {
         case .handshaking:
-            throw fail(TLSError(.truncated, "\(peer) closed the connection during the TLS handshake"))
+            throw fail(TLSError(.truncated, message: "\(peer) closed the connection during the TLS handshake"))
         case .established:
             throw fail(
-                TLSError(.truncated, "\(peer) closed the connection without a TLS close_notify: data may be missing"))
+                TLSError(
+                    .truncated, message: "\(peer) closed the connection without a TLS close_notify: data may be missing"
+                ))
         case .closed, .failed:
             break
         }
@@ -144,9 +146,10 @@ package final class TLSEngine {
     package func write(_ plaintext: UnsafeRawBufferPointer) throws(TLSError) {
         switch state {
         case .established: break
-        case .handshaking: throw TLSError(.notEstablished, "cannot write before the TLS handshake has completed")
-        case .closed: throw TLSError(.closed, "cannot write after TLS was closed")
-        case .failed: throw failure ?? TLSError(.closed, "TLS has failed")
+        case .handshaking:
+            throw TLSError(.notEstablished, message: "cannot write before the TLS handshake has completed")
+        case .closed: throw TLSError(.closed, message: "cannot write after TLS was closed")
+        case .failed: throw failure ?? TLSError(.closed, message: "TLS has failed")
         }
         var position = 0
         while position < plaintext.count {
@@ -164,7 +167,7 @@ package final class TLSEngine {
     /// Sends close_notify to the peer. May be called twice, and in any state.
     package func close() {
         switch state {
-        case .established: sayGoodbye()
+        case .established: sendCloseNotify()
         case .handshaking, .closed, .failed: break
         }
         if state != .failed { state = .closed }
@@ -197,7 +200,7 @@ package final class TLSEngine {
         guard isSet else {
             throw TLSError(
                 .invalidConfiguration,
-                "\(printable(name.text)) cannot be verified as a server name: \(OpenSSLErrors.drain().text)")
+                message: "\(printable(name.text)) cannot be verified as a server name: \(OpenSSLErrors.drain().text)")
         }
     }
 
@@ -220,10 +223,10 @@ package final class TLSEngine {
         let session = unsafe TLSSessionInfo(of: ssl)
         self.session = session
         if !context.isServer, !context.alpn.isEmpty, !context.alpn.contains(session.alpn ?? "") {
-            sayGoodbye()
+            sendCloseNotify()
             let offered = context.alpn.joined(separator: ", ")
             let answer = session.alpn.map { "chose \(printable($0))" } ?? "chose none"
-            throw fail(TLSError(.noCommonProtocol, "\(peer) was offered \(offered) by ALPN and \(answer)"))
+            throw fail(TLSError(.noCommonProtocol, message: "\(peer) was offered \(offered) by ALPN and \(answer)"))
         }
         state = .established
         storeSessions()
@@ -252,7 +255,7 @@ package final class TLSEngine {
         if outputAfter != outputBefore {
             provoked += outputAfter - outputBefore
             guard provoked <= Self.provokedLimit else {
-                throw fail(TLSError(.protocolViolation, "\(peer) provokes TLS output that it does not read"))
+                throw fail(TLSError(.protocolViolation, message: "\(peer) provokes TLS output that it does not read"))
             }
         }
         if result == 1 {
@@ -265,7 +268,7 @@ package final class TLSEngine {
         case SSL_ERROR_WANT_READ:
             break
         case SSL_ERROR_ZERO_RETURN:
-            sayGoodbye()
+            sendCloseNotify()
             state = .closed
         default:
             throw fail(explain(reason))
@@ -273,9 +276,9 @@ package final class TLSEngine {
         return false
     }
 
-    private func sayGoodbye() {
-        guard !hasSaidGoodbye else { return }
-        hasSaidGoodbye = true
+    private func sendCloseNotify() {
+        guard !hasSentCloseNotify else { return }
+        hasSentCloseNotify = true
         OpenSSLErrors.clear()
         unsafe _ = SSL_shutdown(ssl)
         OpenSSLErrors.clear()
@@ -316,7 +319,7 @@ struct TLSName {
         // In DNS, a trailing dot makes a name absolute. Certificates contain names without it.
         if name.hasSuffix("."), name.utf8.count > 1 { name.removeLast() }
         guard (1...253).contains(name.utf8.count), name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw TLSError(.invalidConfiguration, "not a server name: \"\(printable(name))\"")
+            throw TLSError(.invalidConfiguration, message: "not a server name: \"\(printable(name))\"")
         }
         text = name
         var address = in6_addr()

@@ -5,7 +5,7 @@ package struct TLSError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The number of the alert, if the peer sent one.
     package let alert: UInt8?
 
-    package init(_ code: Code, _ message: String, alert: UInt8? = nil) {
+    package init(_ code: Code, message: String, alert: UInt8? = nil) {
         self.code = code
         self.message = message
         self.alert = alert

@@ -31,8 +31,8 @@ package struct TLSIdentity: Sendable {
             let subject = CertificateInfo(found[0]).subject
             throw TLSError(
                 .keyMismatch,
-                "the private key in \(key.name) does not belong to the certificate in \(certificates.name) (\(subject))"
-            )
+                message: "the private key in \(key.name) does not belong to the certificate in \(certificates.name) "
+                    + "(\(subject))")
         }
         var chain = found
         chain.swapAt(0, own)
@@ -75,10 +75,10 @@ package struct TLSIdentity: Sendable {
         if key.isRSA {
             guard key.bits >= 2048 else {
                 throw TLSError(
-                    .keyTooSmall, "\(name): an RSA key of \(key.bits) bits is too weak; use at least 2048")
+                    .keyTooSmall, message: "\(name): an RSA key of \(key.bits) bits is too weak; use at least 2048")
             }
         } else if key.bits < 224 {
-            throw TLSError(.keyTooSmall, "\(name): the private key is too weak (\(key.kind))")
+            throw TLSError(.keyTooSmall, message: "\(name): the private key is too weak (\(key.kind))")
         }
     }
 }
@@ -97,6 +97,6 @@ extension TLSError {
             case .keyMismatch: .keyMismatch
             default: .malformedPEM
             }
-        self.init(code, error.message)
+        self.init(code, message: error.message)
     }
 }

@@ -4,7 +4,7 @@ private import COpenSSL
 /// variables must not change while one of its methods uses them.
 @safe
 struct TLSPipe: ~Copyable {
-    /// The ciphertext that OpenSSL may read. Valid only during ``TLSEngine/receive(_:_:)``.
+    /// The ciphertext that OpenSSL may read. Valid only during ``TLSEngine/receive(_:plaintext:)``.
     var input: UnsafeRawPointer?
     var inputCount = 0
     var output = ByteQueue()

@@ -17,7 +17,7 @@ package enum IPCListener {
         do throws(UnixListener.Obstacle) {
             return try UnixListener.listen(at: path, mode: mode, backlog: CInt(clamping: backlog)).release()
         } catch {
-            throw self.error(error, "bind ipc://\(path)")
+            throw self.error(from: error, action: "bind ipc://\(path)")
         }
     }
 
@@ -29,25 +29,26 @@ package enum IPCListener {
         switch UnixListener.obstacle(at: path) {
         case nil: nil
         case .inUse? where mayBeInUse: nil
-        case let obstacle?: error(obstacle, "bind ipc://\(path)")
+        case let obstacle?: error(from: obstacle, action: "bind ipc://\(path)")
         }
     }
 
-    private static func error(_ obstacle: UnixListener.Obstacle, _ action: String) -> ZMQError {
+    private static func error(from obstacle: UnixListener.Obstacle, action: String) -> ZMQError {
         switch obstacle {
         case .path:
             ZMQError(
                 .invalidEndpoint,
-                "cannot \(action): a path to a socket has at most \(SocketAddress.longestUnixPath) bytes")
+                message: "cannot \(action): a path to a socket has at most \(SocketAddress.maxUnixPathLength) bytes")
         case .otherFile:
             ZMQError(
                 .addressInUse,
-                "cannot \(action): the file that is there is not a socket; remove it, or choose another path")
+                message: "cannot \(action): the file that is there is not a socket; remove it, or choose another path")
         case .inUse:
             ZMQError(
-                .addressInUse, "cannot \(action): another process listens there; stop it, or choose another path")
+                .addressInUse,
+                message: "cannot \(action): another process listens there; stop it, or choose another path")
         case .system(let error, _):
-            ZMQError(number: error.number, action)
+            ZMQError(number: error.number, action: action)
         }
     }
 }

@@ -30,10 +30,10 @@ struct WatchedConnections {
 
     private let limits: ZMQDoorLimits
     private var connections: [CInt: WatchedConnection] = [:]
-    /// The bytes of messages that came out since the last look, indexed by descriptor. It is an array because every
+    /// The bytes of messages that came out since the last check, indexed by descriptor. It is an array because every
     /// message is counted.
     private var read: [Int] = []
-    /// The bytes that connections held at the last look, without heartbeats.
+    /// The bytes that connections held at the last check, without heartbeats.
     private(set) var unread = 0
 
     init(limits: ZMQDoorLimits) {
@@ -70,7 +70,7 @@ struct WatchedConnections {
     /// can arrive before the monitor event.
     ///
     /// - Parameter bytes: The size of the message on the wire, or less.
-    mutating func spoke(_ descriptor: CInt, bytes: Int) {
+    mutating func countRead(_ bytes: Int, from descriptor: CInt) {
         let index = Int(descriptor)
         if index >= read.count {
             guard index >= 0 else { return }
@@ -93,7 +93,7 @@ struct WatchedConnections {
     ///   counts.
     /// - isTight: Whether the connections have made the process use too much memory. The total is then limited to what
     ///   is harmless, and bytes that arrived slowly do not count.
-    mutating func look(
+    mutating func evaluate(
         _ readings: [Reading], at now: MonotonicTime, isRead: Bool = true, isTight: Bool = false
     ) -> Findings {
         var findings = Findings()
@@ -145,7 +145,7 @@ struct WatchedConnection {
 
     /// The bytes that are not part of a message: the handshake, and other traffic that libzmq handles internally.
     private static let handshake = 1024
-    /// An upper bound of the heartbeats between two looks, with encryption.
+    /// An upper bound of the heartbeats between two checks, with encryption.
     private static let heartbeat = 64
 
     init(peer: SocketAddress?) {

@@ -43,19 +43,21 @@ package final class ZAPHandler: Sendable {
     /// - Parameters:
     /// - users: The users and the domains to which they may connect.
     /// - observer: Called on the handler's thread. The next handshake waits for it.
-    /// - troubled: Called on that thread when it could not receive a request. The handler tries again, unless the error
-    ///   shows that its socket is closed: then no further client is admitted.
+    /// - onFailure: Called on that thread when it could not receive a request. The handler tries again, unless the
+    ///   error shows that its socket is closed: then no further client is admitted.
     package init(
         in context: ZMQContext, admitting users: [CurvePublicKey: ZAPUser],
         observer: @escaping @Sendable (Refusal) -> Void = { _ in },
-        troubled: @escaping @Sendable (ZMQError) -> Void = { _ in }
+        onFailure: @escaping @Sendable (ZMQError) -> Void = { _ in }
     ) throws(ZMQError) {
         try Self.check(users)
         self.users = Locked(users)
         self.observer = observer
         let responder = try ZAPResponder(in: context)
         _ = NamedThread(named: "zap") {
-            unsafe responder.run(troubled: troubled) { message, frameCount in self.answer(message, frameCount) }
+            unsafe responder.run(onFailure: onFailure) { message, frameCount in
+                self.answer(message, frameCount: frameCount)
+            }
         }
     }
 
@@ -73,14 +75,15 @@ package final class ZAPHandler: Sendable {
 
     private static func check(_ users: [CurvePublicKey: ZAPUser]) throws(ZMQError) {
         guard users.count <= maxUsers else {
-            throw ZMQError(.tooManyUsers, "too many CURVE users: \(users.count); the maximum is \(maxUsers)")
+            throw ZMQError(.tooManyUsers, message: "too many CURVE users: \(users.count); the maximum is \(maxUsers)")
         }
         for (key, user) in users where !(1...255).contains(user.id.utf8.count) || user.id.utf8.contains(0) {
-            throw ZMQError(.invalidOption, "CURVE user of key \(key): the name needs 1 to 255 bytes without NUL")
+            throw ZMQError(
+                .invalidOption, message: "CURVE user of key \(key): the name needs 1 to 255 bytes without NUL")
         }
     }
 
-    private func answer(_ message: borrowing ZMQMessage, _ frameCount: Int) -> ZAPReply {
+    private func answer(_ message: borrowing ZMQMessage, frameCount: Int) -> ZAPReply {
         do throws(ZAPRequest.Fault) {
             guard frameCount <= message.count else { throw .tooManyFrames(frameCount) }
             return decide(try ZAPRequest(message))
@@ -155,11 +158,11 @@ struct ZAPResponder: @unchecked Sendable {
     /// A function that waits for a request.
     typealias Receive = (UnsafeMutableRawPointer, borrowing ZMQInbox) -> ZMQInbox.Outcome
 
-    /// Returns when the context ends, or when the socket is closed; in that case it calls `troubled`. After other
+    /// Returns when the context ends, or when the socket is closed; in that case it calls `onFailure`. After other
     /// errors it receives again after a short pause.
     func run(
         receive: Receive = { socket, inbox in unsafe inbox.receive(from: socket, waits: true) },
-        troubled: (ZMQError) -> Void, _ answer: (borrowing ZMQMessage, _ frameCount: Int) -> ZAPReply
+        onFailure: (ZMQError) -> Void, _ answer: (borrowing ZMQMessage, _ frameCount: Int) -> ZAPReply
     ) {
         let inbox = ZMQInbox()
         var outbox = ZMQOutbox()
@@ -170,10 +173,11 @@ struct ZAPResponder: @unchecked Sendable {
             case .message(let frames), .oversized(let frames): count = frames
             case .terminated: break serving
             case .failed(ENOTSOCK):
-                troubled(ZMQError(number: ENOTSOCK, "receive ZAP requests; no client is admitted until a restart"))
+                onFailure(
+                    ZMQError(number: ENOTSOCK, action: "receive ZAP requests; no client is admitted until a restart"))
                 break serving
             case .failed(let number):
-                troubled(ZMQError(number: number, "receive a ZAP request; retrying"))
+                onFailure(ZMQError(number: number, action: "receive a ZAP request; retrying"))
                 Self.rest()
                 continue
             case .empty:

@@ -31,10 +31,10 @@ struct ZAPRequest: Hashable, Sendable {
     /// mechanism.
     init(_ message: borrowing ZMQMessage) throws(Fault) {
         guard message.count >= 6 else { throw .tooFewFrames(message.count) }
-        guard Self.text(message, 0) == "1.0" else { throw .unknownVersion }
-        domain = Self.text(message, 2)
-        address = Self.text(message, 3)
-        let name = Self.text(message, 5)
+        guard Self.text(ofFrame: 0, in: message) == "1.0" else { throw .unknownVersion }
+        domain = Self.text(ofFrame: 2, in: message)
+        address = Self.text(ofFrame: 3, in: message)
+        let name = Self.text(ofFrame: 5, in: message)
         guard name == "CURVE" else {
             mechanism = .other(name)
             return
@@ -44,7 +44,7 @@ struct ZAPRequest: Hashable, Sendable {
         mechanism = .curve(key)
     }
 
-    private static func text(_ message: borrowing ZMQMessage, _ index: Int) -> String {
+    private static func text(ofFrame index: Int, in message: borrowing ZMQMessage) -> String {
         unsafe message.withBytes(ofFrame: index) { unsafe String(decoding: $0.prefix(255), as: UTF8.self) }
     }
 }

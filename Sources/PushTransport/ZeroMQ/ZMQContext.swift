@@ -85,7 +85,7 @@ package final class ZMQContext: @unchecked Sendable {
         // Create it under the lock, so that the context cannot end between the check and the use.
         let made: Swift.Result<SocketHandle, ZMQError> = state.withLock { state in
             guard case .open = state else {
-                return .failure(ZMQError(.terminated, "cannot create a socket: the ZeroMQ context has ended"))
+                return .failure(ZMQError(.terminated, message: "cannot create a socket: the ZeroMQ context has ended"))
             }
             guard let socket = unsafe zmq_socket(context, type) else { return .failure(.last("create a socket")) }
             return unsafe .success(SocketHandle(pointer: socket))

@@ -11,7 +11,7 @@ import PushLoop
 ///
 /// Confined to the loop of its sockets. It is the monitor of each socket, so they cannot have another one.
 package final class ZMQDoor {
-    package enum News: Hashable, Sendable {
+    package enum Event: Hashable, Sendable {
         /// The gate was closed or opened.
         case gate(ConnectionGate)
         /// The given number of connections were stuck, and all connections of their socket were ended. The clients
@@ -27,9 +27,9 @@ package final class ZMQDoor {
     package private(set) var gate: ConnectionGate
     private var watched: [Watched] = []
     private let limits: ZMQDoorLimits
-    private let tell: (News) -> Void
-    private var isLooking = false
-    private var calmMemory: CalmMemory
+    private let report: (Event) -> Void
+    private var isCheckScheduled = false
+    private var memoryGrowth: MemoryGrowthDetector
     /// Whether hoarding connections were ended and their memory must be returned to the system. Otherwise it would
     /// count as ordinary memory of the process, and the next hoarders could use as much again.
     private var hasEndedHoarders = false
@@ -47,12 +47,12 @@ package final class ZMQDoor {
         }
     }
 
-    /// - Parameter tell: Called on the loop.
-    package init(limits: ZMQDoorLimits, tell: @escaping (News) -> Void = { _ in }) {
-        gate = ConnectionGate(most: limits.connections)
-        calmMemory = CalmMemory(growth: limits.growth)
+    /// - Parameter report: Called on the loop.
+    package init(limits: ZMQDoorLimits, report: @escaping (Event) -> Void = { _ in }) {
+        gate = ConnectionGate(maxOpen: limits.connections)
+        memoryGrowth = MemoryGrowthDetector(growth: limits.growth)
         self.limits = limits
-        self.tell = tell
+        self.report = report
     }
 
     /// Starts to watch a socket. Call it before the socket is bound, or connections are missed.
@@ -60,7 +60,7 @@ package final class ZMQDoor {
         watched.removeAll { $0.socket.map(\.isClosed) ?? true }
         let one = Watched(socket, limits: limits)
         watched.append(one)
-        socket.onSender = { [weak one] descriptor, bytes in one?.connections.spoke(descriptor, bytes: bytes) }
+        socket.onSender = { [weak one] descriptor, bytes in one?.connections.countRead(bytes, from: descriptor) }
         try socket.monitor { [weak self] event in self?.take(event, of: one) }
     }
 
@@ -75,10 +75,10 @@ package final class ZMQDoor {
             guard let descriptor = event.descriptor,
                 one.connections.opened(descriptor, from: SocketAddress.peer(of: descriptor))
             else { return }
-            if let socket = one.socket { lookLater(on: socket.loop) }
-            if gate.opened() { set() }
+            if let socket = one.socket { scheduleCheck(on: socket.loop) }
+            if gate.opened() { gateChanged() }
         case .disconnected:
-            if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { set() }
+            if let descriptor = event.descriptor, one.connections.ended(descriptor), gate.ended() { gateChanged() }
         case .listening:
             // The socket was bound again while the gate is closed.
             setAccepting()
@@ -86,14 +86,14 @@ package final class ZMQDoor {
         case .closed, .stopped:
             var opens = false
             for _ in 0..<one.connections.endedAll() { opens = gate.ended() || opens }
-            if opens { set() }
+            if opens { gateChanged() }
         default: break
         }
     }
 
-    private func set() {
+    private func gateChanged() {
         setAccepting()
-        tell(.gate(gate))
+        report(.gate(gate))
     }
 
     private func setAccepting() {
@@ -103,12 +103,12 @@ package final class ZMQDoor {
     // MARK: Periodic checks
 
     /// Schedules the next check. The checks continue as long as there are connections.
-    private func lookLater(on loop: EventLoop) {
-        guard !isLooking else { return }
-        isLooking = true
+    private func scheduleCheck(on loop: EventLoop) {
+        guard !isCheckScheduled else { return }
+        isCheckScheduled = true
         loop.schedule(after: limits.interval) { [weak self] in
             guard let self else { return }
-            isLooking = false
+            isCheckScheduled = false
             // The loop is not captured, because it retains its timers.
             guard let loop = watched.lazy.compactMap({ $0.socket?.loop }).first else { return }
             // libzmq has freed the memory since the last check. Returning it to the system blocks, so it does not run
@@ -116,21 +116,21 @@ package final class ZMQDoor {
             if hasEndedHoarders { _ = NamedThread(named: "give-back") { CLinux_return_free_memory() } }
             hasEndedHoarders = false
             let isTight = isTight()
-            for one in watched { look(at: one, isTight: isTight, now: loop.now) }
-            if gate.open > 0 || watched.contains(where: { $0.isUnbound || $0.isFull }) { lookLater(on: loop) }
+            for one in watched { check(one, isTight: isTight, now: loop.now) }
+            if gate.open > 0 || watched.contains(where: { $0.isUnbound || $0.isFull }) { scheduleCheck(on: loop) }
         }
     }
 
     /// Returns whether the connections have made the process grow by more than its limit.
     private func isTight() -> Bool {
         guard let memory = ProcessMetrics.residentBytes else { return false }
-        return calmMemory.isExceeded(by: memory, unread: watched.reduce(0) { $0 + $1.connections.unread })
+        return memoryGrowth.isExceeded(by: memory, unread: watched.reduce(0) { $0 + $1.connections.unread })
     }
 
-    private func look(at one: Watched, isTight: Bool, now: MonotonicTime) {
+    private func check(_ one: Watched, isTight: Bool, now: MonotonicTime) {
         guard let socket = one.socket, !socket.isClosed else { return }
         let readings = Self.readings(of: one.connections.descriptors)
-        let findings = one.connections.look(readings, at: now, isRead: !socket.isPaused, isTight: isTight)
+        let findings = one.connections.evaluate(readings, at: now, isRead: !socket.isPaused, isTight: isTight)
         let isFull = socket.isPaused && (one.isFull || !findings.hoarding.isEmpty)
         if one.isFull != isFull {
             one.isFull = isFull
@@ -142,17 +142,17 @@ package final class ZMQDoor {
                 continue
             }
             hasEndedHoarders = true
-            tell(.endedHoarder(address: peer.description))
+            report(.endedHoarder(address: peer.description))
         }
         guard one.isUnbound || findings.stuck >= limits.stuck else { return }
-        let isTold = one.isUnbound
+        let wasReported = one.isUnbound
         do throws(ZMQError) {
             one.isUnbound = true
             guard try socket.bindAnew() else { return one.isUnbound = false }
             one.isUnbound = false
-            tell(.endedStuck(findings.stuck))
+            report(.endedStuck(findings.stuck))
         } catch {
-            if !isTold { tell(.cannotBind(error)) }
+            if !wasReported { report(.cannotBind(error)) }
         }
     }
 

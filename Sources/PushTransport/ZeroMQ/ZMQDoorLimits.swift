@@ -24,7 +24,7 @@ package struct ZMQDoorLimits: Hashable, Sendable {
 
     /// The number of bytes that connections may hold in any case: split into frames of any size, they take at most
     /// ``growth``.
-    var harmless: Int { growth / CalmMemory.swelling }
+    var harmless: Int { growth / MemoryGrowthDetector.memoryPerByte }
 
     /// The maximum number of stuck connections of a socket (see ``WatchedConnections``).
     package var stuck: Int { max(4, connections / 16) }

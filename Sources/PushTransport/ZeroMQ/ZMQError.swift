@@ -42,20 +42,20 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { message }
 
-    package init(_ code: Code, _ message: String) {
+    package init(_ code: Code, message: String) {
         self.code = code
         self.message = message
     }
 
     /// Returns the error of the last failed libzmq call on this thread. Call it before any other function.
     static func last(_ action: String) -> ZMQError {
-        ZMQError(number: zmq_errno(), action)
+        ZMQError(number: zmq_errno(), action: action)
     }
 
     /// - Parameter action: The failed action, as in "bind tcp://127.0.0.1:5555".
-    init(number: CInt, _ action: String) {
+    init(number: CInt, action: String) {
         let (code, advice) = Self.meaning(of: number)
-        self.init(code, "cannot \(action): \(advice)")
+        self.init(code, message: "cannot \(action): \(advice)")
     }
 
     private static func meaning(of number: CInt) -> (Code, String) {
@@ -106,6 +106,6 @@ package struct ZMQError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     static func closed(_ action: String) -> ZMQError {
-        ZMQError(.closed, "cannot \(action): the socket was closed")
+        ZMQError(.closed, message: "cannot \(action): the socket was closed")
     }
 }

@@ -21,7 +21,7 @@ final class ZMQListener {
         do throws(SystemError) {
             return try ZMQListener(at: address, backlog: backlog, ignoresResets: ignoresResets)
         } catch {
-            throw ZMQError(number: error.number, "bind \(endpoint)")
+            throw ZMQError(number: error.number, action: "bind \(endpoint)")
         }
     }
 
@@ -51,7 +51,7 @@ final class ZMQListener {
     /// Returns a copy of the descriptor for libzmq.
     func copy(for endpoint: String) throws(ZMQError) -> CInt {
         let copy = fcntl(socket.descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw ZMQError(number: errno, "bind \(endpoint)") }
+        guard copy >= 0 else { throw ZMQError(number: errno, action: "bind \(endpoint)") }
         return copy
     }
 
@@ -60,9 +60,9 @@ final class ZMQListener {
             guard isAccepting != oldValue else { return }
             let descriptor = socket.descriptor
             if !isAccepting {
-                _ = CLinux_hear_nothing(descriptor)
+                _ = CLinux_receive_nothing(descriptor)
             } else {
-                _ = ignoresResets ? CLinux_ignore_resets(descriptor) : CLinux_hear_everything(descriptor)
+                _ = ignoresResets ? CLinux_ignore_resets(descriptor) : CLinux_receive_everything(descriptor)
             }
         }
     }

@@ -115,7 +115,7 @@ package final class ZMQSocket {
     @discardableResult
     package func bind(_ endpoint: String) throws(ZMQError) -> String {
         let socket = unsafe try open("bind \(endpoint)")
-        try Self.checkPort(of: endpoint, "bind")
+        try Self.checkPort(of: endpoint, action: "bind")
         let listener = try ZMQListener.make(for: endpoint, backlog: backlog, ignoresResets: ignoresResets)
         if let listener {
             unsafe try Self.lend(try listener.copy(for: endpoint), to: socket, for: endpoint)
@@ -170,7 +170,7 @@ package final class ZMQSocket {
     /// Connects, and reconnects whenever the connection is lost. A monitor reports whether it is established.
     package func connect(_ endpoint: String) throws(ZMQError) {
         let socket = unsafe try open("connect to \(endpoint)")
-        try Self.checkPort(of: endpoint, "connect to")
+        try Self.checkPort(of: endpoint, action: "connect to")
         guard unsafe zmq_connect(socket, endpoint) == 0 else { throw .last("connect to \(endpoint)") }
         requestCheck()
     }
@@ -191,11 +191,11 @@ package final class ZMQSocket {
 
     /// Subscribes to messages that start with `prefix` (SUB only).
     package func subscribe(_ prefix: String) throws(ZMQError) {
-        try setSubscription(ZMQ_SUBSCRIBE, prefix, "subscribe to \"\(prefix)\"")
+        try setSubscription(ZMQ_SUBSCRIBE, prefix: prefix, action: "subscribe to \"\(prefix)\"")
     }
 
     package func unsubscribe(_ prefix: String) throws(ZMQError) {
-        try setSubscription(ZMQ_UNSUBSCRIBE, prefix, "unsubscribe from \"\(prefix)\"")
+        try setSubscription(ZMQ_UNSUBSCRIBE, prefix: prefix, action: "unsubscribe from \"\(prefix)\"")
     }
 
     /// Reports the events of this socket's connections. A socket has one monitor at a time; a new monitor stops the
@@ -265,7 +265,7 @@ package final class ZMQSocket {
         guard !outbox.hasTooManyFrames, outbox.count > 0 else {
             outbox.clear()
             return .failed(
-                ZMQError(.tooManyFrames, "cannot send: a message needs 1 to \(ZMQOutbox.maxFrames) frames"))
+                ZMQError(.tooManyFrames, message: "cannot send: a message needs 1 to \(ZMQOutbox.maxFrames) frames"))
         }
         var attempt = unsafe outbox.transmit(to: socket)
         if case .full = attempt, unsafe isWritableAfterAll(socket) {
@@ -296,7 +296,7 @@ package final class ZMQSocket {
             return .unreachable
         case .failed(let number):
             requestCheck()
-            return .failed(ZMQError(number: number, "send"))
+            return .failed(ZMQError(number: number, action: "send"))
         }
     }
 
@@ -371,12 +371,12 @@ package final class ZMQSocket {
             switch unsafe inbox.receive(from: socket, frameByFrame: kind == .xpub) {
             case .message(let count):
                 usedFrames = max(usedFrames, count)
-                if hearFrom(inbox.message(frames: count)) {
+                if acceptSender(of: inbox.message(frames: count)) {
                     handler(inbox.message(frames: count))
                 }
             case .oversized(let count):
                 usedFrames = max(usedFrames, count)
-                if hearFrom(inbox.message(frames: count)) {
+                if acceptSender(of: inbox.message(frames: count)) {
                     onMalformed?(inbox.message(frames: count), count)
                 }
             case .empty, .terminated, .failed:
@@ -390,14 +390,14 @@ package final class ZMQSocket {
     }
 
     /// The maximum length of a routing id in ZMTP. libzmq enforces it for its own clients only.
-    private static let longestRoutingID = 255
+    private static let maxRoutingIDLength = 255
 
     /// Decides whether a message is delivered. Messages of a peer with a routing id that is too long are dropped, and
     /// its connection is ended, so readers of a ROUTER can rely on short ids.
-    private func hearFrom(_ message: borrowing ZMQMessage) -> Bool {
+    private func acceptSender(of message: borrowing ZMQMessage) -> Bool {
         // The first frame of a ROUTER's message was not on the wire.
         let ownFrame = kind == .router ? message.byteCount(ofFrame: 0) : nil
-        if let ownFrame, ownFrame > Self.longestRoutingID {
+        if let ownFrame, ownFrame > Self.maxRoutingIDLength {
             // libzmq may have closed the connection meanwhile and reused its number for another client.
             if let descriptor = message.sourceDescriptor, let peer = SocketAddress.peer(of: descriptor),
                 let address = message.peerAddress, address.prefix(while: { $0 != "%" }) == peer.ip
@@ -423,14 +423,14 @@ package final class ZMQSocket {
             listeners.values.contains(where: { $0.port == local.port })
         else { return false }
         // Otherwise data that the peer keeps sending would be read before the end.
-        _ = CLinux_hear_nothing(descriptor)
+        _ = CLinux_receive_nothing(descriptor)
         return shutdown(descriptor, CInt(SHUT_RD)) == 0
     }
 
     private func terminate() {
-        let tell = onTerminated
+        let report = onTerminated
         close()
-        tell?()
+        report?()
     }
 
     // MARK: libzmq calls
@@ -452,14 +452,14 @@ package final class ZMQSocket {
     }
 
     /// Rejects invalid ports. libzmq truncates a port to 16 bits: 99999 would become 34463.
-    private static func checkPort(of endpoint: String, _ action: String) throws(ZMQError) {
+    private static func checkPort(of endpoint: String, action: String) throws(ZMQError) {
         guard endpoint.hasPrefix("tcp://"), let colon = endpoint.lastIndex(of: ":") else { return }
         let port = endpoint[endpoint.index(after: colon)...]
         guard let number = Int(port), !(0...65535).contains(number) else { return }
-        throw ZMQError(.invalidEndpoint, "cannot \(action) \(endpoint): ports end at 65535")
+        throw ZMQError(.invalidEndpoint, message: "cannot \(action) \(endpoint): ports end at 65535")
     }
 
-    private func setSubscription(_ option: CInt, _ prefix: String, _ action: String) throws(ZMQError) {
+    private func setSubscription(_ option: CInt, prefix: String, action: String) throws(ZMQError) {
         let socket = unsafe try open(action)
         guard unsafe zmq_setsockopt(socket, option, prefix, prefix.utf8.count) == 0 else { throw .last(action) }
         requestCheck()

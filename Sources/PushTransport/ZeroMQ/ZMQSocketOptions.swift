@@ -101,33 +101,36 @@ extension ZMQSocketOptions {
     /// Sets all options on a new socket.
     func apply(to socket: UnsafeMutableRawPointer, kind: ZMQSocket.Kind) throws(ZMQError) {
         let options = unsafe OptionWriter(socket: socket)
-        try options.set(ZMQ_SNDHWM, "sendHighWaterMark", sendHighWaterMark)
-        try options.set(ZMQ_RCVHWM, "receiveHighWaterMark", receiveHighWaterMark)
-        try options.set(ZMQ_LINGER, "linger", linger)
-        try options.set(ZMQ_IMMEDIATE, "onlyToConnected", onlyToConnected ? 1 : 0)
+        try options.set(ZMQ_SNDHWM, named: "sendHighWaterMark", to: sendHighWaterMark)
+        try options.set(ZMQ_RCVHWM, named: "receiveHighWaterMark", to: receiveHighWaterMark)
+        try options.set(ZMQ_LINGER, named: "linger", to: linger)
+        try options.set(ZMQ_IMMEDIATE, named: "onlyToConnected", to: onlyToConnected ? 1 : 0)
         if kind == .router {
-            try options.set(ZMQ_ROUTER_MANDATORY, "routerMandatory", routerMandatory ? 1 : 0)
-            try options.set(ZMQ_ROUTER_HANDOVER, "routerHandover", routerHandover ? 1 : 0)
+            try options.set(ZMQ_ROUTER_MANDATORY, named: "routerMandatory", to: routerMandatory ? 1 : 0)
+            try options.set(ZMQ_ROUTER_HANDOVER, named: "routerHandover", to: routerHandover ? 1 : 0)
         }
-        try options.set64(ZMQ_MAXMSGSIZE, "maxFrameSize", Int64(maxFrameSize ?? -1))
-        try options.set(ZMQ_HANDSHAKE_IVL, "handshakeTimeout", handshakeTimeout)
-        try options.set(ZMQ_HEARTBEAT_IVL, "heartbeat interval", 0)
-        try options.set(ZMQ_TCP_KEEPALIVE, "keepAliveIdle", 1)
-        try options.set(ZMQ_TCP_KEEPALIVE_IDLE, "keepAliveIdle", seconds: keepAliveIdle)
-        try options.set(ZMQ_TCP_KEEPALIVE_INTVL, "keepAliveInterval", seconds: keepAliveInterval)
-        try options.set(ZMQ_TCP_KEEPALIVE_CNT, "keepAliveProbes", keepAliveProbes)
-        try options.set(ZMQ_TCP_MAXRT, "unacknowledgedTimeout", unacknowledgedTimeout)
-        try options.set(ZMQ_RECONNECT_IVL, "reconnectInterval", reconnectInterval)
-        try options.set(ZMQ_RECONNECT_IVL_MAX, "maxReconnectInterval", maxReconnectInterval)
-        try options.set(ZMQ_BACKLOG, "backlog", backlog)
-        try options.set(ZMQ_IPV6, "usesIPv6", usesIPv6 ? 1 : 0)
+        try options.set64(ZMQ_MAXMSGSIZE, named: "maxFrameSize", to: Int64(maxFrameSize ?? -1))
+        try options.set(ZMQ_HANDSHAKE_IVL, named: "handshakeTimeout", to: handshakeTimeout)
+        try options.set(ZMQ_HEARTBEAT_IVL, named: "heartbeat interval", to: 0)
+        try options.set(ZMQ_TCP_KEEPALIVE, named: "keepAliveIdle", to: 1)
+        try options.set(ZMQ_TCP_KEEPALIVE_IDLE, named: "keepAliveIdle", seconds: keepAliveIdle)
+        try options.set(ZMQ_TCP_KEEPALIVE_INTVL, named: "keepAliveInterval", seconds: keepAliveInterval)
+        try options.set(ZMQ_TCP_KEEPALIVE_CNT, named: "keepAliveProbes", to: keepAliveProbes)
+        try options.set(ZMQ_TCP_MAXRT, named: "unacknowledgedTimeout", to: unacknowledgedTimeout)
+        try options.set(ZMQ_RECONNECT_IVL, named: "reconnectInterval", to: reconnectInterval)
+        try options.set(ZMQ_RECONNECT_IVL_MAX, named: "maxReconnectInterval", to: maxReconnectInterval)
+        try options.set(ZMQ_BACKLOG, named: "backlog", to: backlog)
+        try options.set(ZMQ_IPV6, named: "usesIPv6", to: usesIPv6 ? 1 : 0)
         if let routingID {
             guard (1...255).contains(routingID.count), routingID[0] != 0 else {
-                throw ZMQError(.invalidOption, "routingID: 1 to 255 bytes are allowed, and the first must not be zero")
+                throw ZMQError(
+                    .invalidOption, message: "routingID: 1 to 255 bytes are allowed, and the first must not be zero")
             }
-            try options.set(ZMQ_ROUTING_ID, "routingID", routingID)
+            try options.set(ZMQ_ROUTING_ID, named: "routingID", to: routingID)
         }
-        guard messagesPerTick > 0 else { throw ZMQError(.invalidOption, "messagesPerTick: must be above zero") }
+        guard messagesPerTick > 0 else {
+            throw ZMQError(.invalidOption, message: "messagesPerTick: must be above zero")
+        }
         try apply(security, to: options)
     }
 
@@ -136,21 +139,21 @@ extension ZMQSocketOptions {
         case .none:
             return
         case .open:
-            try options.set(ZMQ_ZAP_DOMAIN, "security", [UInt8](ZMQSecurity.openDomain.utf8))
-            try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, "security", 1)
+            try options.set(ZMQ_ZAP_DOMAIN, named: "security", to: [UInt8](ZMQSecurity.openDomain.utf8))
+            try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, named: "security", to: 1)
         case .curveServer(let secretKey, let domain):
             guard (1...255).contains(domain.utf8.count) else {
-                throw ZMQError(.invalidOption, "security: the domain needs 1 to 255 bytes")
+                throw ZMQError(.invalidOption, message: "security: the domain needs 1 to 255 bytes")
             }
-            try options.set(ZMQ_CURVE_SERVER, "security", 1)
-            try options.set(ZMQ_CURVE_SECRETKEY, "security", secretKey)
+            try options.set(ZMQ_CURVE_SERVER, named: "security", to: 1)
+            try options.set(ZMQ_CURVE_SECRETKEY, named: "security", to: secretKey)
             // Without these two, libzmq accepts every key if there is no handler.
-            try options.set(ZMQ_ZAP_DOMAIN, "security", [UInt8](domain.utf8))
-            try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, "security", 1)
+            try options.set(ZMQ_ZAP_DOMAIN, named: "security", to: [UInt8](domain.utf8))
+            try options.set(ZMQ_ZAP_ENFORCE_DOMAIN, named: "security", to: 1)
         case .curveClient(let keys, let serverKey):
-            try options.set(ZMQ_CURVE_SERVERKEY, "security", serverKey)
-            try options.set(ZMQ_CURVE_PUBLICKEY, "security", keys.publicKey)
-            try options.set(ZMQ_CURVE_SECRETKEY, "security", keys.secretKey)
+            try options.set(ZMQ_CURVE_SERVERKEY, named: "security", to: serverKey)
+            try options.set(ZMQ_CURVE_PUBLICKEY, named: "security", to: keys.publicKey)
+            try options.set(ZMQ_CURVE_SECRETKEY, named: "security", to: keys.secretKey)
         }
     }
 }
@@ -160,50 +163,50 @@ extension ZMQSocketOptions {
 private struct OptionWriter {
     let socket: UnsafeMutableRawPointer
 
-    func set(_ option: CInt, _ name: StaticString, _ value: Int) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, to value: Int) throws(ZMQError) {
         guard var number = CInt(exactly: value), number >= 0 else {
-            throw ZMQError(.invalidOption, "\(name): \(value) is out of range")
+            throw ZMQError(.invalidOption, message: "\(name): \(value) is out of range")
         }
         guard unsafe zmq_setsockopt(socket, option, &number, MemoryLayout<CInt>.size) == 0 else {
             throw .last("set \(name) to \(value)")
         }
     }
 
-    func set64(_ option: CInt, _ name: StaticString, _ value: Int64) throws(ZMQError) {
+    func set64(_ option: CInt, named name: StaticString, to value: Int64) throws(ZMQError) {
         var number = value
         guard unsafe zmq_setsockopt(socket, option, &number, MemoryLayout<Int64>.size) == 0 else {
             throw .last("set \(name) to \(value)")
         }
     }
 
-    func set(_ option: CInt, _ name: StaticString, _ duration: Duration) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, to duration: Duration) throws(ZMQError) {
         let (seconds, attoseconds) = duration.components
         let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)
         guard !overflow, milliseconds < Int64(CInt.max) else {
-            throw ZMQError(.invalidOption, "\(name): \(duration) is out of range")
+            throw ZMQError(.invalidOption, message: "\(name): \(duration) is out of range")
         }
-        try set(option, name, Int(milliseconds + attoseconds / 1_000_000_000_000_000))
+        try set(option, named: name, to: Int(milliseconds + attoseconds / 1_000_000_000_000_000))
     }
 
     /// Sets an option that counts in whole seconds.
-    func set(_ option: CInt, _ name: StaticString, seconds duration: Duration) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, seconds duration: Duration) throws(ZMQError) {
         let (seconds, attoseconds) = duration.components
         guard seconds >= 1, attoseconds == 0, let number = Int(exactly: seconds) else {
-            throw ZMQError(.invalidOption, "\(name): \(duration) is not a whole number of seconds above zero")
+            throw ZMQError(.invalidOption, message: "\(name): \(duration) is not a whole number of seconds above zero")
         }
-        try set(option, name, number)
+        try set(option, named: name, to: number)
     }
 
-    func set(_ option: CInt, _ name: StaticString, _ bytes: [UInt8]) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, to bytes: [UInt8]) throws(ZMQError) {
         guard unsafe zmq_setsockopt(socket, option, bytes, bytes.count) == 0 else { throw .last("set \(name)") }
     }
 
-    func set(_ option: CInt, _ name: StaticString, _ key: CurvePublicKey) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, to key: CurvePublicKey) throws(ZMQError) {
         let result = unsafe key.withBytes { unsafe zmq_setsockopt(socket, option, $0.baseAddress, $0.count) }
         guard result == 0 else { throw .last("set \(name)") }
     }
 
-    func set(_ option: CInt, _ name: StaticString, _ key: CurveSecretKey) throws(ZMQError) {
+    func set(_ option: CInt, named name: StaticString, to key: CurveSecretKey) throws(ZMQError) {
         let result = unsafe key.withBytes { unsafe zmq_setsockopt(socket, option, $0.baseAddress, $0.count) }
         guard result == 0 else { throw .last("set \(name)") }
     }

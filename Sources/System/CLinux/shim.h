@@ -66,7 +66,7 @@ static inline int CLinux_ignore_resets(int descriptor)
 }
 
 /* Makes a socket receive all packets again. */
-static inline int CLinux_hear_everything(int descriptor)
+static inline int CLinux_receive_everything(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0xffffffff } };
     struct CLinux_filter filter = { 1, steps };
@@ -75,7 +75,7 @@ static inline int CLinux_hear_everything(int descriptor)
 
 /* Makes a socket receive no packets, as if they were lost: new peers of a listening socket wait, and no more data
    arrives on a connection. */
-static inline int CLinux_hear_nothing(int descriptor)
+static inline int CLinux_receive_nothing(int descriptor)
 {
     static const struct CLinux_filter_step steps[] = { { 0x06, 0, 0, 0 } };
     struct CLinux_filter filter = { 1, steps };

@@ -37,7 +37,7 @@ struct GatewayBench: Sendable {
         let connection = GatewayConnection.Settings(
             topic: "com.example.shop", authority: place.description, tls: tls, resolver: resolver)
         var settings = GatewaySettings(
-            app: AppID("bench")!, place: place, resolver: resolver,
+            app: AppID("bench")!, endpoint: place, resolver: resolver,
             connect: { GatewayConnection($0, settings: connection) })
         settings.policy.minimum = connections
         settings.policy.maximum = connections

@@ -42,7 +42,7 @@ struct AppChannels: Sendable {
         options.answerTimeout = timeout
         // The timeout of the request is shorter, so that it is the one that is reported.
         options.connection.connectTimeout = timeout + .seconds(5)
-        let client = ChannelClient(on: ground.loop, options, tls: gateway.tls, resolver: ground.resolver)
+        let client = ChannelClient(on: ground.loop, options: options, tls: gateway.tls, resolver: ground.resolver)
         let result: Result<Answer, VerdictError>
         do {
             var token: ProviderToken?

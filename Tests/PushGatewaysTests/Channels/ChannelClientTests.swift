@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test func `An answer that is too large is not taken for the whole`() async throws {
-        try await withChannels({ $0.connection.limits.maximumBodyBytes = 20 }) { scene in
+        try await withChannels({ $0.connection.limits.maxBodyBytes = 20 }) { scene in
             _ = try await scene.create()
             let error = await ChannelScene.error { _ = try await scene.client.list(of: app, token: scene.token) }
             #expect(error == .unreadable("it is larger than 20 bytes"))

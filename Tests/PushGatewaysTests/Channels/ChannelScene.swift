@@ -71,7 +71,7 @@ func withChannels(
         options.answerTimeout = .seconds(3600)
         change(&options)
         let client = ChannelClient(
-            on: simulator.clientLoop, options, tls: try TestCertificates.shared.clientContext(alpn: ["h2"]),
+            on: simulator.clientLoop, options: options, tls: try TestCertificates.shared.clientContext(alpn: ["h2"]),
             resolver: simulator.resolver)
         let outcome: Result<Void, any Error>
         do {

@@ -23,7 +23,9 @@ import Testing
         let path = try fixture.write("AuthKey_ABC123DEFG.p8", fixture.key.pem)
         let loaded = try keyFiles(path).load()
         #expect(loaded.warnings.isEmpty)
-        guard case .providerKey(let key) = loaded.credential else { throw CredentialError(.failed, "not a key") }
+        guard case .providerKey(let key) = loaded.credential else {
+            throw CredentialError(.failed, message: "not a key")
+        }
         #expect(key.description == "key ABC123DEFG of team DEF123GHIJ")
         // The same files give an equal key, so there is one token for it.
         guard case .providerKey(let again) = try keyFiles(path).load().credential else { return }

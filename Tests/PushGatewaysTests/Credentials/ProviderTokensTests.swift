@@ -68,8 +68,8 @@ import Testing
 
     @Test func `The first subscriber has a token minted, which the key verifies`() async throws {
         let bench = try Bench()
-        let (_, heard) = bench.subscribe()
-        let token = try await heard.wait(count: 1)[0].get()
+        let (_, received) = bench.subscribe()
+        let token = try await received.wait(count: 1)[0].get()
         #expect(token.keyID == "ABC123DEFG" && token.teamID == "DEF123GHIJ" && token.generation == 1)
         let parts = parts(token)
         #expect(parts.count == 3)
@@ -83,8 +83,8 @@ import Testing
 
     @Test func `Another program verifies a token`() async throws {
         let bench = try Bench()
-        let (_, heard) = bench.subscribe()
-        let parts = parts(try await heard.wait(count: 1)[0].get())
+        let (_, received) = bench.subscribe()
+        let parts = parts(try await received.wait(count: 1)[0].get())
         await bench.end()
         let signature = try #require(Base64URL.decode(parts[2]))
         // openssl expects R and S as DER.
@@ -162,25 +162,25 @@ import Testing
 
     @Test func `Minted too often: the token stays 20 minutes longer`() async throws {
         let bench = try Bench()
-        let (_, heard) = bench.subscribe()
+        let (_, received) = bench.subscribe()
         await bench.advance(minutes: 35)
         bench.tokens.mintedTooOften(bench.key)
         bench.tokens.refused(bench.key, generation: 1)
         await bench.advance(minutes: 19.9)
-        #expect(generations(heard) == [1])
+        #expect(generations(received) == [1])
         await bench.advance(minutes: 0.2)
-        #expect(generations(heard) == [1, 2])
+        #expect(generations(received) == [1, 2])
         await bench.end()
     }
 
     @Test func `A wall clock that is set back is noticed by itself`() async throws {
         let bench = try Bench()
-        let (_, heard) = bench.subscribe()
+        let (_, received) = bench.subscribe()
         await bench.advance(minutes: 30)
         bench.step.withLock { $0 = -3_600_000 }
         await bench.advance(minutes: 1)
-        #expect(generations(heard) == [1, 2])
-        let claims = String(decoding: Base64URL.decode(parts(try heard.events[1].get())[1]) ?? [], as: UTF8.self)
+        #expect(generations(received) == [1, 2])
+        let claims = String(decoding: Base64URL.decode(parts(try received.events[1].get())[1]) ?? [], as: UTF8.self)
         #expect(claims == "{\"iss\":\"DEF123GHIJ\",\"iat\":\(1_767_225_600 + 31 * 60 - 3600)}")
         await bench.end()
     }
@@ -207,13 +207,13 @@ import Testing
     @Test func `A subscription that is cancelled hears nothing more`() async throws {
         let bench = try Bench()
         let (_, stays) = bench.subscribe()
-        let (goes, heard) = bench.subscribe()
+        let (goes, received) = bench.subscribe()
         await bench.settle()
         let tokens = bench.tokens
         await bench.gateway.run { tokens.cancel(goes) }
         await bench.advance(minutes: 51)
         #expect(generations(stays) == [1, 2])
-        #expect(generations(heard) == [1])
+        #expect(generations(received) == [1])
         // The gateway's loop is busy until the subscription is cancelled, so no token was delivered before.
         let recorder = EventRecorder<Told>()
         let (loop, gateway, key) = (bench.loop, bench.gateway, bench.key)
@@ -235,17 +235,17 @@ import Testing
         _ = bench.tokens.subscribe(bench.key, on: gone) { recorder.record($0) }
         await recorder.wait(count: 1)
         await gone.shutDown()
-        let (_, heard) = bench.subscribe()
+        let (_, received) = bench.subscribe()
         await bench.advance(minutes: 51)
-        #expect(generations(heard) == [1, 2])
+        #expect(generations(received) == [1, 2])
         #expect(recorder.events.count == 1)
         await bench.end()
     }
 
     @Test func `Nothing shows a token or a key`() async throws {
         let bench = try Bench()
-        let (subscription, heard) = bench.subscribe()
-        let token = try await heard.wait(count: 1)[0].get()
+        let (subscription, received) = bench.subscribe()
+        let token = try await received.wait(count: 1)[0].get()
         var all = "\(token) \(subscription) \(bench.key) \(bench.tokens)"
         dump(token, to: &all)
         dump(bench.key, to: &all)

@@ -59,7 +59,7 @@ import Testing
             let events = EventRecorder<GatewayEvent>()
             let connections = try apple.settings()
             var settings = GatewaySettings(
-                app: AppID("shop")!, place: apple.provider, resolver: apple.resolver,
+                app: AppID("shop")!, endpoint: apple.provider, resolver: apple.resolver,
                 connect: { GatewayConnection($0, settings: connections) })
             settings.serverName = "localhost"
             settings.policy.connects = .unlimited

@@ -317,10 +317,10 @@ import Testing
         #expect(status.state == .running && status.connections.isEmpty)
         #expect(status.fault?.code == .credentialRefused && status.fault?.reason?.rawValue == "renewTokenOnce")
         let events = await scene.on { $0.events }
-        let told = events.compactMap { event in
+        let reported = events.compactMap { event in
             if case .credentialRefused(let fault) = event { fault } else { nil }
         }
-        #expect(told == status.fault.map { [$0] })
+        #expect(reported == status.fault.map { [$0] })
         let ends = events.compactMap { event in
             if case .down(_, _, let end, _, _) = event { end.fault } else { nil }
         }

@@ -11,10 +11,10 @@ import Testing
     func `An address is its own look-up, and a name is asked for`(_ host: String, _ expected: String?) async {
         let pool = BlockingPool(name: "names", threadCount: 1, queueLimit: 4)
         let settings = GatewaySettings(
-            app: AppID("shop")!, place: HostPort(host: host, port: 443), resolver: NameResolver(pool: pool)
+            app: AppID("shop")!, endpoint: HostPort(host: host, port: 443), resolver: NameResolver(pool: pool)
         ) { _ in preconditionFailure("this test must not connect") }
         let found = EventRecorder<[String]>()
-        settings.lookUp(settings.place) { found.record((try? $0.get()) ?? []) }
+        settings.lookUp(settings.endpoint) { found.record((try? $0.get()) ?? []) }
         let addresses = await found.wait(count: 1)[0]
         if let expected { #expect(addresses == [expected]) }
         #expect(addresses.allSatisfy { $0 == "127.0.0.1" || $0 == "::1" } && !addresses.isEmpty)

@@ -117,7 +117,7 @@ final class TalkingPeer: ChannelHandler {
         self.isEndless = isEndless
         self.closes = closes
         tls = try TestCertificates.shared.serverContext()
-        listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) { [unowned self] socket in
+        listener = try TCPListener(on: loop, at: HostPort(host: "127.0.0.1", port: 0)) { [unowned self] socket in
             guard let engine = try? TLSEngine(context: tls, role: .server) else { return }
             let channel = Channel(socket, on: loop, tls: engine, handler: self)
             channels.append(channel)

@@ -148,7 +148,7 @@ final class GatewayOwner {
             changeConnection(&settings)
         }
         var settings = GatewaySettings(
-            app: AppID("shop")!, place: apple.provider, resolver: apple.resolver,
+            app: AppID("shop")!, endpoint: apple.provider, resolver: apple.resolver,
             connect: { GatewayConnection($0, settings: connectionSettings) })
         settings.serverName = "localhost"
         settings.seed = seed

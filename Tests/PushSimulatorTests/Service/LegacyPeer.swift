@@ -143,7 +143,7 @@ extension Apple {
                     guard let engine = try? TLSEngine(context: tls, role: .client(serverName: "127.0.0.1")) else {
                         return
                     }
-                    if let receiveBuffer { socket.setOption(SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
+                    if let receiveBuffer { socket.setOption(SO_RCVBUF, at: SOL_SOCKET, to: receiveBuffer) }
                     let channel = Channel(socket, on: loop, tls: engine, handler: peer)
                     peer.channel = channel
                     channel.start()

@@ -59,8 +59,8 @@ private final class LoadPeer: HTTP2ClientConnectionDelegate {
     }
 
     func http2Settings(streamLimit limit: Int) { fill() }
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) { note(tag, .answered(SeenAnswer(response))) }
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) { note(tag, .unanswered(failure)) }
+    func http2Answered(tag: UInt64, with response: HTTP2Response) { note(tag, .answered(SeenAnswer(response))) }
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) { note(tag, .unanswered(failure)) }
     func http2GoAway(_ goAway: HTTP2GoAway) {}
 
     func http2BatchEnded() {

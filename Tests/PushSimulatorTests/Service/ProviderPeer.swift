@@ -69,13 +69,14 @@ struct Push: Sendable {
 
     func prepared() -> HTTP2PreparedRequest {
         var fields: [HTTP2PreparedRequest.Field] = [
-            .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-            .init(":authority", .fixed("api.push.apple.com")), .init(":path", .perRequest, .once),
-            .init("apns-id", .perRequest, .once), .init("apns-push-type", .fixed("alert")),
+            .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+            .init(":authority", value: .fixed("api.push.apple.com")),
+            .init(":path", value: .perRequest, indexed: .once),
+            .init("apns-id", value: .perRequest, indexed: .once), .init("apns-push-type", value: .fixed("alert")),
         ]
-        if let authorization { fields.append(.init("authorization", .fixed("bearer \(authorization)"))) }
-        if let topic { fields.append(.init("apns-topic", .fixed(topic))) }
-        for (name, value) in more { fields.append(.init(name, .fixed(value))) }
+        if let authorization { fields.append(.init("authorization", value: .fixed("bearer \(authorization)"))) }
+        if let topic { fields.append(.init("apns-topic", value: .fixed(topic))) }
+        for (name, value) in more { fields.append(.init(name, value: .fixed(value))) }
         return HTTP2PreparedRequest(fields)
     }
 }
@@ -97,11 +98,11 @@ final class ProviderPeer: HTTP2ClientConnectionDelegate {
 
     func http2Settings(streamLimit limit: Int) { events.record(.settings(limit)) }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         events.record(.ended(Int(tag), .answered(SeenAnswer(response))))
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         events.record(.ended(Int(tag), .unanswered(failure)))
     }
 

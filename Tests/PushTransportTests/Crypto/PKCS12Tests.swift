@@ -100,7 +100,7 @@ import Testing
 
     @Test func `Without the legacy provider, an old file gives a clear error, and others are read`() async throws {
         func open(_ path: String, password: String? = Self.password) throws -> CryptoError? {
-            let bytes = try BoundedFile.read(path, limit: PKCS12.maximumSize)
+            let bytes = try BoundedFile.read(path, limit: PKCS12.maxSize)
             return failure { _ = try PKCS12(bytes: bytes, password: password, name: path, providers: .defaultOnly) }
         }
         #expect(try open(try await export(Variant.aes256.arguments)) == nil)
@@ -173,7 +173,7 @@ import Testing
         #expect(code([]) == .malformedPKCS12)
         #expect(code([0x30, 0x80]) == .malformedPKCS12)
         #expect(code(issued.certificate.der) == .malformedPKCS12)
-        #expect(code([UInt8](repeating: 0x30, count: PKCS12.maximumSize + 1)) == .malformedPKCS12)
+        #expect(code([UInt8](repeating: 0x30, count: PKCS12.maxSize + 1)) == .malformedPKCS12)
         let pem = try #require(failure { _ = try PKCS12(bytes: Array(issued.privateKeyPEM.utf8)) })
         #expect(pem.code == .malformedPKCS12)
         #expect(pem.message == "the given PKCS#12 is PEM, not PKCS#12")
@@ -191,7 +191,7 @@ import Testing
     }
 
     @Test func `A file with too many MAC iterations is rejected`() async throws {
-        var bytes = try BoundedFile.read(try await export(["-iter", "65536"]), limit: PKCS12.maximumSize)
+        var bytes = try BoundedFile.read(try await export(["-iter", "65536"]), limit: PKCS12.maxSize)
         // The number of iterations is the last number in the file.
         let place = try #require(bytes.indices.last { bytes[$0...].starts(with: [2, 3, 1, 0, 0]) })
         bytes.replaceSubrange(place..<(place + 5), with: [2, 3, 0x7f, 0xff, 0xff])
@@ -202,7 +202,7 @@ import Testing
 
     @Test func `A truncated or changed file never yields another key`() async throws {
         let bytes = try BoundedFile.read(
-            try await export(["-iter", "1"]), limit: PKCS12.maximumSize)
+            try await export(["-iter", "1"]), limit: PKCS12.maxSize)
         _ = try PKCS12(bytes: bytes, password: Self.password)
         for count in stride(from: 0, to: bytes.count, by: 23) {
             #expect(

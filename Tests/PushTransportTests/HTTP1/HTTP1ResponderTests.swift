@@ -87,7 +87,7 @@ import Testing
     func refusesHeadersThatWouldBreakTheFraming(name: String, value: String) async throws {
         try await withServer(handler: { _, responder in
             var headers = HTTP1Headers()
-            headers.add(name, value)
+            headers.add(name, value: value)
             do throws(HTTP1Error) {
                 try responder.respond(status: 200, headers: headers)
             } catch {

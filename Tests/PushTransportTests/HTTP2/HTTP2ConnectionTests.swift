@@ -121,7 +121,7 @@ private final class KeptSocket {
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let port = try await loop.run { () throws(TCPError) in
                 var kept: [KeptSocket] = []
-                let listener = try TCPListener(on: loop, HostPort(host: "127.0.0.1", port: 0)) {
+                let listener = try TCPListener(on: loop, at: HostPort(host: "127.0.0.1", port: 0)) {
                     kept.append(KeptSocket($0))
                 }
                 loop.schedule(after: .seconds(1000)) {
@@ -170,7 +170,7 @@ private final class KeptSocket {
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             let held = EventRecorder<Int32>()
             await scene.with { scene in
-                scene.server.behaviour = { _, stream, _, _ in held.record(stream) }
+                scene.server.behavior = { _, stream, _, _ in held.record(stream) }
                 scene.connect(tls: tls, events: events)
             }
             await events.wait(count: 1)
@@ -195,7 +195,7 @@ private final class KeptSocket {
         try await withScene { scene, events, _ in
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
-                scene.server.behaviour = { connection, stream, _, id in
+                scene.server.behavior = { connection, stream, _, id in
                     connection.engine.answer(stream, status: HTTP2Status(200), fields: [("apns-id", id)], body: [])
                     if stream == 3 { connection.closeGracefully(debugData: Array("{\"reason\":\"Shutdown\"}".utf8)) }
                 }
@@ -219,7 +219,7 @@ private final class KeptSocket {
             let tls = try TestCertificates.shared.clientContext(alpn: ["h2"])
             await scene.with { scene in
                 var count = 0
-                scene.server.behaviour = { connection, stream, _, id in
+                scene.server.behavior = { connection, stream, _, id in
                     count += 1
                     if count <= 20 {
                         connection.engine.answer(

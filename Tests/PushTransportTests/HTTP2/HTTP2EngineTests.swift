@@ -72,7 +72,7 @@ import Testing
 
     @Test("A full connection and an ended one give different results") func noRoomNowIsToldFromNeverAgain() throws {
         var limits = HTTP2ClientEngine.Limits()
-        limits.maximumStreams = 3
+        limits.maxStreams = 3
         // The peer allows more than this side does. The reported limit is the usable one.
         let pair = HTTP2Pair(server: HTTP2Settings(maxConcurrentStreams: 2000), limits: limits)
         let request = HTTP2Pair.request()
@@ -100,7 +100,7 @@ import Testing
         try pair.settle()
         let second = pair.serverLog.requests[1]
         pair.server.goAway(
-            lastStream: second.stream, .noError, debugData: Array("{\"reason\":\"Shutdown\"}".utf8))
+            lastStream: second.stream, code: .noError, debugData: Array("{\"reason\":\"Shutdown\"}".utf8))
         try pair.settle()
         #expect(pair.clientLog.failures == [3: .notProcessed])
         #expect(pair.clientLog.goAways.first?.lastStream == second.stream)
@@ -120,7 +120,7 @@ import Testing
         try pair.settle()
         pair.submit(number: 1)
         try pair.settle()
-        pair.server.goAway(lastStream: pair.serverLog.requests[0].stream, .noError)
+        pair.server.goAway(lastStream: pair.serverLog.requests[0].stream, code: .noError)
         let goAway = try pair.pullServer()
         pair.submit(number: 2)
         let late = try pair.pullClient()
@@ -146,7 +146,7 @@ import Testing
         try pair.settle()
         pair.submit(number: 1)
         try pair.settle()
-        pair.server.reset(pair.serverLog.requests[0].stream, code)
+        pair.server.reset(pair.serverLog.requests[0].stream, code: code)
         try pair.settle()
         #expect(pair.clientLog.failures == [1: failure])
         #expect(pair.client.inFlight == 0)
@@ -196,7 +196,7 @@ import Testing
 
     @Test("A response above the limit is truncated and marked") func answersAboveTheLimitAreCutAndSaidSo() throws {
         var limits = HTTP2ClientEngine.Limits()
-        limits.maximumBodyBytes = 10
+        limits.maxBodyBytes = 10
         let pair = HTTP2Pair(limits: limits)
         pair.serverLog.answersWith = { engine, request in
             engine.answer(request.stream, status: HTTP2Status(503), fields: [], body: Array("0123456789ABCDEF".utf8))
@@ -209,7 +209,7 @@ import Testing
 
     @Test("Fields above the limit are truncated and marked") func fieldsAboveTheLimitAreCutAndSaidSo() throws {
         var limits = HTTP2ServerEngine.Limits()
-        limits.maximumFieldBytes = 200
+        limits.maxFieldBytes = 200
         let pair = HTTP2Pair(serverLimits: limits)
         try pair.settle()
         pair.submit(number: 1)
@@ -263,9 +263,9 @@ import Testing
         do {
             let request = HTTP2PreparedRequest(
                 [
-                    .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-                    .init(":authority", .fixed("a")), .init(":path", .perRequest, .once),
-                    .init("apns-id", .perRequest, .once),
+                    .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+                    .init(":authority", value: .fixed("a")), .init(":path", value: .perRequest, indexed: .once),
+                    .init("apns-id", value: .perRequest, indexed: .once),
                 ])
             sent = request
             for number in 1...10 { pair.submit(request, number: number) }

@@ -68,10 +68,11 @@ final class HTTP2Pair {
     static func request() -> HTTP2PreparedRequest {
         HTTP2PreparedRequest(
             [
-                .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")),
-                .init(":authority", .fixed("push.example")), .init(":path", .perRequest, .once),
-                .init("authorization", .fixed("bearer " + String(repeating: "t", count: 240))),
-                .init("apns-topic", .fixed("com.example.shop")), .init("apns-id", .perRequest, .once),
+                .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+                .init(":authority", value: .fixed("push.example")), .init(":path", value: .perRequest, indexed: .once),
+                .init("authorization", value: .fixed("bearer " + String(repeating: "t", count: 240))),
+                .init("apns-topic", value: .fixed("com.example.shop")),
+                .init("apns-id", value: .perRequest, indexed: .once),
             ])
     }
 
@@ -105,7 +106,7 @@ final class HTTP2ClientLog: HTTP2ClientDelegate {
         limits.append(limit)
     }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         order.append("answered \(tag)")
         answers.append(
             Answer(
@@ -113,7 +114,7 @@ final class HTTP2ClientLog: HTTP2ClientDelegate {
                 body: String(decoding: response.body, as: UTF8.self), isTruncated: response.isTruncated))
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         order.append("unanswered \(tag)")
         precondition(failures[tag] == nil, "request \(tag) ended twice")
         failures[tag] = failure
@@ -156,7 +157,7 @@ final class HTTP2ServerLog: HTTP2ServerDelegate {
         answersWith?(engine, record)
     }
 
-    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode) {
+    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, code: HTTP2ErrorCode) {
         withdrawn[stream] = code
     }
 

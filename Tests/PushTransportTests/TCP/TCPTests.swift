@@ -80,7 +80,7 @@ private final class Scene {
     }
 
     func listen(host: String = "127.0.0.1", greeting: [UInt8] = [], events: EventRecorder<String>) throws {
-        listener = try TCPListener(on: loop, HostPort(host: host, port: 0)) { [unowned self] socket in
+        listener = try TCPListener(on: loop, at: HostPort(host: host, port: 0)) { [unowned self] socket in
             add(Talker("server", greeting: greeting, events: events), socket)
         }
     }
@@ -262,7 +262,7 @@ private final class Scene {
                 do {
                     try scene.listen(events: events)
                     _ = try TCPListener(
-                        on: scene.loop, HostPort(host: "127.0.0.1", port: scene.listener!.address.port)
+                        on: scene.loop, at: HostPort(host: "127.0.0.1", port: scene.listener!.address.port)
                     ) { _ in }
                     return "no error"
                 } catch {

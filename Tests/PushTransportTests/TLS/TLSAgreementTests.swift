@@ -35,7 +35,7 @@ import Testing
 
     @Test("No common protocol is an error on both sides", arguments: [TLSVersion.tls12, .tls13])
     func noCommonProtocolIsAnErrorOnBothSides(_ version: TLSVersion) throws {
-        var pair = try pair(clientALPN: ["h2"], serverALPN: ["http/1.1"]) { $0.maximumVersion = version }
+        var pair = try pair(clientALPN: ["h2"], serverALPN: ["http/1.1"]) { $0.maxVersion = version }
         let errors = try pair.connectExpectingFailure()
         #expect(errors.server?.code == .noCommonProtocol)
         #expect(errors.server?.alert == nil)
@@ -45,7 +45,7 @@ import Testing
 
     @Test("A client rejects a server that ignores its ALPN offer", arguments: [TLSVersion.tls12, .tls13])
     func aServerThatIgnoresTheOfferIsNotSpokenTo(_ version: TLSVersion) throws {
-        var pair = try pair(clientALPN: ["h2"]) { $0.maximumVersion = version }
+        var pair = try pair(clientALPN: ["h2"]) { $0.maxVersion = version }
         let errors = try pair.connectExpectingFailure()
         #expect(errors.client?.code == .noCommonProtocol)
         #expect(errors.client?.message.contains("was offered h2 by ALPN and chose none") == true)
@@ -74,13 +74,13 @@ import Testing
     // MARK: Versions and ciphers
 
     @Test("Versions without overlap are rejected") func versionsThatDoNotMeet() throws {
-        var old = try pair(client: { $0.maximumVersion = .tls12 }, server: { $0.minimumVersion = .tls13 })
+        var old = try pair(client: { $0.maxVersion = .tls12 }, server: { $0.minVersion = .tls13 })
         let errors = try old.connectExpectingFailure()
         #expect(errors.server?.code == .noCommonVersion)
         #expect(errors.client?.code == .noCommonVersion)
         #expect(errors.client?.alert == 70)
 
-        var new = try pair(client: { $0.minimumVersion = .tls13 }, server: { $0.maximumVersion = .tls12 })
+        var new = try pair(client: { $0.minVersion = .tls13 }, server: { $0.maxVersion = .tls12 })
         #expect(try new.connectExpectingFailure().server?.code == .noCommonVersion)
     }
 
@@ -105,7 +105,7 @@ import Testing
     @Test("Ciphers without overlap are rejected") func ciphersThatDoNotMeet() throws {
         var pair = try pair(
             client: {
-                $0.maximumVersion = .tls12
+                $0.maxVersion = .tls12
                 $0.cipherSuites.tls12 = "ECDHE-ECDSA-AES128-GCM-SHA256"
             }, server: { $0.cipherSuites.tls12 = "ECDHE-ECDSA-AES256-GCM-SHA384" })
         let errors = try pair.connectExpectingFailure()
@@ -124,7 +124,7 @@ import Testing
         unknown.cipherSuites.tls12 = "NO-SUCH-CIPHER"
         #expect(tlsError { _ = try TLSContext.client(unknown) }?.message.contains("NO-SUCH-CIPHER") == true)
         var reversed = TLSClientConfiguration(trust: certificates.trust)
-        (reversed.minimumVersion, reversed.maximumVersion) = (.tls13, .tls12)
+        (reversed.minVersion, reversed.maxVersion) = (.tls13, .tls12)
         #expect(tlsError { _ = try TLSContext.client(reversed) }?.code == .invalidConfiguration)
         let nobody = TLSClientConfiguration(trust: .only([]))
         #expect(tlsError { _ = try TLSContext.client(nobody) }?.code == .invalidConfiguration)

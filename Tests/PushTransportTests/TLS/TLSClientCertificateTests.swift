@@ -10,7 +10,7 @@ import Testing
         identity: TLSIdentity?, asking: (TLSTrust) -> TLSClientCertificates, version: TLSVersion
     ) throws -> TLSPair {
         try TLSPair(
-            client: TLSClientConfiguration(trust: certificates.trust, identity: identity, maximumVersion: version),
+            client: TLSClientConfiguration(trust: certificates.trust, identity: identity, maxVersion: version),
             server: TLSServerConfiguration(
                 identity: certificates.serverIdentity, clientCertificates: asking(certificates.trust)))
     }

@@ -10,7 +10,7 @@ import Testing
         var pair = try TLSPair(
             client: TLSClientConfiguration(
                 trust: certificates.trust, identity: certificates.clientIdentity, alpn: ["h2"],
-                maximumVersion: version),
+                maxVersion: version),
             server: TLSServerConfiguration(
                 identity: certificates.serverIdentity, alpn: ["h2"],
                 clientCertificates: .required(certificates.trust)))
@@ -120,7 +120,7 @@ import Testing
         let client = try TLSContext.client(
             TLSClientConfiguration(
                 trust: certificates.trust, identity: certificates.clientIdentity, alpn: ["h2"],
-                maximumVersion: version))
+                maxVersion: version))
         let server = try TLSContext.server(
             TLSServerConfiguration(
                 identity: certificates.serverIdentity, alpn: ["h2"],

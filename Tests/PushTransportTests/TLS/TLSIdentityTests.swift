@@ -100,7 +100,7 @@ import Testing
             certificates: .text(KeyFixtures.rsa2048Certificate), key: .text(KeyFixtures.rsa2048Key))
         var pair = try TLSPair(
             client: TLSClientConfiguration(
-                trust: .only([.text(KeyFixtures.rsa2048Certificate)]), maximumVersion: version),
+                trust: .only([.text(KeyFixtures.rsa2048Certificate)]), maxVersion: version),
             server: TLSServerConfiguration(identity: identity))
         try pair.connect()
         #expect(pair.client.state == .established)

@@ -7,7 +7,7 @@ import Testing
 
     private func contexts(_ version: TLSVersion) throws -> (client: TLSContext, server: TLSContext) {
         let client = TLSClientConfiguration(
-            trust: certificates.trust, identity: certificates.clientIdentity, alpn: ["h2"], maximumVersion: version)
+            trust: certificates.trust, identity: certificates.clientIdentity, alpn: ["h2"], maxVersion: version)
         let server = TLSServerConfiguration(
             identity: certificates.serverIdentity, alpn: ["h2"], clientCertificates: .required(certificates.trust))
         return (try .client(client), try .server(server))

@@ -6,7 +6,7 @@ import Testing
     private static func pair(_ version: TLSVersion) throws -> TLSPair {
         let certificates = TestCertificates.shared
         return try TLSPair(
-            client: TLSClientConfiguration(trust: certificates.trust, minimumVersion: .tls12, maximumVersion: version),
+            client: TLSClientConfiguration(trust: certificates.trust, minVersion: .tls12, maxVersion: version),
             server: TLSServerConfiguration(identity: certificates.serverIdentity))
     }
 

@@ -12,7 +12,7 @@ import Testing
         _ identity: TLSIdentity, trust: TLSTrust? = nil, name: String = "localhost", version: TLSVersion = .tls13
     ) throws -> (client: TLSError, server: TLSError) {
         var pair = try TLSPair(
-            client: TLSClientConfiguration(trust: trust ?? certificates.trust, maximumVersion: version),
+            client: TLSClientConfiguration(trust: trust ?? certificates.trust, maxVersion: version),
             server: TLSServerConfiguration(identity: identity), serverName: name)
         let errors = try pair.connectExpectingFailure()
         let client = try #require(errors.client)

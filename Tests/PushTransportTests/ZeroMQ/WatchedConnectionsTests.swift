@@ -28,7 +28,7 @@ import Testing
         var connections = WatchedConnections(limits: limits)
         _ = connections.opened(7)
         func stuck(_ gone: Bool, after seconds: Int, isRead: Bool = true) -> Int {
-            connections.look([megabytes(0, by: 7, gone: gone)], at: start + .seconds(seconds), isRead: isRead).stuck
+            connections.evaluate([megabytes(0, by: 7, gone: gone)], at: start + .seconds(seconds), isRead: isRead).stuck
         }
         #expect(stuck(true, after: 0) == 0 && stuck(true, after: 29) == 0 && stuck(true, after: 30) == 1)
         // Another connection has the number.
@@ -38,16 +38,16 @@ import Testing
         #expect(stuck(true, after: 89, isRead: false) == 0 && stuck(true, after: 95) == 0)
         #expect(stuck(true, after: 124) == 0 && stuck(true, after: 125) == 1)
         // Not one of this socket.
-        #expect(connections.look([megabytes(0, by: 8, gone: true)], at: start).stuck == 0)
+        #expect(connections.evaluate([megabytes(0, by: 8, gone: true)], at: start).stuck == 0)
     }
 
     /// What it has brought so far; `read` bytes of it came out of the socket since the last look.
     private func bring(
         _ bytes: Int, read: Int = 0, by descriptor: CInt = 7, _ connections: inout WatchedConnections
     ) -> [CInt] {
-        if read > 0 { connections.spoke(descriptor, bytes: read) }
+        if read > 0 { connections.countRead(read, from: descriptor) }
         let reading = Reading(descriptor: descriptor, peerIsGone: false, received: UInt64(bytes))
-        return connections.look([reading], at: start).hoarding
+        return connections.evaluate([reading], at: start).hoarding
     }
 
     @Test func aMessageThatCameOutPaysForItself() {
@@ -63,17 +63,17 @@ import Testing
         var silent = WatchedConnections(limits: limits)
         _ = silent.opened(7)
         let reading = Reading(descriptor: 7, peerIsGone: false, received: nil)
-        #expect(silent.look([reading], at: start).hoarding.isEmpty)
+        #expect(silent.evaluate([reading], at: start).hoarding.isEmpty)
     }
 
     /// The first messages of a connection can be read before the news of it.
     @Test func whatWasReadBeforeItIsKnownCounts() {
         var connections = WatchedConnections(limits: limits)
-        connections.spoke(7, bytes: 20 << 20)
+        connections.countRead(20 << 20, from: 7)
         _ = connections.opened(7)
         #expect(bring(20 << 20, &connections).isEmpty && connections.unread == 0)
         // And it counts for that connection alone.
-        connections.spoke(7, bytes: 20 << 20)
+        connections.countRead(20 << 20, from: 7)
         #expect(connections.ended(7) && connections.opened(7))
         #expect(bring(11 << 20, &connections) == [7])
     }
@@ -82,16 +82,16 @@ import Testing
         var connections = WatchedConnections(limits: limits)
         let readings = [(1, 8), (2, 9), (3, 7), (4, 1)].map { megabytes($1, by: $0) }
         for reading in readings { _ = connections.opened(reading.descriptor) }
-        #expect(connections.look(Array(readings.dropLast()), at: start).hoarding.isEmpty)
+        #expect(connections.evaluate(Array(readings.dropLast()), at: start).hoarding.isEmpty)
         let more = readings + [megabytes(2, by: 5)]
         _ = connections.opened(5)
-        #expect(connections.look(more, at: start).hoarding == [2])
+        #expect(connections.evaluate(more, at: start).hoarding == [2])
         #expect(limits.harmless == 6 << 20)
-        #expect(connections.look(more, at: start, isTight: true).hoarding == [1, 3])
+        #expect(connections.evaluate(more, at: start, isTight: true).hoarding == [1, 3])
         // Left unread, one may hold what all may.
         _ = connections.opened(1)
-        #expect(connections.look([megabytes(25, by: 1)], at: start, isRead: false).hoarding.isEmpty)
-        #expect(connections.look([megabytes(26, by: 1)], at: start, isRead: false).hoarding == [1])
+        #expect(connections.evaluate([megabytes(25, by: 1)], at: start, isRead: false).hoarding.isEmpty)
+        #expect(connections.evaluate([megabytes(26, by: 1)], at: start, isRead: false).hoarding == [1])
     }
 
     /// None of them holds much.
@@ -101,12 +101,12 @@ import Testing
         let readings = (CInt(1)...100).map {
             Reading(descriptor: $0, peerIsGone: false, received: UInt64(900_000 + Int($0)))
         }
-        let ended = connections.look(readings, at: start, isTight: isTight).hoarding
+        let ended = connections.evaluate(readings, at: start, isTight: isTight).hoarding
         // The worst first, and no more than it takes.
         #expect(ended == (1...100).reversed().prefix(ended.count).map { CInt($0) })
         let left = isTight ? limits.harmless : limits.hoardTogether
         #expect(left - 900_000 < connections.unread && connections.unread <= left)
-        #expect(connections.look(readings, at: start, isTight: isTight).hoarding.isEmpty)
+        #expect(connections.evaluate(readings, at: start, isTight: isTight).hoarding.isEmpty)
     }
 
     /// A message in each of many connections, and an endless one behind it before the next look.
@@ -116,9 +116,9 @@ import Testing
         var ended: [CInt] = []
         for descriptor in CInt(1)...100 {
             _ = connections.opened(descriptor)
-            connections.spoke(descriptor, bytes: 200)
+            connections.countRead(200, from: descriptor)
             readings.append(Reading(descriptor: descriptor, peerIsGone: false, received: 900_000))
-            ended += connections.look(readings, at: start).hoarding
+            ended += connections.evaluate(readings, at: start).hoarding
             #expect(connections.unread <= limits.hoardTogether + 900_000)
         }
         #expect(ended.count > 60)
@@ -132,15 +132,15 @@ import Testing
         func look(sent: Int) -> WatchedConnections.Findings {
             let received = UInt64(size * sent + 500)
             let readings = (CInt(1)...100).map { Reading(descriptor: $0, peerIsGone: false, received: received) }
-            return connections.look(readings, at: start, isTight: isTight)
+            return connections.evaluate(readings, at: start, isTight: isTight)
         }
         for round in 1...100 {
-            for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.spoke(descriptor, bytes: size) } }
+            for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.countRead(size, from: descriptor) } }
             // Ten more messages of each are on their way: more than those may hold together whom nothing comes from.
             #expect(look(sent: 10 * round + 10).hoarding.isEmpty)
             #expect(connections.unread > 2 * limits.hoardTogether)
         }
-        for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.spoke(descriptor, bytes: size) } }
+        for _ in 0..<10 { for descriptor in CInt(1)...100 { connections.countRead(size, from: descriptor) } }
         #expect(look(sent: 1010).hoarding.isEmpty && connections.unread == 0)
         // They say no more, and hold nothing.
         #expect(look(sent: 1010).hoarding.isEmpty)
@@ -154,7 +154,7 @@ import Testing
             let readings = (CInt(1)...100).map {
                 Reading(descriptor: $0, peerIsGone: false, received: UInt64(bytes))
             }
-            return connections.look(readings, at: start, isTight: isTight).hoarding
+            return connections.evaluate(readings, at: start, isTight: isTight).hoarding
         }
         for beat in 1...4000 { #expect(look(500 + 42 * beat, isTight: true).isEmpty) }
         #expect(connections.unread == 0)
@@ -168,18 +168,18 @@ import Testing
         var connections = WatchedConnections(limits: limits)
         for descriptor in [7, 8] as [CInt] { _ = connections.opened(descriptor) }
         let readings = [megabytes(30, by: 7), megabytes(20, by: 8)]
-        #expect(connections.look(readings, at: start, isRead: false).hoarding == [7])
-        #expect(connections.look(readings, at: start, isRead: false).hoarding.isEmpty)
+        #expect(connections.evaluate(readings, at: start, isRead: false).hoarding == [7])
+        #expect(connections.evaluate(readings, at: start, isRead: false).hoarding.isEmpty)
         #expect(connections.unread > 19 << 20 && connections.unread <= 20 << 20)
         // Another has the number.
         #expect(connections.ended(7) && connections.opened(7))
-        #expect(connections.look(readings, at: start, isRead: false).hoarding == [7])
+        #expect(connections.evaluate(readings, at: start, isRead: false).hoarding == [7])
     }
 
     // MARK: Memory
 
     @Test func onlyGrowthThatConnectionsCanAccountForCounts() {
-        var calm = CalmMemory(growth: 192 << 20)
+        var calm = MemoryGrowthDetector(growth: 192 << 20)
         func isExceeded(by memory: Int, unread: Int) -> Bool {
             calm.isExceeded(by: memory << 20, unread: unread << 20)
         }
@@ -198,7 +198,7 @@ import Testing
         #expect(!isExceeded(by: 1060, unread: 7))
         let isExceededByAll = calm.isExceeded(by: .max, unread: .max)
         #expect(isExceededByAll)
-        var unbounded = CalmMemory(growth: .max)
+        var unbounded = MemoryGrowthDetector(growth: .max)
         #expect(!unbounded.isExceeded(by: 1, unread: 0) && !unbounded.isExceeded(by: .max, unread: .max))
     }
 }

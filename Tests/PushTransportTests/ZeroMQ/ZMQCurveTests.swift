@@ -159,8 +159,8 @@ import Testing
             try await dealer.connect(try await router.bind())
             let seen = await dealer.event(where: Self.isAuthenticationFailure)
             #expect(seen?.kind == .handshakeFailedAuthentication(status: 400))
-            let told = await router.event(where: Self.isAuthenticationFailure)
-            #expect(told?.kind == .handshakeFailedAuthentication(status: 400))
+            let reported = await router.event(where: Self.isAuthenticationFailure)
+            #expect(reported?.kind == .handshakeFailedAuthentication(status: 400))
 
             try await Self.waitForRetries(10, in: world)
             #expect(handler.counts.refused == 1)

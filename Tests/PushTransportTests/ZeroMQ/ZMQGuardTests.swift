@@ -60,20 +60,20 @@ import Testing
         try await ZMQWorld.run { world in
             let responder = try ZAPResponder(in: world.context)
             let left = Locked<[ZMQInbox.Outcome]>([.failed(ENOMEM), .failed(EMFILE), .empty])
-            let told = Locked<[ZMQError.Code]>([])
+            let reported = Locked<[ZMQError.Code]>([])
             _ = NamedThread(named: "zap") {
                 responder.run(
                     receive: { socket, inbox in
                         let fault = left.withLock { $0.isEmpty ? nil : $0.removeFirst() }
                         return fault ?? inbox.receive(from: socket, waits: true)
-                    }, troubled: { error in told.withLock { $0.append(error.code) } },
+                    }, onFailure: { error in reported.withLock { $0.append(error.code) } },
                     { _, _ in .accepted(userID: "x") })
             }
             let client = try await world.peer(.req)
             try await client.connect("inproc://zeromq.zap.01")
             #expect(try await client.send("1.0", "id") == .sent)
             #expect(await client.receive()?.texts[2] == "200")
-            #expect(told.withLock { $0 } == [.outOfMemory, .tooManySockets])
+            #expect(reported.withLock { $0 } == [.outOfMemory, .tooManySockets])
         }
     }
 
@@ -81,15 +81,15 @@ import Testing
     @Test func theHandlerSaysThatItEnds() async throws {
         try await ZMQWorld.run { world in
             let responder = try ZAPResponder(in: world.context)
-            let told = Locked<[ZMQError.Code]>([])
+            let reported = Locked<[ZMQError.Code]>([])
             let thread = NamedThread(named: "zap") {
                 responder.run(
                     receive: { _, _ in .failed(ENOTSOCK) },
-                    troubled: { error in told.withLock { $0.append(error.code) } },
+                    onFailure: { error in reported.withLock { $0.append(error.code) } },
                     { _, _ in .failed("") })
             }
             thread.join()
-            #expect(told.withLock { $0 } == [.closed])
+            #expect(reported.withLock { $0 } == [.closed])
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
     // MARK: Connections
 
     @Test func theGateHasHysteresis() {
-        var gate = ConnectionGate(most: 20)
+        var gate = ConnectionGate(maxOpen: 20)
         #expect((1...19).allSatisfy { _ in !gate.opened() })
         #expect(gate.opened() && gate.isClosed)
         // On their way when it was closed.
@@ -151,13 +151,13 @@ import Testing
         #expect(gate.ended() && !gate.isClosed && gate.open == 18)
         #expect(!gate.ended() && !gate.opened() && !gate.opened() && !gate.isClosed)
         #expect(gate.opened() && gate.closures == 2)
-        var least = ConnectionGate(most: 0)
+        var least = ConnectionGate(maxOpen: 0)
         #expect(least.opened() && least.ended() && !least.ended() && least.open == 0)
     }
 
     /// A bound socket with a door, on the world's first loop.
     private func router(
-        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.News]>, receiveHighWaterMark: Int = 1000
+        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, receiveHighWaterMark: Int = 1000
     ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
         let (loop, context) = (world.first, world.context)
         return try await loop.run {
@@ -179,7 +179,7 @@ import Testing
 
     @Test func connectionsAreBounded() async throws {
         try await ZMQWorld.run { world in
-            let news = Locked<[ZMQDoor.News]>([])
+            let news = Locked<[ZMQDoor.Event]>([])
             let (socket, endpoint, door) = try await router(world, limits: ZMQDoorLimits(connections: 3), news: news)
             var inside = try (1...3).map { _ in try RawPeer(to: endpoint) }
             while news.withLock({ $0.isEmpty }) { await Task.yield() }
@@ -218,7 +218,7 @@ import Testing
         try await ZMQWorld.run { world in
             var limits = ZMQDoorLimits(connections: 100)
             (limits.interval, limits.patience) = (.milliseconds(10), .milliseconds(50))
-            let news = Locked<[ZMQDoor.News]>([])
+            let news = Locked<[ZMQDoor.Event]>([])
             let texts = Locked<[String]>([])
             let (socket, endpoint, door) = try await router(world, limits: limits, news: news)
             await socket.with { socket in
@@ -267,7 +267,7 @@ import Testing
 
     /// Such a socket that counts its messages, and a door that looks often, and not at the memory: that is of all tests.
     private func counting(
-        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.News]>, received: Locked<Int>
+        _ world: ZMQWorld, limits: ZMQDoorLimits, news: Locked<[ZMQDoor.Event]>, received: Locked<Int>
     ) async throws -> (socket: LoopBound<ZMQSocket>, endpoint: String, door: LoopBound<ZMQDoor>) {
         var limits = limits
         (limits.interval, limits.growth) = (.milliseconds(10), .max)
@@ -285,7 +285,7 @@ import Testing
     func messagesWithoutAnEndAreCut(size: Int) async throws {
         try await ZMQWorld.run { world in
             let limits = ZMQDoorLimits(connections: 100, hoard: 4 << 20)
-            let (news, received) = (Locked<[ZMQDoor.News]>([]), Locked(0))
+            let (news, received) = (Locked<[ZMQDoor.Event]>([]), Locked(0))
             let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarder = try dealer(to: endpoint, routingID: "hoarder")
@@ -320,7 +320,7 @@ import Testing
     @Test func manySmallHoardersAreCut() async throws {
         try await ZMQWorld.run { world in
             let limits = ZMQDoorLimits(connections: 100, hoardTogether: 1 << 20)
-            let (news, received) = (Locked<[ZMQDoor.News]>([]), Locked(0))
+            let (news, received) = (Locked<[ZMQDoor.Event]>([]), Locked(0))
             let (socket, endpoint, door) = try await counting(world, limits: limits, news: news, received: received)
             let honest = try dealer(to: endpoint, routingID: "honest")
             let hoarders = try (1...20).map { try dealer(to: endpoint, routingID: "hoarder \($0)") }
@@ -352,7 +352,7 @@ import Testing
             var limits = ZMQDoorLimits(connections: 100, hoardTogether: 20_000)
             limits.interval = .milliseconds(5)
             limits.growth = .max
-            let news = Locked<[ZMQDoor.News]>([])
+            let news = Locked<[ZMQDoor.Event]>([])
             let (socket, endpoint, door) = try await router(world, limits: limits, news: news, receiveHighWaterMark: 1)
             await socket.with { $0.pauseReceiving() }
             let messages = [[UInt8]](
@@ -431,7 +431,7 @@ import Testing
     }
 }
 
-extension ZMQDoor.News {
+extension ZMQDoor.Event {
     fileprivate var gate: ConnectionGate? {
         if case .gate(let gate) = self { gate } else { nil }
     }

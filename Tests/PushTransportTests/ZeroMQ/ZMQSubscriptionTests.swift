@@ -109,9 +109,9 @@ import Testing
             // Who cancels what it never asked for changes nothing for others, though libzmq tells of it.
             raw.write(RawPeer.frame(Array("\u{0}honest".utf8), more: false))
             raw.write(RawPeer.frame(Array("\u{1}last".utf8), more: false))
-            var told: String? = ""
-            while let one = told, one != "+last" { told = text(await change(publisher)) }
-            #expect(told == "+last")
+            var reported: String? = ""
+            while let one = reported, one != "+last" { reported = text(await change(publisher)) }
+            #expect(reported == "+last")
             #expect(try await publisher.send("honest", "news") == .sent)
             #expect(await subscriber.receive()?.texts == ["honest", "news"])
         }
@@ -123,22 +123,22 @@ import Testing
             let endpoint = try await publisher.bind()
             let subscriber = try await world.peer(.sub, on: world.second)
             try await subscriber.connect(endpoint)
-            let heard = Locked<[ZMQSubscription?]>([])
+            let received = Locked<[ZMQSubscription?]>([])
             try await publisher.with { socket in
                 socket.onMessage = { message in
                     let change = message.subscription
-                    heard.withLock { $0.append(change) }
+                    received.withLock { $0.append(change) }
                 }
             }
             try await subscriber.subscribe("a/b")
             try await subscriber.unsubscribe("a/b")
-            while heard.withLock({ $0.count }) < 2 { await Task.yield() }
-            #expect(heard.withLock { $0 } == [.added(Array("a/b".utf8)), .cancelled(Array("a/b".utf8))])
+            while received.withLock({ $0.count }) < 2 { await Task.yield() }
+            #expect(received.withLock { $0 } == [.added(Array("a/b".utf8)), .cancelled(Array("a/b".utf8))])
             try await subscriber.subscribe("c")
-            while heard.withLock({ $0.count }) < 3 { await Task.yield() }
+            while received.withLock({ $0.count }) < 3 { await Task.yield() }
             await subscriber.close()
-            while heard.withLock({ $0.count }) < 4 { await Task.yield() }
-            #expect(heard.withLock { $0.last } == .removed(Array("c".utf8)))
+            while received.withLock({ $0.count }) < 4 { await Task.yield() }
+            #expect(received.withLock { $0.last } == .removed(Array("c".utf8)))
         }
     }
 }

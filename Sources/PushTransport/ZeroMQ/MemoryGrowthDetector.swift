@@ -2,9 +2,9 @@
 ///
 /// Ordinary growth does not count: no growth counts while connections hold little, and otherwise only as much as they
 /// can account for. The rest raises the baseline from which growth is measured.
-struct CalmMemory {
+struct MemoryGrowthDetector {
     /// The maximum memory per byte on the wire: an empty frame takes two bytes on the wire and 64 bytes of memory.
-    static let swelling = 32
+    static let memoryPerByte = 32
 
     private let growth: Int
     private var mark: Int?
@@ -20,7 +20,7 @@ struct CalmMemory {
     /// - memory: The current resident memory of the process.
     /// - unread: The number of bytes that connections hold.
     mutating func isExceeded(by memory: Int, unread: Int) -> Bool {
-        let (product, overflow) = unread.multipliedReportingOverflow(by: Self.swelling)
+        let (product, overflow) = unread.multipliedReportingOverflow(by: Self.memoryPerByte)
         let swollen = overflow ? .max : product
         guard let before = mark, swollen > growth else {
             mark = memory

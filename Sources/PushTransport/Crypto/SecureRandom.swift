@@ -9,9 +9,3 @@ package enum SecureRandom {
         return bytes
     }
 }
-
-/// Compares in constant time, so that timing does not reveal the first difference. The lengths are not secret.
-package func equalInConstantTime(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    guard left.count == right.count else { return false }
-    return unsafe CRYPTO_memcmp(left, right, left.count) == 0
-}

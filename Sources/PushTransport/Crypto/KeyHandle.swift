@@ -26,18 +26,19 @@ final class KeyHandle: @unchecked Sendable {
         let errors = OpenSSLErrors.drain()
         guard let key = unsafe key else {
             if asked.wasAsked, password == nil {
-                throw CryptoError(.missingPassword, "\(name): the private key is encrypted and no password was given")
+                throw CryptoError(
+                    .missingPassword, message: "\(name): the private key is encrypted and no password was given")
             }
             if asked.wasAsked {
-                throw CryptoError(.wrongPassword, "\(name): wrong password for the private key")
+                throw CryptoError(.wrongPassword, message: "\(name): wrong password for the private key")
             }
-            throw CryptoError(.malformedPEM, "\(name): the private key cannot be read: \(errors.text)")
+            throw CryptoError(.malformedPEM, message: "\(name): the private key cannot be read: \(errors.text)")
         }
         unsafe self.init(owning: key)
         guard isConsistent else {
             throw CryptoError(
                 .malformedPEM,
-                "\(name): the private key is damaged: the public key in it does not match")
+                message: "\(name): the private key is damaged: the public key in it does not match")
         }
     }
 
@@ -121,7 +122,7 @@ extension PEMSource {
     func privateKey(password: String?) throws(CryptoError) -> KeyHandle {
         let blocks = try blocks()
         guard let block = blocks.first(where: \.isPrivateKey) else {
-            throw CryptoError(.noPrivateKey, "\(name) contains no private key, only \(Self.listing(blocks))")
+            throw CryptoError(.noPrivateKey, message: "\(name) contains no private key, only \(Self.listing(blocks))")
         }
         return try KeyHandle(block, password: password, name: name)
     }

@@ -13,7 +13,7 @@ package final class ES256PrivateKey: Sendable {
         let key = try source.privateKey(password: password)
         guard key.isP256 else {
             throw CryptoError(
-                .wrongKeyKind, "\(source.name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
+                .wrongKeyKind, message: "\(source.name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
         }
         try self.init(key)
     }
@@ -38,7 +38,7 @@ package final class ES256PrivateKey: Sendable {
         let digest = SHA256.hash(message)
         let signature = operation.withLock { $0.sign(digest) }
         guard let signature else {
-            throw CryptoError(.failed, "signing failed: \(OpenSSLErrors.drain().text)")
+            throw CryptoError(.failed, message: "signing failed: \(OpenSSLErrors.drain().text)")
         }
         return signature
     }
@@ -61,7 +61,8 @@ package final class ES256PublicKey: Sendable {
         } else if let block = blocks.first(where: \.isPrivateKey) {
             key = try KeyHandle(block, password: nil, name: source.name)
         } else {
-            throw CryptoError(.malformedPEM, "\(source.name) contains no public key, only \(PEMSource.listing(blocks))")
+            throw CryptoError(
+                .malformedPEM, message: "\(source.name) contains no public key, only \(PEMSource.listing(blocks))")
         }
         try self.init(checking: key, name: source.name)
     }
@@ -76,7 +77,7 @@ package final class ES256PublicKey: Sendable {
         // The DER prefix of a P-256 SubjectPublicKeyInfo, up to the point.
         let head = Hex.decode("3059301306072a8648ce3d020106082a8648ce3d030107034200") ?? []
         guard point.count == 65, point[0] == 4 else {
-            throw CryptoError(.wrongKeyKind, "an uncompressed P-256 point has 65 bytes and begins with 4")
+            throw CryptoError(.wrongKeyKind, message: "an uncompressed P-256 point has 65 bytes and begins with 4")
         }
         let bytes = head + point
         OpenSSLErrors.clear()
@@ -85,14 +86,15 @@ package final class ES256PublicKey: Sendable {
             return unsafe d2i_PUBKEY(nil, &position, bytes.count)
         }
         guard let key = unsafe key else {
-            throw CryptoError(.wrongKeyKind, "not a point on P-256: \(OpenSSLErrors.drain().text)")
+            throw CryptoError(.wrongKeyKind, message: "not a point on P-256: \(OpenSSLErrors.drain().text)")
         }
         unsafe try self.init(checking: KeyHandle(owning: key), name: "the given point")
     }
 
     private convenience init(checking key: KeyHandle, name: String) throws(CryptoError) {
         guard key.isP256 else {
-            throw CryptoError(.wrongKeyKind, "\(name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
+            throw CryptoError(
+                .wrongKeyKind, message: "\(name): ES256 needs a key on the curve P-256, this one is \(key.kind)")
         }
         try self.init(key)
     }
@@ -113,7 +115,7 @@ package final class ES256PublicKey: Sendable {
     package func verify(_ message: [UInt8], signature: [UInt8]) -> Bool {
         guard signature.count == 64 else { return false }
         let digest = SHA256.hash(message)
-        return operation.withLock { $0.verify(digest, signature) }
+        return operation.withLock { $0.verify(digest, signature: signature) }
     }
 }
 
@@ -138,7 +140,7 @@ private struct KeyOperation: ~Copyable, @unchecked Sendable {
         unsafe self.context = context
         let begun = unsafe isForSigning ? EVP_PKEY_sign_init(context) : EVP_PKEY_verify_init(context)
         guard begun == 1, unsafe EVP_PKEY_CTX_set_signature_md(context, EVP_sha256()) == 1 else {
-            throw CryptoError(.failed, "the key cannot be used for ES256: \(OpenSSLErrors.drain().text)")
+            throw CryptoError(.failed, message: "the key cannot be used for ES256: \(OpenSSLErrors.drain().text)")
         }
     }
 
@@ -168,7 +170,7 @@ private struct KeyOperation: ~Copyable, @unchecked Sendable {
         }
     }
 
-    mutating func verify(_ digest: Digest256, _ raw: [UInt8]) -> Bool {
+    mutating func verify(_ digest: Digest256, signature raw: [UInt8]) -> Bool {
         OpenSSLErrors.clear()
         defer { OpenSSLErrors.clear() }
         guard let signature = unsafe ECDSA_SIG_new() else { return false }
@@ -201,7 +203,7 @@ extension KeyHandle {
         OpenSSLErrors.clear()
         guard let key = unsafe PEM_read_bio_PUBKEY(bio.pointer, nil, { _, _, _, _ in -1 }, nil) else {
             throw CryptoError(
-                .malformedPEM, "\(name): the public key cannot be read: \(OpenSSLErrors.drain().text)")
+                .malformedPEM, message: "\(name): the public key cannot be read: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.init(owning: key)
     }
@@ -210,7 +212,7 @@ extension KeyHandle {
         OpenSSLErrors.clear()
         guard let key = unsafe X509_get_pubkey(certificate.pointer) else {
             throw CryptoError(
-                .malformedCertificate, "\(name): its public key cannot be read: \(OpenSSLErrors.drain().text)")
+                .malformedCertificate, message: "\(name): its public key cannot be read: \(OpenSSLErrors.drain().text)")
         }
         unsafe self.init(owning: key)
     }

@@ -1,7 +1,7 @@
 import PushTransport
 import Testing
 
-@Suite struct CurveKeysTests {
+@Suite struct CurveKeyPairTests {
     // The test vectors of zmq_curve(7).
     private static let pairs = [
         ("rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"),

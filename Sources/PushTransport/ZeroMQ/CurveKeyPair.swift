@@ -111,7 +111,8 @@ private enum Z85 {
     static func decode(_ characters: [UInt8], of what: String) throws(ZMQError) -> SIMD32<UInt8> {
         // A NUL inside would end the C string early, so the length is checked here.
         guard characters.count == 40, !characters.contains(0) else {
-            throw ZMQError(.invalidKey, "not a CURVE \(what): it has \(characters.count) bytes, a key has 40 (Z85)")
+            throw ZMQError(
+                .invalidKey, message: "not a CURVE \(what): it has \(characters.count) bytes, a key has 40 (Z85)")
         }
         var text = characters + [0]
         var bytes = [UInt8](repeating: 0, count: 32)
@@ -123,7 +124,8 @@ private enum Z85 {
             unsafe zmq_z85_decode(&bytes, $0.bindMemory(to: CChar.self).baseAddress) != nil
         }
         guard isKey else {
-            throw ZMQError(.invalidKey, "not a CURVE \(what): it contains a character that is not valid in Z85")
+            throw ZMQError(
+                .invalidKey, message: "not a CURVE \(what): it contains a character that is not valid in Z85")
         }
         return unsafe bytes.withUnsafeBytes { unsafe $0.loadUnaligned(as: SIMD32<UInt8>.self) }
     }
