@@ -54,8 +54,7 @@ package actor Gateway: DeliveryGate {
     var lastReportSize = 0
 
     private var isFlushRequested = false
-    private var timer: TimerID?
-    private var armedFor: MonotonicTime?
+    private var timer = DeadlineTimer()
     private var sweepAt: MonotonicTime?
     private var takesDeliveries = true
     private var isClosed = false
@@ -294,7 +293,7 @@ package actor Gateway: DeliveryGate {
             while let delivery = queue.popFirst() { report(delivery, .returned) }
         }
         sendReport(now)
-        if machine.hasEnded { close() } else { arm(now) }
+        if machine.hasEnded { close() } else { armTimer(now: now) }
     }
 
     private func handOut(_ now: MonotonicTime) {
@@ -352,24 +351,14 @@ package actor Gateway: DeliveryGate {
         client.send(report)
     }
 
-    private func arm(_ now: MonotonicTime) {
+    private func armTimer(now: MonotonicTime) {
         let machineDeadline = machine.nextDeadline(now: now)
         let deadline =
             if let machineDeadline, let sweepAt { min(machineDeadline, sweepAt) } else {
                 machineDeadline ?? sweepAt
             }
-        if deadline == armedFor { return }
-        if let timer { loop.cancel(timer) }
-        timer = nil
-        armedFor = deadline
-        guard let deadline else { return }
-        timer = loop.schedule(at: deadline) { [weak self] in
-            self?.assumeIsolated {
-                $0.armedFor = nil
-                $0.timer = nil
-                $0.askForFlush()
-            }
-        }
+        guard let deadline else { return timer.disarm(on: loop) }
+        timer.arm(at: deadline, on: loop, action: { [weak self] in self?.assumeIsolated { $0.askForFlush() } })
     }
 
     private func close() {
@@ -377,8 +366,7 @@ package actor Gateway: DeliveryGate {
         isClosed = true
         subscription?()
         subscription = nil
-        if let timer { loop.cancel(timer) }
-        timer = nil
+        timer.disarm(on: loop)
         for waiter in closeWaiters { waiter.resume() }
         closeWaiters = []
     }

@@ -15,7 +15,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     private let values = RequestValues()
     private var connection: HTTP2ClientConnection?
     private var address: String?
-    private var timer: TimerID?
+    private var timer = DeadlineTimer()
     private var isEnding = false
     /// Whether the owner has asked for a `PING` and waits for `.alive`.
     private var isPingRequested = false
@@ -118,7 +118,7 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
         let wasConnected = machine.phase != .connecting
         machine.closed(now: loop.now)
         connection = nil
-        if let timer = timer.take() { loop.cancel(timer) }
+        timer.disarm(on: loop)
         let end = ConnectionEnd(closure, at: address ?? "?", wasConnected: wasConnected, reason: machine.goAwayReason)
         report(.closed(end))
     }
@@ -164,14 +164,15 @@ final class GatewaySession: HTTP2ClientConnectionDelegate {
     /// Sets the timer for the oldest request. It is moved only when it fires, because most requests are answered long
     /// before.
     private func armTimer() {
-        guard timer == nil, connection != nil, let deadline = machine.nextDeadline else { return }
-        timer = loop.schedule(at: deadline) { [unowned self] in
-            timer = nil
-            while let tag = machine.expireOldest(now: loop.now) { connection?.abandon(tag: tag) }
-            // The timeout may concern one stream or the whole connection; a PING finds out.
-            if machine.hasEnded { connection?.ping() }
-            report(machine.retireIfBarred(now: loop.now))
-            turn()
-        }
+        guard connection != nil, !timer.isArmed(on: loop), let deadline = machine.nextDeadline else { return }
+        timer.arm(at: deadline, on: loop, action: { [unowned self] in timerFired() })
+    }
+
+    private func timerFired() {
+        while let tag = machine.expireOldest(now: loop.now) { connection?.abandon(tag: tag) }
+        // The timeout may concern one stream or the whole connection; a PING finds out.
+        if machine.hasEnded { connection?.ping() }
+        report(machine.retireIfBarred(now: loop.now))
+        turn()
     }
 }

@@ -60,7 +60,7 @@ package actor LegacyConnection: PushConnection {
     private var connector: TCPConnector?
     private var channel: Channel?
     private var address: String?
-    private var timer: (id: TimerID, at: MonotonicTime)?
+    private var timer = DeadlineTimer()
     private var isCheckRequested = false
     private var isEnded = false
     private var gathered: [UInt8] = []
@@ -128,7 +128,7 @@ package actor LegacyConnection: PushConnection {
         connector = TCPConnector(on: loop, to: endpoint, resolver: settings.resolver, deadline: deadline) { result in
             self.connected(result)
         }
-        set(timerAt: deadline)
+        armTimer(at: deadline)
     }
 
     private func connected(_ result: consuming TCPConnectResult) {
@@ -151,7 +151,7 @@ package actor LegacyConnection: PushConnection {
 
     private func opened() {
         guard !isEnded else { return }
-        cancelTimer()
+        timer.disarm(on: loop)
         perform(machine.opened(now: loop.now))
     }
 
@@ -166,7 +166,7 @@ package actor LegacyConnection: PushConnection {
             channel.write(gathered)
         }
         requestCheck()
-        arm()
+        armTimer()
     }
 
     private func encode(_ frame: LegacyMachine.Frame) {
@@ -195,29 +195,23 @@ package actor LegacyConnection: PushConnection {
         // If the socket did not accept all bytes, `fill()` runs again when the channel has room, and checks then.
         guard !isEnded, let channel, channel.outputBacklog == 0 else { return }
         machine.handedOver(bytes: channel.bytesSent, now: loop.now)
-        arm()
+        armTimer()
     }
 
     // MARK: Time
 
-    private func arm() {
+    private func armTimer() {
         guard !isEnded, let deadline = machine.nextDeadline else { return }
-        if let timer, timer.at <= deadline { return }
-        set(timerAt: deadline)
+        if let armed = timer.deadline(on: loop), armed <= deadline { return }
+        armTimer(at: deadline)
     }
 
-    private func set(timerAt deadline: MonotonicTime) {
-        cancelTimer()
-        timer = (loop.schedule(at: deadline) { self.timerFired() }, deadline)
-    }
-
-    private func cancelTimer() {
-        if let timer { loop.cancel(timer.id) }
-        timer = nil
+    private func armTimer(at deadline: MonotonicTime) {
+        // The reference to this actor is strong: the connection keeps itself alive until it has closed.
+        timer.arm(at: deadline, on: loop, action: { self.timerFired() })
     }
 
     private func timerFired() {
-        timer = nil
         guard !isEnded else { return }
         if machine.status == .connecting {
             let closure = ChannelClosure.timedOut("no TLS connection within \(settings.connectTimeout)")
@@ -281,7 +275,7 @@ package actor LegacyConnection: PushConnection {
         }
         guard !isEnded, machine.status != .connecting else { return }
         channel?.askForFlush()
-        arm()
+        armTimer()
     }
 
     private func finish(_ end: ConnectionEnd, orderly: Bool) {
@@ -289,7 +283,7 @@ package actor LegacyConnection: PushConnection {
         isEnded = true
         connector?.cancel()
         connector = nil
-        cancelTimer()
+        timer.disarm(on: loop)
         if let channel {
             channel.handler = nil
             // Deliveries that were reported as not processed must not be sent any more, so the connection is reset.

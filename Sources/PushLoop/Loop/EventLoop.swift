@@ -216,6 +216,12 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
         return timers.move(id, to: deadline)
     }
 
+    /// Returns the deadline of a timer, or nil if it has already fired or was cancelled. On the loop.
+    package func deadline(of id: TimerID) -> MonotonicTime? {
+        assertOnLoop()
+        return timers.deadline(of: id)
+    }
+
     /// Advances a manual clock. Each timer fires at its own time, and jobs and flushes run between the timers.
     package func advance(by duration: Duration) async {
         guard case .manual = clock else { preconditionFailure("event loop \(name) does not have a manual clock") }

@@ -71,6 +71,11 @@ struct TimerHeap<Payload> {
         return true
     }
 
+    /// Returns the deadline of a pending timer, or nil if it has already fired or was cancelled.
+    func deadline(of id: TimerID) -> MonotonicTime? {
+        position(of: id).map { heap[$0].deadline }
+    }
+
     /// A counter that increases with each timer that is added or moved.
     var newestOrder: UInt64 { nextOrder }
 

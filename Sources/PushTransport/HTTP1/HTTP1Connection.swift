@@ -63,7 +63,7 @@ final class HTTP1Connection: TickEndFlushing {
     private(set) var waitsSince: UInt64
     private var linger: HTTP1Linger?
 
-    private var timer: TimerID?
+    private var timer = DeadlineTimer()
     private var timedStage: HTTP1RequestMachine.Stage?
     private var clientTookBytes = false
 
@@ -312,7 +312,7 @@ final class HTTP1Connection: TickEndFlushing {
     }
 
     func outputWasAdded() {
-        guard case .answering = phase, timer == nil, outputCount > 0 else { return }
+        guard case .answering = phase, !timer.isArmed(on: server.loop), outputCount > 0 else { return }
         clientTookBytes = false
         setTimer(after: limits.stallTime)
     }
@@ -327,7 +327,7 @@ final class HTTP1Connection: TickEndFlushing {
 
     private func armTimer() {
         let stage = machine.stage(with: incoming)
-        guard stage != timedStage || timer == nil else { return }
+        guard stage != timedStage || !timer.isArmed(on: server.loop) else { return }
         // The time of the first request runs from the start of the connection, whether or not the client has sent
         // anything.
         if served == 0, stage == .idle { return }
@@ -340,20 +340,17 @@ final class HTTP1Connection: TickEndFlushing {
     }
 
     private func setTimer(after delay: Duration) {
-        let deadline = server.loop.now + delay
-        if let timer, server.loop.reschedule(timer, at: deadline) { return }
         // The strong reference is safe: closing cancels the timer, and the connection is always closed before it is
         // released.
-        timer = server.loop.schedule(at: deadline) { self.timeIsUp() }
+        timer.arm(at: server.loop.now + delay, on: server.loop, action: { self.timeIsUp() })
     }
 
     private func clearTimer() {
-        if let timer = timer.take() { server.loop.cancel(timer) }
+        timer.disarm(on: server.loop)
         timedStage = nil
     }
 
     private func timeIsUp() {
-        timer = nil
         switch phase {
         case .reading:
             let stage = machine.stage(with: incoming)

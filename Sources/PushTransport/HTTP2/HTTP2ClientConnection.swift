@@ -68,7 +68,7 @@ package final class HTTP2ClientConnection {
     private let engine: HTTP2ClientEngine
     private var connector: TCPConnector?
     private var channel: Channel?
-    private var timer: TimerID?
+    private var timer = DeadlineTimer()
     private var pingSentAt: MonotonicTime?
     private var isDraining = false
     private var isClosed = false
@@ -97,10 +97,7 @@ package final class HTTP2ClientConnection {
             [unowned self] result in
             connected(result)
         }
-        timer = loop.schedule(at: deadline) { [unowned self] in
-            timer = nil
-            finish(.channel(.timedOut("\(endpoint): no TLS and HTTP/2 SETTINGS within \(options.connectTimeout)")))
-        }
+        timer.arm(at: deadline, on: loop, action: { [unowned self] in connectTimedOut() })
     }
 
     package var inFlight: Int { engine.inFlight }
@@ -141,7 +138,7 @@ package final class HTTP2ClientConnection {
         nextPing += 1
         pingSentAt = loop.now
         channel.askForFlush()
-        arm()
+        armTimer()
     }
 
     /// Accepts no more requests, waits for the responses, then closes.
@@ -180,6 +177,10 @@ package final class HTTP2ClientConnection {
         }
     }
 
+    private func connectTimedOut() {
+        finish(.channel(.timedOut("\(endpoint): no TLS and HTTP/2 SETTINGS within \(options.connectTimeout)")))
+    }
+
     // MARK: Keep-alive
 
     private func pingAnswered() {
@@ -189,7 +190,7 @@ package final class HTTP2ClientConnection {
     }
 
     /// Sets the timer. After SETTINGS, one timer serves both for the next PING and for its timeout.
-    private func arm() {
+    private func armTimer() {
         let next: MonotonicTime
         if let pingSentAt {
             next = pingSentAt + options.pingTimeout
@@ -198,11 +199,9 @@ package final class HTTP2ClientConnection {
         } else {
             return
         }
-        if let timer { loop.cancel(timer) }
-        timer = loop.schedule(at: next) { [unowned self] in
-            timer = nil
-            aliveTimerFired()
-        }
+        // The timer may still be armed with the time limit of the connect, which has another action.
+        timer.disarm(on: loop)
+        timer.arm(at: next, on: loop, action: { [unowned self] in aliveTimerFired() })
     }
 
     private func aliveTimerFired() {
@@ -219,7 +218,7 @@ package final class HTTP2ClientConnection {
         if let pingAfter = options.pingAfter, loop.now - channel.lastReceived >= pingAfter {
             ping()
         } else {
-            arm()
+            armTimer()
         }
     }
 
@@ -230,7 +229,7 @@ package final class HTTP2ClientConnection {
         isClosed = true
         connector?.cancel()
         connector = nil
-        if let timer = timer.take() { loop.cancel(timer) }
+        timer.disarm(on: loop)
         channel?.abort()
         let keep = retainedWhileOpen.take()
         engine.connectionEnded()
@@ -274,8 +273,8 @@ extension HTTP2ClientConnection: ChannelHandler {
         }
         guard !isClosed else { return }
         if !hadSettings, engine.streamLimit != nil {
-            if let timer = timer.take() { loop.cancel(timer) }
-            arm()
+            timer.disarm(on: loop)
+            armTimer()
         }
         channel.askForFlush()
         delegate?.http2BatchEnded()
