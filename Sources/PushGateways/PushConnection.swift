@@ -1,4 +1,3 @@
-package import PushLoop
 package import PushModel
 
 /// One session to a push service, over any protocol.
@@ -40,21 +39,5 @@ package struct ConnectionReport: Sendable {
         self.connection = connection
         self.ended = ended
         self.event = event
-    }
-}
-
-/// The receiver of connection reports: they run on the owner's loop, in order, in batches.
-package struct ConnectionOutlet: Sendable {
-    private let loop: EventLoop
-    private let take: @Sendable (ConnectionReport) -> Void
-
-    /// - Parameter take: runs on `loop`, never from within a call into the connection.
-    package init(on loop: EventLoop, _ take: @escaping @Sendable (ConnectionReport) -> Void) {
-        self.loop = loop
-        self.take = take
-    }
-
-    package func send(_ report: ConnectionReport) {
-        loop.execute { [take] in take(report) }
     }
 }

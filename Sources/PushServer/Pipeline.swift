@@ -271,7 +271,7 @@ final class Pipeline: Sendable {
 
     /// Returns the receiver of the reports of an app's gateway: first the journal, then feedback and router.
     func client(_ journal: GatewayJournal) -> GatewayClient {
-        GatewayClient(loop: router.loop) { [router, feedback, ledger] report in
+        GatewayClient(on: router.loop) { [router, feedback, ledger] report in
             journal.take(report)
             // The answers are counted before the router reports bad tokens among them, because the brake on
             // deactivations compares the two numbers.

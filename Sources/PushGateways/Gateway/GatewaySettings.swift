@@ -82,19 +82,3 @@ package struct GatewaySettings: Sendable {
         lookUp = SharedLookUps(resolver).lookUp
     }
 }
-
-/// The owner of a gateway, which receives its reports: on the owner's loop, in order, at most one for each tick.
-package struct GatewayClient: Sendable {
-    package let loop: EventLoop
-    /// Receives a report on `loop`; never called from within a call into the gateway.
-    package let take: @Sendable (GatewayReport) -> Void
-
-    package init(loop: EventLoop, take: @escaping @Sendable (GatewayReport) -> Void) {
-        self.loop = loop
-        self.take = take
-    }
-
-    func send(_ report: GatewayReport) {
-        loop.execute { [take] in take(report) }
-    }
-}

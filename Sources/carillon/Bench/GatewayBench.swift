@@ -107,7 +107,7 @@ struct GatewayBench: Sendable {
             let box = LoopBound(self, on: loop)
             gateway = Gateway(
                 on: loop, connectionLoops: [loop], settings: settings,
-                client: GatewayClient(loop: loop) { box.wrapped.take($0) }, tokens: tokens)
+                client: GatewayClient(on: loop) { box.wrapped.take($0) }, tokens: tokens)
         }
 
         private func take(_ report: GatewayReport) {

@@ -121,7 +121,7 @@ private final class TrialRun {
         }
         let gateway = Gateway(
             on: ground.loop, connectionLoops: [ground.loop], settings: settings,
-            client: GatewayClient(loop: ground.loop) { box.wrapped.take($0) },
+            client: GatewayClient(on: ground.loop) { box.wrapped.take($0) },
             tokens: trial.gateway.tokens(from: ground.tokens))
         self.gateway = gateway
         timers.append(ground.loop.schedule(after: trial.timeout) { [self] in timeIsUp() })

@@ -41,7 +41,7 @@ final class GatewayScene: @unchecked Sendable {
         settings.wallClock = { [unowned self] in wall }
         gateway = Gateway(
             on: loop, connectionLoops: [loop], settings: settings,
-            client: GatewayClient(loop: loop) { [unowned self] in take($0) }, tokens: tokens?.source)
+            client: GatewayClient(on: loop) { [unowned self] in take($0) }, tokens: tokens?.source)
     }
 
     deinit {

@@ -66,7 +66,7 @@ import Testing
             settings.policy.reconnect = Backoff(first: .milliseconds(2), longest: .milliseconds(10))
             let gateway = Gateway(
                 on: loop, connectionLoops: [loop], settings: settings,
-                client: GatewayClient(loop: loop) { for event in $0.events { events.record(event) } },
+                client: GatewayClient(on: loop) { for event in $0.events { events.record(event) } },
                 tokens: try TestTokens(apple).source)
             _ = await events.wait { $0.contains(.breakerClosed) }
             let opened = events.events.contains { event in

@@ -164,7 +164,7 @@ final class GatewayOwner {
         change(&settings)
         let gateway = Gateway(
             on: loop, connectionLoops: loops.isEmpty ? [loop] : loops, settings: settings,
-            client: GatewayClient(loop: loop) { owner.wrapped.take($0) }, tokens: try tokens ?? TestTokens(apple).source
+            client: GatewayClient(on: loop) { owner.wrapped.take($0) }, tokens: try tokens ?? TestTokens(apple).source
         )
         await owner.with { $0.own(gateway) }
         let book = await done.wait(count: 1)[0]
