@@ -11,7 +11,7 @@ extension Gateway {
             tally.ended = report.ended.count
             // A busy tick brings about as many results as the one before.
             if reports.isEmpty { reports.reserveCapacity(max(report.ended.count, lastReportSize)) }
-            for ended in report.ended { take(ended, from: id, &tally) }
+            for ended in report.ended { take(ended, from: id, into: &tally) }
             if !resends.isEmpty {
                 counts.requeued += UInt64(resends.count)
                 queue.prepend(resends)
@@ -51,15 +51,15 @@ extension Gateway {
         return settings.classify(503, reason)
     }
 
-    private func take(_ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally) {
+    private func take(_ ended: EndedDelivery, from id: ConnectionID, into tally: inout AnswerTally) {
         let delivery = ended.delivery
         switch ended.ending {
         case .accepted(let uniqueID):
             tally.accepted += 1
-            report(delivery, .accepted(uniqueID: uniqueID), latency: ended.latency)
+            report(delivery, as: .accepted(uniqueID: uniqueID), latency: ended.latency)
         case .unknown(let cause):
             tally.unknown += 1
-            report(delivery, .unknown(cause), latency: ended.latency)
+            report(delivery, as: .unknown(cause), latency: ended.latency)
         case .notProcessed:
             tally.notProcessed += 1
             // Status 0 means that there was no response.
@@ -72,49 +72,49 @@ extension Gateway {
             } else {
                 tally.refused += 1
             }
-            judge(refusal, ended, from: id, &tally)
+            judge(refusal, of: ended, from: id, into: &tally)
         }
     }
 
     private func judge(
-        _ refusal: Refusal, _ ended: EndedDelivery, from id: ConnectionID, _ tally: inout AnswerTally
+        _ refusal: Refusal, of ended: EndedDelivery, from id: ConnectionID, into tally: inout AnswerTally
     ) {
         let delivery = ended.delivery
         switch settings.classify(refusal.status, refusal.reason) {
         case .drop:
-            report(delivery, .rejected(refusal, deactivates: false), latency: ended.latency)
+            report(delivery, as: .rejected(refusal, deactivates: false), latency: ended.latency)
         case .deactivate:
-            report(delivery, .rejected(refusal, deactivates: true), latency: ended.latency)
+            report(delivery, as: .rejected(refusal, deactivates: true), latency: ended.latency)
         case .retry:
-            retryLater(ended, refusal)
+            retryLater(ended, after: refusal)
         case .slowMinting:
             tokens?.mintedTooOften()
-            retryLater(ended, refusal)
+            retryLater(ended, after: refusal)
         case .reconnect:
             tally.asksForAnother = true
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .renewToken:
-            noteToken(ended, refusal, from: id, &tally)
+            noteToken(of: ended, refusal: refusal, from: id, into: &tally)
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .renewTokenOnce:
-            let generation = noteToken(ended, refusal, from: id, &tally)
+            let generation = noteToken(of: ended, refusal: refusal, from: id, into: &tally)
             var mark = marks[delivery.ticket] ?? Mark()
             if mark.tokenWasRefused, generation == nil || generation != mark.refusedToken {
-                tally.halt = halt(refusal, "twice, the second time with a new token")
+                tally.halt = halt(refusal, how: "twice, the second time with a new token")
             }
             mark.tokenWasRefused = true
             mark.refusedToken = generation
             marks[delivery.ticket] = mark
             requeue(delivery, orRetry: refusal, latency: ended.latency)
         case .halt:
-            tally.halt = halt(refusal, "permanently")
+            tally.halt = halt(refusal, how: "permanently")
             tally.credentialFault = ConnectionFault(refused: refusal)
             // The delivery waits with the others for another credential, without a limit of attempts.
             resends.append(delivery)
         }
     }
 
-    private func halt(_ refusal: Refusal, _ how: String) -> GatewayHalt {
+    private func halt(_ refusal: Refusal, how: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
             "the provider refused the credential of app \(app) \(how): \(refusal.status)"
@@ -125,7 +125,7 @@ extension Gateway {
 
     @discardableResult
     private func noteToken(
-        _ ended: EndedDelivery, _ refusal: Refusal, from id: ConnectionID, _ tally: inout AnswerTally
+        of ended: EndedDelivery, refusal: Refusal, from id: ConnectionID, into tally: inout AnswerTally
     ) -> UInt64? {
         tally.asksForAnother = true
         tally.credentialFault = ConnectionFault(refused: refusal)
@@ -134,13 +134,13 @@ extension Gateway {
         return generation
     }
 
-    private func retryLater(_ ended: EndedDelivery, _ refusal: Refusal) {
+    private func retryLater(_ ended: EndedDelivery, after refusal: Refusal) {
         // A message with `expires_at` 0 has a single attempt, so there is no retry.
         if ended.delivery.message.expiresAt == 0 {
-            return report(ended.delivery, .rejected(refusal, deactivates: false), latency: ended.latency)
+            return report(ended.delivery, as: .rejected(refusal, deactivates: false), latency: ended.latency)
         }
         let delay = machine.retryDelay(attempt: Int(ended.delivery.attempt), asked: refusal.retryAfter)
-        report(ended.delivery, .retry(after: delay, refusal), latency: ended.latency)
+        report(ended.delivery, as: .retry(after: delay, refusal), latency: ended.latency)
     }
 
     private func requeue(_ delivery: Delivery, orRetry refusal: Refusal, latency: Duration) {
@@ -151,14 +151,14 @@ extension Gateway {
             // moment.
             let failures = Int(delivery.attempt) / mark.requeues
             let delay = machine.retryDelay(attempt: failures, asked: refusal.retryAfter)
-            return report(delivery, .retry(after: delay, refusal), latency: latency)
+            return report(delivery, as: .retry(after: delay, refusal), latency: latency)
         }
         marks[delivery.ticket] = mark
         resends.append(delivery)
     }
 
     /// Reports the outcome of a delivery. Every delivery leaves the gateway here.
-    func report(_ delivery: Delivery, _ outcome: DeliveryOutcome, latency: Duration = .zero) {
+    func report(_ delivery: Delivery, as outcome: DeliveryOutcome, latency: Duration = .zero) {
         if !marks.isEmpty { marks[delivery.ticket] = nil }
         switch outcome {
         case .accepted: counts.accepted += 1

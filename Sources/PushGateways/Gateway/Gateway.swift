@@ -179,7 +179,7 @@ package actor Gateway: DeliveryGate {
         counts.taken += UInt64(batch.count)
         let room = takesDeliveries ? max(0, settings.policy.queueLimit - queue.count) : 0
         queue.append(batch.prefix(room))
-        for delivery in batch.dropFirst(room) { report(delivery, .returned) }
+        for delivery in batch.dropFirst(room) { report(delivery, as: .returned) }
     }
 
     // MARK: Tokens
@@ -290,7 +290,7 @@ package actor Gateway: DeliveryGate {
         run(machine.handedOut(waiting: queue.count, now: now))
         if machine.isEnding {
             takesDeliveries = false
-            while let delivery = queue.popFirst() { report(delivery, .returned) }
+            while let delivery = queue.popFirst() { report(delivery, as: .returned) }
         }
         sendReport(now)
         if machine.hasEnded { close() } else { armTimer(now: now) }
@@ -307,7 +307,7 @@ package actor Gateway: DeliveryGate {
             guard let connection = connection(assignment.connection) else { continue }
             let batch = queue.take(upTo: assignment.count, at: time) {
                 hasExpired = true
-                report($0, .expired)
+                report($0, as: .expired)
             }
             guard !batch.isEmpty else { continue }
             machine.gave(batch.count, to: assignment.connection)
@@ -326,7 +326,7 @@ package actor Gateway: DeliveryGate {
             return
         }
         if let sweepAt, now >= sweepAt {
-            queue.removeExpired(at: time) { report($0, .expired) }
+            queue.removeExpired(at: time) { report($0, as: .expired) }
             self.sweepAt = nil
         }
         if sweepAt == nil { sweepAt = now + Self.sweepInterval }
