@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ChannelClientTests {
     private let app = ChannelScene.app
 
-    @Test func `A channel is made, shown, listed, used and deleted`() async throws {
+    @Test func `A channel is created, read, listed, used and deleted`() async throws {
         try await withChannels { scene in
             let (client, token) = (scene.client, scene.token)
             let first = try await scene.create()
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `A refusal says what happened and what to do`() async throws {
+    @Test func `The error of a refusal describes what happened and what to do`() async throws {
         try await withChannels { scene in
             let (client, token) = (scene.client, scene.token)
             let stranger = ChannelID("AAAA")!
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `A refusal for now says for how long`() async throws {
+    @Test func `The error of a temporary refusal contains the time until a retry`() async throws {
         let script = #"{ rules: [{ answer: { reason: "TooManyRequests", retry_after: 7 } }] }"#
         try await withChannels(script: script) { scene in
             let error = await ChannelScene.error { _ = try await scene.create() }
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `Calls at once wait for the stream limit and all come to their answers`() async throws {
+    @Test func `Simultaneous calls wait for the stream limit, and each gets its answer`() async throws {
         try await withChannels({ $0.callLimit = 3000 }) { scene in
             let ids = try await withThrowingTaskGroup(of: ChannelID.self) { group in
                 for _ in 0..<3000 { group.addTask { try await scene.create() } }
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `Over the limit a call is turned away at once`() async throws {
+    @Test func `A call above the limit fails at once`() async throws {
         try await withChannels(script: #"{ rules: [{ silence: true }] }"#, { $0.callLimit = 2 }) { scene in
             let calls = [Task { try await scene.create() }, Task { try await scene.create() }]
             await scene.untilCalls(2)
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `An answer that is too large is not taken for the whole`() async throws {
+    @Test func `An answer that is too large is not taken for a complete one`() async throws {
         try await withChannels({ $0.connection.limits.maxBodyBytes = 20 }) { scene in
             _ = try await scene.create()
             let error = await ChannelScene.error { _ = try await scene.client.list(of: app, token: scene.token) }
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: ["close: true", "half_frame: true"])
-    func `A connection lost during a call leaves it open what became of it`(fault: String) async throws {
+    func `The result of a call is unknown when the connection is lost during it`(fault: String) async throws {
         try await withChannels(script: "{ rules: [{ match: { request: 2 }, \(fault), times: 1 }] }") { scene in
             let first = try await scene.create()
             let error = await ChannelScene.error { _ = try await scene.create() }
@@ -150,8 +150,7 @@ import Testing
         }
     }
 
-    @Test func `What a GOAWAY leaves out was not sent, and the next call goes out on another connection`() async throws
-    {
+    @Test func `A call that a GOAWAY excludes was not processed, and the next uses another connection`() async throws {
         let script = #"{ rules: [{ match: { request: 2 }, goaway: { back: 1, reason: "Shutdown" }, times: 1 }] }"#
         try await withChannels(script: script) { scene in
             let first = try await scene.create()
@@ -166,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: ["refuse: true", #"tls: "refuse""#, #"goaway: { reason: "BadCertificate", close: true }"#])
-    func `Without a connection nothing is sent, and the next call tries anew`(fault: String) async throws {
+    func `Without a connection a call is not sent, and the next call connects again`(fault: String) async throws {
         try await withChannels(script: "{ rules: [{ on: \"connect\", \(fault), times: 1 }] }") { scene in
             let error = await ChannelScene.error { _ = try await scene.create() }
             guard case .notSent(let why)? = error else {
@@ -180,7 +179,7 @@ import Testing
         }
     }
 
-    @Test func `A call that was sent and not answered in time may have been carried out`() async throws {
+    @Test func `A call that was sent and timed out may have been carried out`() async throws {
         let script = #"{ rules: [{ match: { connection: 1, request: 1 }, silence: true }] }"#
         try await withChannels(script: script, clientClock: .manual()) { scene in
             let call = Task {
@@ -196,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `A call that could not be sent in time was not`() async throws {
+    @Test func `A call that could not be sent in time was not sent`() async throws {
         let script = #"{ rules: [{ on: "connect", latency: "1h" }] }"#
         try await withChannels(script: script, clock: .manual(), clientClock: .manual()) { scene in
             let call = Task {
@@ -210,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `A call makes room when it is given up`() async throws {
+    @Test func `A call that is given up makes room for another`() async throws {
         // The provider allows one request at a time and never answers the first.
         let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
         try await withChannels(script: script, clock: .manual(), clientClock: .manual()) { scene in
@@ -244,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `A closed client ends its calls and takes no more`() async throws {
+    @Test func `A closed client fails its calls and accepts no more`() async throws {
         let script = #"{ rules: [{ match: { request: 1 }, streams: 1, latency: "1h" }] }"#
         try await withChannels(script: script, clock: .manual()) { scene in
             let call = Task { try await scene.create() }
@@ -260,7 +259,7 @@ import Testing
         }
     }
 
-    @Test func `Errors show no token`() {
+    @Test func `Errors contain no token`() {
         var text = ""
         dump(ChannelScene.token(), to: &text)
         #expect(!text.contains("eyJ"))

@@ -19,7 +19,7 @@ import Testing
 
     // MARK: Valid files
 
-    @Test func `A provider key is loaded with its names`() throws {
+    @Test func `A provider key is loaded with its key id and team id`() throws {
         let path = try fixture.write("AuthKey_ABC123DEFG.p8", fixture.key.pem)
         let loaded = try keyFiles(path).load()
         #expect(loaded.warnings.isEmpty)
@@ -38,7 +38,7 @@ import Testing
         #expect(facts.notAfter == nil && facts.topics == nil)
     }
 
-    @Test func `The fingerprint of a key is what openssl says`() async throws {
+    @Test func `The fingerprint of a key equals that of the openssl command`() async throws {
         let path = try fixture.write("key.pem", fixture.key.pem)
         let der = "\(fixture.directory.path)/public.der"
         _ = try await fixture.openssl(["pkey", "-in", path, "-pubout", "-outform", "der", "-out", der])
@@ -47,7 +47,7 @@ import Testing
         #expect(digest.hasPrefix(loaded.credential.facts.fingerprint + " "))
     }
 
-    @Test func `A key file that is named after another key is warned of`() throws {
+    @Test func `A key file that is named after another key causes a warning`() throws {
         let path = try fixture.write("AuthKey_ZZZ123DEFG.p8", fixture.key.pem)
         let loaded = try keyFiles(path).load()
         #expect(loaded.warnings.count == 1)
@@ -58,7 +58,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [["-legacy"], []]) func `PKCS#12 is loaded with its facts`(arguments: [String]) async throws {
+    @Test(arguments: [["-legacy"], []]) func `PKCS#12 is loaded with the facts of its certificate`(arguments: [String])
+        async throws
+    {
         let path = try await fixture.pkcs12(fixture.certificate, arguments)
         let loaded = try CredentialFiles.certificate(path, key: nil, passwordFile: try fixture.passwordFile).load()
         let facts = loaded.credential.facts
@@ -95,7 +97,7 @@ import Testing
 
     // MARK: Invalid files, each with its own error
 
-    @Test func `Bad provider keys`() async throws {
+    @Test func `Invalid provider keys are rejected`() async throws {
         let good = try fixture.write("good.p8", fixture.key.pem)
         let rsa = try fixture.write("rsa.p8", try await fixture.openssl(["genrsa", "2048"]))
         let curve = try fixture.write(
@@ -132,7 +134,7 @@ import Testing
         try check(cases)
     }
 
-    @Test func `Bad certificates`() async throws {
+    @Test func `Invalid certificates are rejected`() async throws {
         let right = try fixture.passwordFile
         let wrong = try fixture.write("wrong.txt", "guess-0815")
         let empty = try fixture.write("empty.txt", "")
@@ -215,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `Nothing that describes a credential says its key`() async throws {
+    @Test func `No description of a credential contains its key`() async throws {
         let path = try fixture.write("AuthKey_ABC123DEFG.p8", fixture.key.pem)
         let archive = try await fixture.pkcs12(fixture.certificate)
         for files in [keyFiles(path), .pkcs12(path: archive, passwordFile: try fixture.passwordFile)] {

@@ -104,7 +104,7 @@ import Testing
         #expect(ended.output == "Verified OK\n", "\(ended.errors)")
     }
 
-    @Test func `Every subscriber of a key has the same token, and each later one`() async throws {
+    @Test func `All subscribers of a key receive the same token, and each later one`() async throws {
         let bench = try Bench()
         let (_, first) = bench.subscribe()
         let (_, second) = bench.subscribe()
@@ -135,7 +135,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `A refused token is renewed for all, once, and not within 20 minutes`() async throws {
+    @Test func `A rejected token is renewed once for all subscribers, and not within 20 minutes`() async throws {
         let bench = try Bench()
         let (_, first) = bench.subscribe()
         let (_, second) = bench.subscribe()
@@ -160,7 +160,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `Minted too often: the token stays 20 minutes longer`() async throws {
+    @Test func `After TooManyProviderTokenUpdates the token stays 20 minutes longer`() async throws {
         let bench = try Bench()
         let (_, received) = bench.subscribe()
         await bench.advance(minutes: 35)
@@ -173,7 +173,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `A wall clock that is set back is noticed by itself`() async throws {
+    @Test func `A wall clock that is set back is detected without an event`() async throws {
         let bench = try Bench()
         let (_, received) = bench.subscribe()
         await bench.advance(minutes: 30)
@@ -185,7 +185,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `A key that nobody uses keeps its token for a reload, and mints none`() async throws {
+    @Test func `A key without subscribers keeps its token for a reload, and mints none`() async throws {
         let bench = try Bench()
         let (subscription, first) = bench.subscribe()
         await bench.advance(minutes: 10)
@@ -204,7 +204,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `A subscription that is cancelled hears nothing more`() async throws {
+    @Test func `A cancelled subscription receives no more tokens`() async throws {
         let bench = try Bench()
         let (_, stays) = bench.subscribe()
         let (goes, received) = bench.subscribe()
@@ -228,7 +228,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `A gateway whose loop has ended is not waited for`() async throws {
+    @Test func `A gateway whose loop has stopped is not waited for`() async throws {
         let bench = try Bench()
         let gone = EventLoop(name: "gone")
         let recorder = EventRecorder<Told>()
@@ -242,7 +242,7 @@ import Testing
         await bench.end()
     }
 
-    @Test func `Nothing shows a token or a key`() async throws {
+    @Test func `No description contains a token or a key`() async throws {
         let bench = try Bench()
         let (subscription, received) = bench.subscribe()
         let token = try await received.wait(count: 1)[0].get()

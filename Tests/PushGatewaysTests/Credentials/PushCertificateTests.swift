@@ -46,7 +46,7 @@ import Testing
         #expect(try credential([development, production]).certificate.environments == [.production, .sandbox])
     }
 
-    @Test func `What covers the app is let pass`() throws {
+    @Test func `A certificate that covers the app is accepted`() throws {
         let shop = topics([("com.example.shop", ["app"]), ("com.example.shop.voip", ["voip"])])
         let credential = Credential.certificate(try credential([shop, production, development]))
         for environment in PushEnvironment.allCases {
@@ -59,7 +59,7 @@ import Testing
         try key.check(topic: "com.anything", environment: .sandbox, pushTypes: PushType.allCases)
     }
 
-    @Test func `What does not cover the app is refused in words`() throws {
+    @Test func `A certificate that does not cover the app is rejected with the reason`() throws {
         let shop = Credential.certificate(
             try credential([topics([("com.example.shop", ["app"]), ("com.example.shop.voip", ["voip"])]), production]))
         let none = Credential.certificate(try credential(userID: nil))
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: Hostile extensions
 
-    @Test func `Every cut of a list gives what was whole before it`() {
+    @Test func `A list that is cut anywhere returns the complete tuples before the cut`() {
         let value = DER.topics([("com.a", ["app"]), ("com.a.voip", ["voip"]), ("com.b", ["app"])])
         #expect(TopicExtension.topics(value, kind: nil).map(\.name) == ["com.a", "com.a.voip", "com.b"])
         // The length of the list exceeds the remaining bytes.
@@ -110,16 +110,16 @@ import Testing
             [], [0x30], [0x30, 0x80, 0, 0], [0x30, 0x84, 0xff, 0xff, 0xff, 0xff], [0x30, 0x85, 0, 0, 0, 0, 1], [4, 0],
             [4, 2, 4, 0], [5, 0], [0x30, 4, 0x0c, 2, 0x0a, 0x41], [0x30, 2, 0x0c, 0], [0x30, 4, 0x30, 2, 0x0c, 0],
         ] as [[UInt8]])
-    func `What is not a list has no topics`(value: [UInt8]) {
+    func `A value that is not a list has no topics`(value: [UInt8]) {
         #expect(TopicExtension.topics(value, kind: nil).isEmpty)
     }
 
-    @Test func `A list without end is cut`() {
+    @Test func `A list with too many topics is truncated`() {
         let many = DER.topics((0..<2000).map { (name: "com.\($0)", kinds: ["app"]) })
         #expect(TopicExtension.topics(many, kind: nil).count == TopicExtension.maxTopics)
     }
 
-    @Test func `Mutated lists name nothing that cannot be shown`() {
+    @Test func `Mutated lists yield only printable topics`() {
         let value = DER.topics([("com.a", ["app"]), ("com.a.voip", ["voip"]), ("com.b", ["app"])])
         var random = SeededRandom(seed: 77)
         for _ in 0..<20_000 {

@@ -59,7 +59,7 @@ import Testing
         (1, 1...1, 1000), (600, 1...1, 100), (2500, 2...4, 1000),
     ]
 
-    @Test(arguments: faults, 0..<3) func `Each delivery is accounted for once`(
+    @Test(arguments: faults, 0..<3) func `Each delivery is reported once`(
         fault: (name: String, rules: String), load: Int
     ) async throws {
         let (count, connections, streams) = Self.loads[load]
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: ["silence", "close", "RST processed", "all at once", "GOAWAY that closes", "half a frame"])
-    func `With "drop" nothing that may have gone out goes out again`(name: String) async throws {
+    func `With "drop" no delivery that may have been sent is sent again`(name: String) async throws {
         let rules = try #require(Self.faults.first { $0.name == name }?.rules)
         let deliveries = ConnectionOwner.deliveries(0..<2000)
         try await withSimulatedApple(script: "{ rules: [\(rules)] }") { apple in

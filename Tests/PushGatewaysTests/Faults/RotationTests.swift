@@ -16,7 +16,9 @@ import Testing
     private static let rotations = [5000, 9000, 14_000]
     private static let scales = [2000: 3...4, 7000: 1...1, 10_000: 4...6, 12_000: 2...3, 17_000: 1...2]
 
-    @Test(arguments: Kind.allCases) func `A rotation under load loses and doubles nothing`(_ kind: Kind) async throws {
+    @Test(arguments: Kind.allCases) func `A rotation under load loses and duplicates no delivery`(_ kind: Kind)
+        async throws
+    {
         let deliveries = ConnectionOwner.deliveries(0..<Self.count)
         try await withSimulatedApple { settings in
             settings.tokens.shortestRenewal = 0

@@ -11,7 +11,7 @@ import Testing
     private static let batches = 4
     private static let perBatch = 250
 
-    @Test(arguments: 0..<batches) func `However it goes wrong, every delivery is accounted for once`(batch: Int)
+    @Test(arguments: 0..<batches) func `Every delivery is reported once, whatever fails`(batch: Int)
         async throws
     {
         try await withSimulatedApple { settings in

@@ -7,7 +7,7 @@ import Testing
 
 /// A gateway with real connections: tests of what a scripted connection cannot show, such as loops and addresses.
 @Suite(.timeLimit(.minutes(10))) struct GatewayServiceTests {
-    @Test func `Connections on loops of their own send what the gateway gives them`() async throws {
+    @Test func `Connections on other loops send the deliveries of the gateway`() async throws {
         let loops = LoopGroup(count: 3, name: "connections")
         let script = """
             { rules: [{ match: { every: 900 }, goaway: { back: 5 } }, { match: { every: 1700 }, close: true },
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `An address where nobody answers is passed over`() async throws {
+    @Test func `An address that does not respond is skipped`() async throws {
         try await withSimulatedApple { apple in
             let deliveries = ConnectionOwner.deliveries(0..<500)
             let book = try await GatewayOwner.send(deliveries, to: apple, connections: 2...2) { settings in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `After an outage a connection that answers PING is enough, without a delivery`() async throws {
+    @Test func `After an outage a connection that answers a PING ends the backoff, without a delivery`() async throws {
         let script = "{ rules: [{ on: 'connect', refuse: true, times: 8 }] }"
         try await withSimulatedApple(script: script) { apple in
             let loop = apple.clientLoop
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `A key of nobody's halts the gateway, keeps what waits, and says why`() async throws {
+    @Test func `An unknown key halts the gateway, keeps waiting deliveries, and reports the reason`() async throws {
         try await withSimulatedApple(
             script: #"{ rules: [{ answer: { reason: "InvalidProviderToken" } }] }"#
         ) { settings in

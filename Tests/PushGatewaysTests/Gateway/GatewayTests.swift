@@ -13,7 +13,7 @@ import Testing
         .refused(Refusal(status: status, reason: ProviderReason(rawValue: word), retryAfter: after))
     }
 
-    @Test func `Deliveries go out as soon as a connection is up, and each is reported with its latency`() async {
+    @Test func `Deliveries are sent as soon as a connection is open, and each is reported with its latency`() async {
         let scene = GatewayScene(on: loop)
         await scene.on { _ = $0.submit(50) }
         await scene.pass(.milliseconds(100))
@@ -29,7 +29,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `Credit says how much more it takes, and more than its bound goes back`() async {
+    @Test func `The credit is the room in the queue, and deliveries above the limit are returned`() async {
         let scene = GatewayScene(on: loop, policy: .with { $0.queueLimit = 100 }) { $0.answer = { _, _ in nil } }
         await scene.pass(.milliseconds(100))
         #expect(await scene.on { $0.window } == 20)
@@ -74,7 +74,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `Without a time of the service the wait grows with the attempt, and one attempt now is one`() async {
+    @Test func `Without a retry time the delay grows with each attempt, and a single attempt is not repeated`() async {
         let scene = GatewayScene(on: loop) { $0.answer = { _, _ in Self.refusal("retry", 500) } }
         await scene.on {
             _ = $0.submit(1)
@@ -94,7 +94,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `What has expired is not sent, also where nothing is sent at all`() async {
+    @Test func `Expired deliveries are not sent, and are also found while nothing can be sent`() async {
         let scene = GatewayScene(on: loop) {
             $0.failsToConnect = { _ in ConnectionEnd(.unreachable, "scripted") }
         }
@@ -118,7 +118,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `What is never processed goes back to its owner in the end`() async {
+    @Test func `A delivery that is never processed is returned to its owner in the end`() async {
         let scene = GatewayScene(on: loop) { $0.answer = { _, _ in .notProcessed } }
         await scene.on { _ = $0.submit(3) }
         await scene.pass(.seconds(2))
@@ -146,7 +146,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `Halted it keeps its queue, and another credential sends it`() async {
+    @Test func `A halted gateway keeps its queue, and sends it with another credential`() async {
         let scene = GatewayScene(on: loop) { world in
             world.answer = { _, _ in Self.refusal("halt") }
         }
@@ -188,7 +188,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `A token that expired is renewed, and what it cost is sent again`() async {
+    @Test func `An expired token is renewed, and the deliveries that it failed are sent again`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) { world in
             world.answer = { _, request in
                 request.token?.generation == 1 ? Self.refusal("renewToken") : .accepted(uniqueID: nil)
@@ -203,7 +203,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `A delivery whose token is not believed twice halts, and one whose is believed then does not`() async {
+    @Test func `Only a second rejected token of one delivery halts the gateway`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) { world in
             world.answer = { _, request in
                 request.token?.generation == 1 ? Self.refusal("renewTokenOnce") : .accepted(uniqueID: nil)
@@ -226,7 +226,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `Minted too often is told to the source, and the deliveries wait`() async {
+    @Test func `TooManyProviderTokenUpdates is reported to the token source, and deliveries wait`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) {
             $0.answer = { _, _ in Self.refusal("slowMinting", 429) }
         }
@@ -241,7 +241,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `One app whose service fails does not touch another`() async {
+    @Test func `An app whose service fails does not affect another`() async {
         let well = GatewayScene(on: loop, seed: 1)
         let ill = GatewayScene(on: loop, seed: 2) { $0.answer = { _, _ in Self.refusal("retry", 503) } }
         for _ in 0..<50 {
@@ -271,7 +271,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `One device that is sent too much holds nothing back`() async {
+    @Test func `A device that receives too many notifications delays no other`() async {
         let scene = GatewayScene(on: loop) {
             $0.answer = { delivery, _ in
                 delivery.ticket <= 60
@@ -291,7 +291,7 @@ import Testing
 
     /// Each of these answers concerns a device, a topic, a notification or the credential, and not the service.
     @Test(arguments: KnownReason.all.filter { ![.provider, .connection].contains($0.concern) }.map(\.reason))
-    func `Only the trouble of the service itself lets it alone`(_ reason: ProviderReason) async throws {
+    func `Only failures of the service itself pause the gateway`(_ reason: ProviderReason) async throws {
         let known = try #require(reason.known)
         let refusal = Refusal(status: known.status, reason: reason, retryAfter: 100)
         #expect(!refusal.isTroubleOfProvider)
@@ -303,8 +303,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `What the push service said of the credential is told at once, and by the end of the connection`() async
-    {
+    @Test func `A fault of the credential is reported at once, and with the end of the connection`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) {
             $0.answer = { _, _ in Self.refusal("renewTokenOnce") }
         }
@@ -336,7 +335,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `Events tell of a connection from its beginning to its end`() async {
+    @Test func `Events report a connection from its start to its end`() async {
         let scene = GatewayScene(on: loop)
         await scene.on { _ = $0.submit(5) }
         await scene.pass(.milliseconds(100))
@@ -356,7 +355,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `A GOAWAY whose reason no retry mends halts, and what was waiting on it is kept`() async {
+    @Test func `A GOAWAY with a permanent reason halts the gateway, and waiting deliveries are kept`() async {
         let scene = GatewayScene(on: loop) { $0.answer = { _, _ in nil } }
         await scene.on { _ = $0.submit(20) }
         await scene.pass(.milliseconds(100))
@@ -374,7 +373,7 @@ import Testing
         await loop.shutDown()
     }
 
-    @Test func `A source that has its token at once is as good, also at a rotation`() async {
+    @Test func `A source that has its token at once works as well, also at a rotation`() async {
         let scene = GatewayScene(on: loop, usesTokens: true) { world in world.limit = { _ in 1 } }
         await scene.pass(.milliseconds(100))
         let source = TokenSource(

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(10))) struct GatewayConnectionTests {
-    @Test func `One stream until the first token is believed, then all that are allowed, and each is accepted once`()
+    @Test func `One stream until the first token is accepted, then as many as the service allows`()
         async throws
     {
         try await withSimulatedApple { apple in
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test(arguments: PushType.allCases) func `Every push type goes out as Apple wants it`(pushType: PushType)
+    @Test(arguments: PushType.allCases) func `Every push type is sent as Apple requires it`(pushType: PushType)
         async throws
     {
         let payload =
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `GOAWAY tells what was processed from what was not`() async throws {
+    @Test func `GOAWAY separates processed from unprocessed deliveries`() async throws {
         let script = #"{ rules: [{ match: { request: 150 }, goaway: { back: 20, reason: "Shutdown" } }] }"#
         try await withSimulatedApple(script: script) { apple in
             let owner = try ConnectionOwner(apple)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `A reset stream is unknown, a refused one was not processed`() async throws {
+    @Test func `The delivery of a reset stream is unknown, that of a refused one was not processed`() async throws {
         let script = """
             { rules: [{ match: { request: 3 }, reset: "REFUSED_STREAM" },
                       { match: { request: 5 }, reset: "INTERNAL_ERROR" }] }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `A peer that goes silent is asked for a sign of life, and given up`() async throws {
+    @Test func `A peer that goes silent receives a PING, and then the connection ends`() async throws {
         let script = #"{ rules: [{ match: { request: 5 }, silence: true }] }"#
         try await withSimulatedApple(script: script, clientClock: .manual()) { apple in
             let owner = try ConnectionOwner(apple) { settings in
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `A connection that breaks leaves the written unknown and gives the rest back`() async throws {
+    @Test func `When a connection is lost, written deliveries are unknown, and the others are returned`() async throws {
         try await withSimulatedApple(script: #"{ rules: [{ match: { request: 5 }, close: true }] }"#) { apple in
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<2000)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `Nobody there, and a peer that is not whom we meant`() async throws {
+    @Test func `With an untrusted peer or without a listener, deliveries are not processed`() async throws {
         try await withSimulatedApple { apple in
             let stranger = try ConnectionOwner(apple) { settings in
                 // The system's roots do not include the simulator's CA.
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `A new provider token is used from the next request on, on the same connection`() async throws {
+    @Test func `A new provider token is used from the next request on, over the same connection`() async throws {
         try await withSimulatedApple { apple in
             let owner = try ConnectionOwner(apple)
             owner.deliver(0..<1)
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `A worn-out connection retires by itself`() async throws {
+    @Test func `A connection that has sent its maximum of requests retires by itself`() async throws {
         try await withSimulatedApple { apple in
             let owner = try ConnectionOwner(apple) { $0.machine.mostRequests = 100 }
             owner.deliver(0..<250)

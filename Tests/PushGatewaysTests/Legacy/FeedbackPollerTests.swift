@@ -51,7 +51,7 @@ private final class RecordingSink: FeedbackSink {
     private static let quiet = Logger("feedback", to: LogOutput(descriptor: 2, level: .error))
 
     private func poller(
-        _ apple: LegacyApple, _ spool: FeedbackSpool, _ sink: RecordingSink, at place: HostPort? = nil,
+        _ apple: LegacyApple, _ spool: FeedbackSpool, _ sink: RecordingSink, at endpoint: HostPort? = nil,
         _ change: (inout FeedbackPoller.Settings) -> Void = { _ in }
     ) throws -> FeedbackPoller {
         var settings = FeedbackPoller.Settings(
@@ -62,11 +62,13 @@ private final class RecordingSink: FeedbackSink {
         settings.silenceLimit = .seconds(300)
         change(&settings)
         return FeedbackPoller(
-            app: app, on: apple.clientLoop, to: place ?? apple.feedback, settings: settings, spool: spool, sink: sink,
+            app: app, on: apple.clientLoop, to: endpoint ?? apple.feedback, settings: settings, spool: spool,
+            sink: sink,
             log: Self.quiet)
     }
 
-    @Test func `Everything is on disk before the sink sees it, and goes from there when it is taken`() async throws {
+    @Test func `Tuples are on disk before the sink receives them, and are removed when it has taken them`() async throws
+    {
         let directory = try TemporaryDirectory()
         try await withLegacyApple { apple in
             await apple.fillFeedback(0..<2500)
@@ -88,7 +90,7 @@ private final class RecordingSink: FeedbackSink {
         }
     }
 
-    @Test func `A list that ends within a tuple gives those before, and is counted`() async throws {
+    @Test func `A list that ends within a tuple yields the tuples before, and is counted`() async throws {
         let directory = try TemporaryDirectory()
         try await withLegacyApple(script: #"{ rules: [{ on: "feedback", half_frame: true }] }"#) { apple in
             await apple.fillFeedback(0..<500)
@@ -103,7 +105,7 @@ private final class RecordingSink: FeedbackSink {
         }
     }
 
-    @Test func `What the sink does not take waits in the spool, for this run or the next`() async throws {
+    @Test func `Tuples that the sink does not take wait in the spool, for this run or the next`() async throws {
         let directory = try TemporaryDirectory()
         try await withLegacyApple { apple in
             await apple.fillFeedback(0..<3000)
@@ -131,11 +133,11 @@ private final class RecordingSink: FeedbackSink {
     @Test func `An endless list is read at the sink's pace and stopped at any time`() async throws {
         let directory = try TemporaryDirectory()
         let tuple: [UInt8] = [0, 0, 0, 1, 0, 4, 1, 2, 3, 4]
-        let words = Array(repeatElement(tuple, count: 1000).joined())
-        try await TalkingPeer.run(says: words, endlessly: true) { apple, place in
+        let bytes = Array(repeatElement(tuple, count: 1000).joined())
+        try await TalkingPeer.run(sending: bytes, endlessly: true) { apple, endpoint in
             let spool = FeedbackSpool(directory: directory.path, app: app, pool: apple.pool)
             let sink = RecordingSink()
-            let poller = try poller(apple, spool, sink, at: place) { $0.batchSize = 500 }
+            let poller = try poller(apple, spool, sink, at: endpoint) { $0.batchSize = 500 }
             await poller.start()
             await sink.until(50_000)
             await poller.stop()
@@ -145,14 +147,14 @@ private final class RecordingSink: FeedbackSink {
         }
     }
 
-    @Test func `Garbage is passed over, and tokens that are none are counted`() async throws {
+    @Test func `Garbage is skipped, and malformed tokens are counted`() async throws {
         let directory = try TemporaryDirectory()
-        let words: [UInt8] =
+        let bytes: [UInt8] =
             [0, 0, 0, 1, 0, 0] + [0, 0, 0, 2, 0, 1, 0xaa] + [0, 0, 0, 3, 1, 0] + [UInt8](repeating: 7, count: 256)
-        try await TalkingPeer.run(says: words + Array("HTTP/1.1 400 Bad Request".utf8)) { apple, place in
+        try await TalkingPeer.run(sending: bytes + Array("HTTP/1.1 400 Bad Request".utf8)) { apple, endpoint in
             let spool = FeedbackSpool(directory: directory.path, app: app, pool: apple.pool)
             let sink = RecordingSink()
-            let poller = try poller(apple, spool, sink, at: place)
+            let poller = try poller(apple, spool, sink, at: endpoint)
             await poller.start()
             while await poller.status.malformed == 0 { await Task.yield() }
             await poller.stop()
@@ -162,8 +164,7 @@ private final class RecordingSink: FeedbackSink {
         }
     }
 
-    @Test func `A silent service and one that is not there fail, and are asked again when somebody wants`() async throws
-    {
+    @Test func `Polls of a silent and of an unreachable service fail, and are repeated on request`() async throws {
         let directory = try TemporaryDirectory()
         let script = #"{ rules: [{ on: "feedback", silence: true }] }"#
         try await withLegacyApple(script: script, clientClock: .manual()) { apple in
@@ -202,14 +203,14 @@ private final class RecordingSink: FeedbackSink {
 enum FeedbackFile {
     static func holds(_ tuples: [FeedbackTuple], _ bytes: [UInt8]) -> Bool {
         var found: Set<FeedbackTuple> = []
-        var place = 0
-        while place < bytes.count {
-            let length = Int(bytes[place])
-            guard place + 9 + length <= bytes.count else { break }
-            let time = bytes[place + 1..<place + 5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            guard let token = DeviceToken(bytes: bytes[place + 5..<place + 5 + length]) else { break }
+        var offset = 0
+        while offset < bytes.count {
+            let length = Int(bytes[offset])
+            guard offset + 9 + length <= bytes.count else { break }
+            let time = bytes[offset + 1..<offset + 5].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            guard let token = DeviceToken(bytes: bytes[offset + 5..<offset + 5 + length]) else { break }
             found.insert(FeedbackTuple(time: time, token: token))
-            place += 9 + length
+            offset += 9 + length
         }
         return found.isSuperset(of: tuples)
     }
@@ -235,14 +236,14 @@ enum FeedbackFile {
     private func all(_ spool: FeedbackSpool, by limit: Int = 1000) async throws -> (tuples: [FeedbackTuple], torn: Int)
     {
         var tuples: [FeedbackTuple] = []
-        var place: Int? = 0
+        var offset: Int? = 0
         var torn = 0
-        while let next = place {
+        while let next = offset {
             let piece = try await spool.read(from: next, limit: limit)
             #expect(piece.tuples.count <= limit)
             tuples += piece.tuples
             torn = piece.torn
-            place = piece.next
+            offset = piece.next
         }
         return (tuples, torn)
     }
@@ -251,7 +252,7 @@ enum FeedbackFile {
         try Data(bytes).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test func `What is appended is read in batches, and clearing removes the file`() async throws {
+    @Test func `Appended tuples are read in batches, and clearing removes the file`() async throws {
         try await withSpool { spool, make in
             #expect(try await all(spool).tuples.isEmpty)
             // The file is longer than one read.
@@ -271,7 +272,7 @@ enum FeedbackFile {
         }
     }
 
-    @Test func `After a crash at any byte the whole records are there, and what is appended then too`() async throws {
+    @Test func `After a crash at any byte the complete records are kept, and appending continues`() async throws {
         try await withSpool { spool, make in
             let tuples = (0..<5).map { gone($0) }
             try await spool.append(tuples)
@@ -289,7 +290,7 @@ enum FeedbackFile {
         }
     }
 
-    @Test func `A damaged record ends the reading, and is told`() async throws {
+    @Test func `A damaged record ends the reading and is reported`() async throws {
         try await withSpool { spool, make in
             try await spool.append((0..<5).map { gone($0) })
             var bytes = [UInt8](FileManager.default.contents(atPath: spool.path)!)
@@ -300,7 +301,7 @@ enum FeedbackFile {
         }
     }
 
-    @Test func `A spool has a bound, and a place that cannot be written is told`() async throws {
+    @Test func `A spool has a maximum size, and a path that cannot be written is reported`() async throws {
         try await withSpool(limit: 100) { spool, _ in
             try await spool.append([gone(1), gone(2)])
             await #expect(throws: FeedbackSpool.Failure.self) { try await spool.append([gone(3)]) }

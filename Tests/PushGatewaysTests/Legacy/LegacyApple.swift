@@ -103,7 +103,7 @@ func withLegacyApple(
 /// A TLS server that sends fixed bytes, whatever it receives.
 final class TalkingPeer: ChannelHandler {
     private let loop: EventLoop
-    private let words: [UInt8]
+    private let bytes: [UInt8]
     private let isEndless: Bool
     private let closes: Bool
     private let tls: TLSContext
@@ -111,9 +111,9 @@ final class TalkingPeer: ChannelHandler {
     private var channels: [Channel] = []
 
     /// Must be called on the loop.
-    init(on loop: EventLoop, says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true) throws {
+    init(on loop: EventLoop, sending bytes: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true) throws {
         self.loop = loop
-        self.words = words
+        self.bytes = bytes
         self.isEndless = isEndless
         self.closes = closes
         tls = try TestCertificates.shared.serverContext()
@@ -125,7 +125,7 @@ final class TalkingPeer: ChannelHandler {
         }
     }
 
-    var place: HostPort { HostPort(host: "127.0.0.1", port: listener?.address.port ?? 0) }
+    var endpoint: HostPort { HostPort(host: "127.0.0.1", port: listener?.address.port ?? 0) }
 
     func stop() {
         listener?.close()
@@ -134,32 +134,32 @@ final class TalkingPeer: ChannelHandler {
     }
 
     func channelOpened(_ channel: Channel) {
-        channel.write(words)
+        channel.write(bytes)
         if closes, !isEndless { channel.close() }
     }
 
     func channel(_ channel: Channel, received bytes: UnsafeRawBufferPointer) {}
 
     func channelWantsOutput(_ channel: Channel) {
-        if isEndless { channel.write(words) }
+        if isEndless { channel.write(bytes) }
     }
 
     func channel(_ channel: Channel, closed reason: ChannelClosure) {}
 
     /// Runs a test with such a peer.
     static func run(
-        says words: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true,
+        sending bytes: [UInt8], endlessly isEndless: Bool = false, closes: Bool = true,
         _ body: (LegacyApple, HostPort) async throws -> Void
     ) async throws {
         try await withLegacyApple { apple in
             let loop = apple.loop
-            let (peer, place) = try await loop.run {
-                let peer = try TalkingPeer(on: loop, says: words, endlessly: isEndless, closes: closes)
-                return (LoopBound(peer, on: loop), peer.place)
+            let (peer, endpoint) = try await loop.run {
+                let peer = try TalkingPeer(on: loop, sending: bytes, endlessly: isEndless, closes: closes)
+                return (LoopBound(peer, on: loop), peer.endpoint)
             }
             let outcome: Result<Void, any Error>
             do {
-                outcome = .success(try await body(apple, place))
+                outcome = .success(try await body(apple, endpoint))
             } catch {
                 outcome = .failure(error)
             }

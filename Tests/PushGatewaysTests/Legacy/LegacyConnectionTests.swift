@@ -24,7 +24,7 @@ import Testing
         let reports = EventRecorder<ConnectionReport>()
 
         init(
-            _ apple: LegacyApple, to place: HostPort? = nil, number: UInt32 = 1,
+            _ apple: LegacyApple, to endpoint: HostPort? = nil, number: UInt32 = 1,
             _ change: (inout LegacyConnection.Settings) -> Void = { _ in }
         ) throws {
             var settings = LegacyConnection.Settings(
@@ -35,16 +35,16 @@ import Testing
             settings.connectTimeout = .seconds(300)
             change(&settings)
             connection = LegacyConnection(
-                id: ConnectionID(number), on: apple.clientLoop, to: place ?? apple.binary, settings: settings,
+                id: ConnectionID(number), on: apple.clientLoop, to: endpoint ?? apple.binary, settings: settings,
                 outlet: ConnectionOutlet(on: apple.clientLoop) { [reports] in reports.record($0) })
         }
 
         /// Creates a connection and passes the deliveries to it, before any event can occur on it.
         static func delivering(
-            _ numbers: ClosedRange<UInt64>, _ apple: LegacyApple, to place: HostPort? = nil
+            _ numbers: ClosedRange<UInt64>, _ apple: LegacyApple, to endpoint: HostPort? = nil
         ) async throws -> Line {
             try await apple.clientLoop.run {
-                let line = try Line(apple, to: place)
+                let line = try Line(apple, to: endpoint)
                 line.connection.deliver(LegacyConnectionTests.deliveries(numbers))
                 return line
             }
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `What nobody complains of in the settle time is taken for accepted`() async throws {
+    @Test func `Deliveries without an error within the settle time count as accepted`() async throws {
         try await withLegacyApple(clientClock: .manual()) { apple in
             let line = try Line(apple) { $0.settleAfter = .seconds(2) }
             line.connection.deliver(Self.deliveries(1...10))
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `Bad tokens in the middle lose nothing and double nothing`() async throws {
+    @Test func `Bad tokens in the middle lose and duplicate no delivery`() async throws {
         try await withLegacyApple { apple in
             let bad = Set((1...5000).filter { $0 % 263 == 7 }.map { UInt64($0) })
             for number in bad { await apple.forbid(Self.token(number).bytes) }
@@ -164,7 +164,9 @@ import Testing
         }
     }
 
-    @Test func `Shutdown names the last that was accepted, and the rest goes to the next connection`() async throws {
+    @Test func `A shutdown names the last accepted notification, and the others go to the next connection`()
+        async throws
+    {
         let script = #"{ rules: [{ on: "binary", match: { connection: 1, request: 70 }, packet: 10 }] }"#
         try await withLegacyApple(script: script) { apple in
             let first = try Line(apple)
@@ -185,7 +187,9 @@ import Testing
     @Test(arguments: [
         #"close: true"#, #"half_frame: true"#,
     ])
-    func `An end without a whole packet leaves what was sent unknown`(fault: String) async throws {
+    func `When the connection ends without a complete error packet, sent deliveries are unknown`(fault: String)
+        async throws
+    {
         try await withLegacyApple(script: "{ rules: [{ on: \"binary\", match: { request: 5 }, \(fault) }] }") { apple in
             let line = try await Line.delivering(1...10, apple)
             let (end, ended) = await line.untilClosed()
@@ -205,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `A refused handshake and a port where nobody listens`() async throws {
+    @Test func `After a rejected handshake or without a listener, deliveries are not processed`() async throws {
         try await withLegacyApple(script: #"{ rules: [{ on: "binary_connect", tls: "refuse" }] }"#) { apple in
             let refused = try await Line.delivering(1...3, apple)
             let first = await refused.untilClosed()
@@ -220,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `A TLS handshake that does not end is given up`() async throws {
+    @Test func `A TLS handshake that does not complete times out`() async throws {
         try await withLegacyApple(
             script: #"{ rules: [{ on: "binary_connect", latency: "1h" }] }"#, clientClock: .manual()
         ) { apple in
@@ -233,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `A peer that does not answer the probe is left, and what it was sent is unknown`() async throws {
+    @Test func `A peer that does not answer the probe is disconnected, and its deliveries are unknown`() async throws {
         let script = #"{ rules: [{ on: "binary", match: { request: 2 }, silence: true }] }"#
         try await withLegacyApple(script: script, clientClock: .manual()) { apple in
             let line = try Line(apple) { $0.drainFor = .seconds(10) }
@@ -249,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `Closing makes what is in flight unknown, and drains of idle connections are quick`() async throws {
+    @Test func `A close makes deliveries in flight unknown, and an idle connection drains at once`() async throws {
         try await withLegacyApple { apple in
             let line = try Line(apple)
             line.connection.deliver(Self.deliveries(1...5))
@@ -270,9 +274,9 @@ import Testing
     }
 
     @Test(arguments: [Array("HTTP/1.1 400 Bad Request\r\n".utf8), [8, 8, 0, 0], [8, 200, 9, 9, 9, 9, 1, 2, 3], [0]])
-    func `Whatever a peer says, everything ends once`(words: [UInt8]) async throws {
-        try await TalkingPeer.run(says: words) { apple, place in
-            let line = try await Line.delivering(1...50, apple, to: place)
+    func `Whatever a peer sends, every delivery ends once`(bytes: [UInt8]) async throws {
+        try await TalkingPeer.run(sending: bytes) { apple, endpoint in
+            let line = try await Line.delivering(1...50, apple, to: endpoint)
             let (end, ended) = await line.untilClosed()
             #expect(ended.map(\.delivery.ticket) == Array(1...50))
             #expect(ended.allSatisfy { $0.ending == .unknown(.connectionLost) || $0.ending == .notProcessed })

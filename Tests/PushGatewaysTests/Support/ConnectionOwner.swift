@@ -15,10 +15,10 @@ struct ConnectionOwner: Sendable {
     ) throws {
         let reports = reports
         let outlet = ConnectionOutlet(on: apple.clientLoop) { reports.record($0) }
-        var place = apple.provider
-        if let address { place = HostPort(host: address, port: place.port) }
+        var endpoint = apple.provider
+        if let address { endpoint = HostPort(host: address, port: endpoint.port) }
         let request = ConnectionRequest(
-            id: ConnectionID(1), loop: apple.clientLoop, address: place, serverName: "localhost",
+            id: ConnectionID(1), loop: apple.clientLoop, address: endpoint, serverName: "localhost",
             token: try token ?? apple.token(), outlet: outlet)
         connection = GatewayConnection(request, settings: try apple.settings(change))
     }

@@ -193,8 +193,8 @@ import Testing
     @Test func `A file with too many MAC iterations is rejected`() async throws {
         var bytes = try BoundedFile.read(try await export(["-iter", "65536"]), limit: PKCS12.maxSize)
         // The number of iterations is the last number in the file.
-        let place = try #require(bytes.indices.last { bytes[$0...].starts(with: [2, 3, 1, 0, 0]) })
-        bytes.replaceSubrange(place..<(place + 5), with: [2, 3, 0x7f, 0xff, 0xff])
+        let offset = try #require(bytes.indices.last { bytes[$0...].starts(with: [2, 3, 1, 0, 0]) })
+        bytes.replaceSubrange(offset..<(offset + 5), with: [2, 3, 0x7f, 0xff, 0xff])
         let error = try #require(failure { _ = try PKCS12(bytes: bytes, password: Self.password) })
         #expect(error.code == .malformedPKCS12)
         #expect(error.message.contains("more than 5000000 iterations"))

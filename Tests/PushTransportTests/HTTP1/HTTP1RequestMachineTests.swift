@@ -123,12 +123,12 @@ import Testing
         for _ in 0..<2000 {
             var bytes = seeds.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...6, using: &random) where !bytes.isEmpty {
-                let place = Int.random(in: 0..<bytes.count, using: &random)
+                let index = Int.random(in: 0..<bytes.count, using: &random)
                 switch Int.random(in: 0..<4, using: &random) {
-                case 0: bytes[place] = interesting.randomElement(using: &random)!
-                case 1: bytes[place] = .random(in: 0...255, using: &random)
-                case 2: bytes.remove(at: place)
-                default: bytes.insert(interesting.randomElement(using: &random)!, at: place)
+                case 0: bytes[index] = interesting.randomElement(using: &random)!
+                case 1: bytes[index] = .random(in: 0...255, using: &random)
+                case 2: bytes.remove(at: index)
+                default: bytes.insert(interesting.randomElement(using: &random)!, at: index)
                 }
             }
             let cut = read(bytes, splitAt: .random(in: 0...bytes.count, using: &random), limits: limits)

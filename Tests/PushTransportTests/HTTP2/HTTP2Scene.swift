@@ -25,14 +25,15 @@ final class HTTP2Scene {
     }
 
     func connect(
-        to place: HostPort? = nil, serverName: String? = nil, tls: TLSContext,
+        to endpoint: HostPort? = nil, serverName: String? = nil, tls: TLSContext,
         options: HTTP2ClientConnection.Options = HTTP2Scene.patient, events: EventRecorder<ClientEvent>
     ) {
         let recorder = ClientRecorder(events)
         recorders.append(recorder)
         clients.append(
             HTTP2ClientConnection(
-                on: loop, to: place ?? HostPort(host: "127.0.0.1", port: server.port), serverName: serverName, tls: tls,
+                on: loop, to: endpoint ?? HostPort(host: "127.0.0.1", port: server.port), serverName: serverName,
+                tls: tls,
                 resolver: resolver, options: options, delegate: recorder))
     }
 

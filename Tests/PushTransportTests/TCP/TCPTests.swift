@@ -11,9 +11,9 @@ import Testing
             ("localhost:65535", "localhost", 65535),
         ])
     func placesAreRead(text: String, host: String, port: UInt16) throws {
-        let place = try #require(HostPort(text))
-        #expect(place == HostPort(host: host, port: port))
-        #expect(place.description == text)
+        let endpoint = try #require(HostPort(text))
+        #expect(endpoint == HostPort(host: host, port: port))
+        #expect(endpoint.description == text)
     }
 
     @Test(
@@ -86,10 +86,12 @@ private final class Scene {
     }
 
     func connect(
-        to place: HostPort, within time: Duration = .seconds(300), greeting: [UInt8] = [], events: EventRecorder<String>
+        to endpoint: HostPort, within time: Duration = .seconds(300), greeting: [UInt8] = [],
+        events: EventRecorder<String>
     ) {
         connectors.append(
-            TCPConnector(on: loop, to: place, resolver: resolver, deadline: loop.now + time) { [unowned self] result in
+            TCPConnector(on: loop, to: endpoint, resolver: resolver, deadline: loop.now + time) {
+                [unowned self] result in
                 switch consume result {
                 case .connected(let socket, let address):
                     events.record("connected to \(address)")
@@ -246,10 +248,10 @@ private final class Scene {
         try await withScene { scene, events in
             try await scene.with { scene in
                 try scene.listen(events: events)
-                let place = HostPort(host: "localhost", port: scene.listener!.address.port)
-                scene.connect(to: place, events: events)
+                let endpoint = HostPort(host: "localhost", port: scene.listener!.address.port)
+                scene.connect(to: endpoint, events: events)
                 scene.connectors[0].cancel()
-                scene.connect(to: place, events: events)
+                scene.connect(to: endpoint, events: events)
             }
             await events.wait { $0.contains("client opened") }
             #expect(events.events.count { $0.hasPrefix("connected") } == 1)
