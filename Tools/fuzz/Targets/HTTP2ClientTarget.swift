@@ -34,8 +34,9 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
     private static let body = [UInt8](repeating: 0x62, count: 3000)
     private static let request = HTTP2PreparedRequest(fields)
     private static let fields: [HTTP2PreparedRequest.Field] = [
-        .init(":method", .fixed("POST")), .init(":scheme", .fixed("https")), .init(":path", .perRequest, .once),
-        .init(":authority", .fixed("localhost")), .init("apns-id", .perRequest, .once),
+        .init(":method", value: .fixed("POST")), .init(":scheme", value: .fixed("https")),
+        .init(":path", value: .perRequest, indexed: .once),
+        .init(":authority", value: .fixed("localhost")), .init("apns-id", value: .perRequest, indexed: .once),
     ]
     private static let mostRequests = 100
 
@@ -52,9 +53,9 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         habits = input.byte()
         var limits = HTTP2ClientEngine.Limits()
         if habits & 1 == 1 {
-            limits.maximumFieldBytes = 64
-            limits.maximumBodyBytes = 256
-            limits.maximumStreams = 4
+            limits.maxFieldBytes = 64
+            limits.maxBodyBytes = 256
+            limits.maxStreams = 4
         }
         self.limits = limits
         engine = HTTP2ClientEngine(
@@ -132,19 +133,19 @@ private final class ClientUnderTest: HTTP2ClientDelegate {
         if habits & 16 != 0 { submit([], withBody: true) }
     }
 
-    func http2Answered(tag: UInt64, _ response: HTTP2Response) {
+    func http2Answered(tag: UInt64, with response: HTTP2Response) {
         require((200...999).contains(response.status), "a response with status \(response.status)")
         var cursor = unsafe response.fields
         while let field = unsafe cursor.next() {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
-        unsafe require(response.body.count <= limits.maximumBodyBytes, "a body exceeds the limit")
+        unsafe require(response.body.count <= limits.maxBodyBytes, "a body exceeds the limit")
         unsafe sum &+= response.body.reduce(0) { $0 &+ Int($1) }
         _ = response.field("apns-id")
         ended(tag)
     }
 
-    func http2Unanswered(tag: UInt64, _ failure: HTTP2StreamFailure) {
+    func http2Unanswered(tag: UInt64, because failure: HTTP2StreamFailure) {
         ended(tag)
     }
 

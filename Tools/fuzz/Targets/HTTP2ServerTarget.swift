@@ -44,8 +44,8 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
         habits = input.byte()
         var limits = HTTP2ServerEngine.Limits()
         if habits & 8 != 0 {
-            limits.maximumFieldBytes = 48
-            limits.maximumBodyBytes = 100
+            limits.maxFieldBytes = 48
+            limits.maxBodyBytes = 100
         }
         self.limits = limits
         engine = HTTP2ServerEngine(
@@ -94,11 +94,11 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
         switch command {
         case 0x0c: answer(Int32(input.byte()), length: Int(input.byte()) * 300)
         case 0x0d: try pull(upTo: 1 + input.word())
-        case 0x0e: engine.reset(Int32(input.byte()), .cancel)
+        case 0x0e: engine.reset(Int32(input.byte()), code: .cancel)
         default:
             switch input.byte() & 3 {
             case 0: engine.update(HTTP2Settings(maxConcurrentStreams: UInt32(input.byte())))
-            case 1: engine.goAway(lastStream: Int32(input.byte()), .noError, debugData: input.take(8))
+            case 1: engine.goAway(lastStream: Int32(input.byte()), code: .noError, debugData: input.take(8))
             default: engine.ping(7)
             }
         }
@@ -125,13 +125,13 @@ private final class ServerUnderTest: HTTP2ServerDelegate {
             unsafe sum &+= field.name.reduce(0) { $0 &+ Int($1) } &+ field.value.reduce(0) { $0 &+ Int($1) }
         }
         unsafe sum &+= request.body.reduce(0) { $0 &+ Int($1) }
-        unsafe require(request.body.count <= limits.maximumBodyBytes, "a body exceeds the limit")
+        unsafe require(request.body.count <= limits.maxBodyBytes, "a body exceeds the limit")
         unsafe require(request.bodyCount >= request.body.count, "more of a body was kept than was received")
         if habits & 2 == 0 { answer(request.stream, length: habits & 4 == 0 ? 0 : 20_000) }
-        if habits & 16 != 0, let other = open.min() { engine.reset(other, .internalError) }
+        if habits & 16 != 0, let other = open.min() { engine.reset(other, code: .internalError) }
     }
 
-    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, _ code: HTTP2ErrorCode) {
+    func http2(_ engine: HTTP2ServerEngine, withdrew stream: Int32, code: HTTP2ErrorCode) {
         require(open.remove(stream) != nil, "stream \(stream) was withdrawn but is not open")
         if habits & 32 != 0, let other = open.min() { answer(other, length: 1) }
     }

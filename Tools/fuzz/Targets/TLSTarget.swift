@@ -45,7 +45,7 @@ private final class TLSScript {
                 TLSServerConfiguration(
                     identity: certificates.server.identity, alpn: ["h2"],
                     clientCertificates: kind & 1 == 1 ? .required(certificates.trust) : .none,
-                    maximumVersion: kind & 2 == 2 ? .tls12 : .tls13))
+                    maxVersion: kind & 2 == 2 ? .tls12 : .tls13))
         }
     }
 
