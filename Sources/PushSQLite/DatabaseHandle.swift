@@ -32,7 +32,7 @@ package final class DatabaseHandle {
         case .immutable: flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI
         }
         var opened: OpaquePointer?
-        let code = unsafe sqlite3_open_v2(Self.fileName(path, mode), &opened, flags, nil)
+        let code = unsafe sqlite3_open_v2(Self.fileName(for: path, mode: mode), &opened, flags, nil)
         guard code == SQLITE_OK, let pointer = unsafe opened else {
             let failure = unsafe SQLiteFailure(code, on: opened)
             unsafe sqlite3_close_v2(opened)
@@ -43,7 +43,7 @@ package final class DatabaseHandle {
 
     /// Returns the file name for SQLite. SQLite may be built to parse names that begin with "file:" as URIs with
     /// options, as Debian's is. Here a path is always a path.
-    private static func fileName(_ path: String, _ mode: Mode) -> String {
+    private static func fileName(for path: String, mode: Mode) -> String {
         guard case .immutable = mode else { return path.hasPrefix("file:") ? "./" + path : path }
         var name = "file:"
         for byte in path.utf8 {

@@ -12,7 +12,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    private init(_ primary: Int32, _ detail: Int32) {
+    private init(_ primary: Int32, detail: Int32) {
         rawValue = primary | detail << 8
     }
 
@@ -38,7 +38,7 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
     public static let corrupt = ResultCode(rawValue: SQLITE_CORRUPT)
     public static let full = ResultCode(rawValue: SQLITE_FULL)
     public static let cannotOpen = ResultCode(rawValue: SQLITE_CANTOPEN)
-    /// The locks of the write-ahead log could not be taken.
+    /// Other connections kept winning the race for the locks of the write-ahead log, and SQLite gave up after seconds.
     public static let lockingProtocol = ResultCode(rawValue: SQLITE_PROTOCOL)
     public static let schemaChanged = ResultCode(rawValue: SQLITE_SCHEMA)
     @inlinable public static var tooBig: ResultCode { ResultCode(rawValue: SQLITE_TOOBIG) }
@@ -53,32 +53,32 @@ public struct ResultCode: RawRepresentable, Hashable, Sendable {
 
     // MARK: Extended codes, which Swift does not import
 
-    public static let foreignKey = ResultCode(SQLITE_CONSTRAINT, 3)
-    public static let notNull = ResultCode(SQLITE_CONSTRAINT, 5)
-    public static let primaryKey = ResultCode(SQLITE_CONSTRAINT, 6)
+    public static let foreignKey = ResultCode(SQLITE_CONSTRAINT, detail: 3)
+    public static let notNull = ResultCode(SQLITE_CONSTRAINT, detail: 5)
+    public static let primaryKey = ResultCode(SQLITE_CONSTRAINT, detail: 6)
     /// A trigger called `RAISE`.
-    public static let trigger = ResultCode(SQLITE_CONSTRAINT, 7)
-    public static let unique = ResultCode(SQLITE_CONSTRAINT, 8)
-    public static let rowID = ResultCode(SQLITE_CONSTRAINT, 10)
+    public static let trigger = ResultCode(SQLITE_CONSTRAINT, detail: 7)
+    public static let unique = ResultCode(SQLITE_CONSTRAINT, detail: 8)
+    public static let rowID = ResultCode(SQLITE_CONSTRAINT, detail: 10)
     /// A value has another type than its column of a `STRICT` table.
-    public static let dataType = ResultCode(SQLITE_CONSTRAINT, 12)
+    public static let dataType = ResultCode(SQLITE_CONSTRAINT, detail: 12)
     /// The file was written after the transaction began to read.
-    public static let busySnapshot = ResultCode(SQLITE_BUSY, 2)
+    public static let busySnapshot = ResultCode(SQLITE_BUSY, detail: 2)
     /// The write-ahead log must be recovered, but it cannot be written.
-    public static let noRecovery = ResultCode(SQLITE_READONLY, 1)
+    public static let noRecovery = ResultCode(SQLITE_READONLY, detail: 1)
     /// The file was moved or removed while it was open.
-    public static let moved = ResultCode(SQLITE_READONLY, 4)
+    public static let moved = ResultCode(SQLITE_READONLY, detail: 4)
     /// The lock file does not exist and cannot be created.
-    public static let noLocks = ResultCode(SQLITE_READONLY, 5)
+    public static let noLocks = ResultCode(SQLITE_READONLY, detail: 5)
     /// The folder of the file cannot be written.
-    public static let noFolder = ResultCode(SQLITE_READONLY, 6)
-    public static let writeFailed = ResultCode(SQLITE_IOERR, 3)
-    public static let inputOutputOutOfMemory = ResultCode(SQLITE_IOERR, 12)
+    public static let noFolder = ResultCode(SQLITE_READONLY, detail: 6)
+    public static let writeFailed = ResultCode(SQLITE_IOERR, detail: 3)
+    public static let inputOutputOutOfMemory = ResultCode(SQLITE_IOERR, detail: 12)
     /// The lock file of the write-ahead log could not be enlarged.
-    public static let lockFileGrowthFailed = ResultCode(SQLITE_IOERR, 19)
+    public static let lockFileGrowthFailed = ResultCode(SQLITE_IOERR, detail: 19)
     /// A checksum is wrong.
-    public static let badData = ResultCode(SQLITE_IOERR, 32)
-    public static let badFileSystem = ResultCode(SQLITE_IOERR, 33)
+    public static let badData = ResultCode(SQLITE_IOERR, detail: 32)
+    public static let badFileSystem = ResultCode(SQLITE_IOERR, detail: 33)
     /// The transaction was rolled back while the statement was reading.
-    public static let abortedByRollback = ResultCode(SQLITE_ABORT, 2)
+    public static let abortedByRollback = ResultCode(SQLITE_ABORT, detail: 2)
 }

@@ -103,7 +103,7 @@ extension StoreError {
                     + "write to it")
         case .corrupt, .notADatabase:
             self.init(.damaged, "\(path) is damaged (\(words)); restore it from a backup")
-        case .busy, .locked:
+        case .busy, .locked, .lockingProtocol:
             self.init(.cannotOpen, "\(path) is in use by another program (\(words)); stop that program first")
         default: self.init(.cannotWrite, "\(action) failed on \(path): \(words)")
         }
