@@ -12,7 +12,7 @@ package struct JSON5Error: Error, Equatable, CustomStringConvertible {
 ///
 /// It exists because messages about a file must name the line of a key, which Foundation's decoder does not report.
 package struct JSON5Reader {
-    private static let deepest = 63
+    private static let maxDepth = 63
 
     private let bytes: [UInt8]
     private var position = 0
@@ -125,7 +125,7 @@ package struct JSON5Reader {
             advance()
             try skipBlank()
             members.append(JSONTree.Member(key: key, place: keyPlace, value: try value()))
-            if try !comma(or: UInt8(ascii: "}"), "a comma or a closing brace is missing") { break }
+            if try !comma(or: UInt8(ascii: "}"), problem: "a comma or a closing brace is missing") { break }
         }
         leave()
         return .object(members)
@@ -138,14 +138,14 @@ package struct JSON5Reader {
             try skipBlank()
             if current == UInt8(ascii: "]") { break }
             elements.append(try value())
-            if try !comma(or: UInt8(ascii: "]"), "a comma or a closing bracket is missing") { break }
+            if try !comma(or: UInt8(ascii: "]"), problem: "a comma or a closing bracket is missing") { break }
         }
         leave()
         return .array(elements)
     }
 
     private mutating func enter() throws(JSON5Error) {
-        guard depth < Self.deepest else { throw error("nested deeper than \(Self.deepest) levels") }
+        guard depth < Self.maxDepth else { throw error("nested deeper than \(Self.maxDepth) levels") }
         depth += 1
         advance()
     }
@@ -155,7 +155,7 @@ package struct JSON5Reader {
         advance()
     }
 
-    private mutating func comma(or closing: UInt8, _ problem: String) throws(JSON5Error) -> Bool {
+    private mutating func comma(or closing: UInt8, problem: String) throws(JSON5Error) -> Bool {
         try skipBlank()
         if current == UInt8(ascii: ",") {
             advance()
@@ -167,7 +167,7 @@ package struct JSON5Reader {
 
     private mutating func identifier() throws(JSON5Error) -> String {
         let start = position
-        while let byte = current, isIdentifier(byte, first: position == start) { position += 1 }
+        while let byte = current, isIdentifier(byte, isFirst: position == start) { position += 1 }
         guard position > start else { throw error("a key or a closing brace is missing") }
         return text(from: start)
     }
@@ -175,12 +175,12 @@ package struct JSON5Reader {
     /// Returns the text up to the current position, with invalid UTF-8 replaced.
     private func text(from start: Int) -> String { String(decoding: bytes[start..<position], as: UTF8.self) }
 
-    private func isIdentifier(_ byte: UInt8, first: Bool) -> Bool {
+    private func isIdentifier(_ byte: UInt8, isFirst: Bool) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
             UInt8(ascii: "$"), 0x80...:
             true
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): !first
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): !isFirst
         default: false
         }
     }
@@ -193,7 +193,8 @@ package struct JSON5Reader {
             position += 1
         }
         let digits = position
-        while let byte = current, isIdentifier(byte, first: false) || byte == UInt8(ascii: ".") || isExponentSign(byte)
+        while let byte = current,
+            isIdentifier(byte, isFirst: false) || byte == UInt8(ascii: ".") || isExponentSign(byte)
         {
             position += 1
         }
@@ -204,11 +205,12 @@ package struct JSON5Reader {
             return sign * Double(value)
         }
         let first = text.utf8.first ?? 0
-        let zeroes = text.utf8.count > 1 && first == UInt8(ascii: "0") && text.utf8.dropFirst().first! &- 48 < 10
+        let hasLeadingZero =
+            text.utf8.count > 1 && first == UInt8(ascii: "0") && text.utf8.dropFirst().first! &- 48 < 10
         let hasLetters = text.utf8.contains { $0 | 0x20 >= 0x61 && $0 | 0x20 != UInt8(ascii: "e") }
         // JSON5 allows a number to begin or end with its decimal point; Swift's parser requires digits on both sides.
         let padded = (first == UInt8(ascii: ".") ? "0" : "") + text + (text.hasSuffix(".") ? "0" : "")
-        guard !zeroes, !hasLetters, text != ".", let value = Double(padded) else {
+        guard !hasLeadingZero, !hasLetters, text != ".", let value = Double(padded) else {
             position = start
             throw error("this is not a number")
         }
@@ -287,8 +289,8 @@ package struct JSON5Reader {
 
     private func hexadecimal(_ count: Int, after distance: Int) -> UInt32? {
         var value: UInt32 = 0
-        for place in distance..<distance + count {
-            guard let digit = byte(after: place), let number = Character(Unicode.Scalar(digit)).hexDigitValue else {
+        for offset in distance..<distance + count {
+            guard let digit = byte(after: offset), let number = Character(Unicode.Scalar(digit)).hexDigitValue else {
                 return nil
             }
             value = value << 4 | UInt32(number)
