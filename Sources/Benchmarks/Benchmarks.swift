@@ -12,41 +12,41 @@ enum Benchmarks {
     }
 
     static let cases: [Case] = [
-        Case(name: "hops", about: "actor hops on one loop and between default actors", run: hopBenchmark),
-        Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: burstBenchmark),
+        Case(name: "hops", about: "actor hops on one loop and between default actors", run: LoopBenchmarks.hops),
+        Case(name: "burst", about: "20,000 jobs from one thread onto a loop", run: LoopBenchmarks.burst),
         Case(
-            name: "zeromq", about: "PUSH to PULL over TCP loopback [messages [bytes]]", run: zeroMQBenchmark),
+            name: "zeromq", about: "PUSH to PULL over TCP loopback [messages [bytes]]", run: ZeroMQBenchmark.run),
         Case(
             name: "events", about: "events from the ledger to subscribers [events]",
-            run: eventBenchmark),
+            run: EventBenchmark.run),
         Case(
             name: "intake",
             about: "requests to acks, with an instant ledger [pushes [lines]]",
-            run: intakeBenchmark),
-        Case(name: "stages", about: "the cost of each stage of a delivery", run: stageBenchmark),
-        Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: envelopeBenchmark),
+            run: IntakeBenchmark.run),
+        Case(name: "stages", about: "the cost of each stage of a delivery", run: StageBenchmark.run),
+        Case(name: "envelopes", about: "parsing of envelopes, writing of acks", run: EnvelopeBenchmark.run),
         Case(
             name: "records", about: "the record layer over SQLite [records [finds]]",
-            run: recordBenchmark),
+            run: RecordBenchmark.run),
         Case(
             name: "devices", about: "devices on the record layer [devices [MiB of cache]]",
-            run: deviceBenchmark),
-        Case(name: "registry", about: "the device registry [devices]", run: registryBenchmark),
+            run: DeviceBenchmark.run),
+        Case(name: "registry", about: "the device registry [devices]", run: RegistryBenchmark.run),
         Case(
             name: "records-crash", about: "for a crash test: --file FILE --from NUMBER",
-            run: recordCrash),
+            run: RecordCrash.run),
         Case(
             name: "router", about: "the cost of the router per delivery [rounds]",
-            run: routerBenchmark),
+            run: RouterBenchmark.run),
         Case(
             name: "ledger", about: "messages through the ledger [messages [devices [directory]]]",
-            run: ledgerBenchmark),
+            run: LedgerBenchmark.run),
         Case(
             name: "ledger-crash", about: "for a crash test: --directory DIR --from NUMBER",
-            run: ledgerCrash),
+            run: LedgerCrash.run),
         Case(
             name: "http2-client", about: "requests to a server: --port P --trust CA [--count N]",
-            run: http2ClientBenchmark),
+            run: HTTP2ClientBenchmark.run),
     ]
 
     static func main() async {
@@ -67,7 +67,7 @@ enum Benchmarks {
             // Without a name, run all benchmarks that need no options.
             for one in cases where one.name == name || (name == nil && !one.about.contains("--")) {
                 let figures = try await one.run(Array(arguments.dropFirst()))
-                print(wantsJSON ? Figure.json(one.name, figures) : Figure.text(one.name, figures))
+                print(wantsJSON ? Figure.json(one.name, figures: figures) : Figure.text(one.name, figures: figures))
             }
         } catch {
             FileHandle.standardError.write(Data("Benchmarks: \(error)\n".utf8))
@@ -94,7 +94,7 @@ struct Figure: Codable {
     let value: Double
     let unit: String
 
-    static func text(_ benchmark: String, _ figures: [Figure]) -> String {
+    static func text(_ benchmark: String, figures: [Figure]) -> String {
         let width = figures.map(\.name.count).max() ?? 0
         let lines = figures.map { figure in
             let name = figure.name.padding(toLength: width + 2, withPad: " ", startingAt: 0)
@@ -103,7 +103,7 @@ struct Figure: Codable {
         return ([benchmark] + lines).joined(separator: "\n")
     }
 
-    static func json(_ benchmark: String, _ figures: [Figure]) -> String {
+    static func json(_ benchmark: String, figures: [Figure]) -> String {
         let fields = figures.map { "{\"name\":\"\($0.name)\",\"value\":\($0.value),\"unit\":\"\($0.unit)\"}" }
         return "{\"benchmark\":\"\(benchmark)\",\"figures\":[\(fields.joined(separator: ","))]}"
     }

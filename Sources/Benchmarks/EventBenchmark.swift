@@ -4,64 +4,66 @@ import PushPipeline
 import PushTransport
 import PushWire
 
-/// Measures the cost of an event from the ledger to a line of JSON.
-func eventBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
-    let records = sampleRecords(1000)
-    var figures: [Figure] = []
+enum EventBenchmark {
+    /// Measures the cost of an event from the ledger to a line of JSON.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let count = arguments.first.flatMap { Int($0) } ?? 1_000_000
+        let records = sampleRecords(1000)
+        var figures: [Figure] = []
 
-    var writer = LogWriter(next: 1)
-    var segments: [LogSegment] = []
-    var began = processCPU()
-    for round in 0..<(count / 1000) {
-        let now = 1_763_000_000_000 + Int64(round)
-        writer.begin(time: now, reserving: 64 << 10)
-        for record in records { writer.add(record, at: now) }
-        let segment = writer.finish()
-        if segments.count < 100 { segments.append(segment) }
-    }
-    figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
-    let bytes = segments.reduce(0) { $0 + $1.bytes.count }
-    figures.append(
-        Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
-
-    var text = EventText()
-    var lines: [UInt8] = []
-    var length = 0
-    let rounds = max(1, count / (segments.count * 1000))
-    began = processCPU()
-    for _ in 0..<rounds {
-        for segment in segments {
-            lines.removeAll(keepingCapacity: true)
-            try segment.walk { event, apps, bytes in
-                text.append(event, apps, bytes, to: &lines)
-                return true
-            }
-            length += lines.count
+        var writer = LogWriter(next: 1)
+        var segments: [LogSegment] = []
+        var began = processCPU()
+        for round in 0..<(count / 1000) {
+            let now = 1_763_000_000_000 + Int64(round)
+            writer.begin(time: now, reserving: 64 << 10)
+            for record in records { writer.add(record, at: now) }
+            let segment = writer.finish()
+            if segments.count < 100 { segments.append(segment) }
         }
-    }
-    let rendered = rounds * segments.count * 1000
-    figures.append(
-        Figure(name: "read and write as JSON", value: microseconds(since: began, for: rendered), unit: "us")
-    )
-    figures.append(Figure(name: "size as JSON", value: Double(length) / Double(rendered), unit: "bytes"))
+        figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
+        let bytes = segments.reduce(0) { $0 + $1.bytes.count }
+        figures.append(
+            Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
 
-    began = processCPU()
-    var sum: UInt64 = 0
-    for _ in 0..<rounds {
-        for segment in segments {
-            try segment.walk { event, _, _ in
-                sum &+= event.prev
-                return true
+        var text = EventText()
+        var lines: [UInt8] = []
+        var length = 0
+        let rounds = max(1, count / (segments.count * 1000))
+        began = processCPU()
+        for _ in 0..<rounds {
+            for segment in segments {
+                lines.removeAll(keepingCapacity: true)
+                try segment.walk { event, apps, bytes in
+                    text.append(event, apps, bytes, to: &lines)
+                    return true
+                }
+                length += lines.count
             }
         }
+        let rendered = rounds * segments.count * 1000
+        figures.append(
+            Figure(name: "read and write as JSON", value: microseconds(since: began, for: rendered), unit: "us")
+        )
+        figures.append(Figure(name: "size as JSON", value: Double(length) / Double(rendered), unit: "bytes"))
+
+        began = processCPU()
+        var sum: UInt64 = 0
+        for _ in 0..<rounds {
+            for segment in segments {
+                try segment.walk { event, _, _ in
+                    sum &+= event.prev
+                    return true
+                }
+            }
+        }
+        figures.append(
+            Figure(
+                name: "read only", value: microseconds(since: began, for: rendered) + Double(sum & 1) * 1e-9,
+                unit: "us"))
+        figures += try await publishFigures(segments, rounds: rounds)
+        return figures
     }
-    figures.append(
-        Figure(
-            name: "read only", value: microseconds(since: began, for: rendered) + Double(sum & 1) * 1e-9,
-            unit: "us"))
-    figures += try await publishFigures(segments, rounds: rounds)
-    return figures
 }
 
 /// Measures the event bus with one subscriber on another thread, over TCP loopback.

@@ -2,39 +2,41 @@ import Foundation
 import PushLoop
 import PushTransport
 
-/// Sends requests like those of a push gateway to a given server, to measure the cost of the transport.
-func http2ClientBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    @Sendable func option(_ name: String, _ fallback: String) -> String {
-        guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return fallback }
-        return arguments[index + 1]
-    }
-    let count = Int(option("--count", "300000")) ?? 300_000
-    let port = UInt16(option("--port", "2197")) ?? 2197
-    let connections = Int(option("--connections", "2")) ?? 2
-    let tls = try TLSContext.client(
-        TLSClientConfiguration(
-            trust: .only([.file(option("--trust", "ca.pem"))]), alpn: ["h2"]))
-    let loop = EventLoop(name: "client")
-    let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
-    let start = MonotonicTime.current()
-    let ok = await withCheckedContinuation { continuation in
-        loop.execute {
-            let run = ClientRun(total: count) { continuation.resume(returning: $0) }
-            run.start(
-                on: loop, to: HostPort(host: option("--host", "127.0.0.1"), port: port), tls: tls,
-                resolver: NameResolver(pool: pool), connections: connections)
+enum HTTP2ClientBenchmark {
+    /// Sends requests like those of a push gateway to a given server, to measure the cost of the transport.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        @Sendable func option(_ name: String, default fallback: String) -> String {
+            guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return fallback }
+            return arguments[index + 1]
         }
+        let count = Int(option("--count", default: "300000")) ?? 300_000
+        let port = UInt16(option("--port", default: "2197")) ?? 2197
+        let connections = Int(option("--connections", default: "2")) ?? 2
+        let tls = try TLSContext.client(
+            TLSClientConfiguration(
+                trust: .only([.file(option("--trust", default: "ca.pem"))]), alpn: ["h2"]))
+        let loop = EventLoop(name: "client")
+        let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 16)
+        let start = MonotonicTime.current()
+        let ok = await withCheckedContinuation { continuation in
+            loop.execute {
+                let run = ClientRun(total: count) { continuation.resume(returning: $0) }
+                run.start(
+                    on: loop, to: HostPort(host: option("--host", default: "127.0.0.1"), port: port), tls: tls,
+                    resolver: NameResolver(pool: pool), connections: connections)
+            }
+        }
+        let seconds = (MonotonicTime.current() - start).inSeconds
+        let cpu = processCPU().inSeconds
+        await loop.shutDown()
+        await pool.shutDown()
+        return [
+            Figure(name: "requests answered with 200", value: Double(ok), unit: "of \(count)"),
+            Figure(name: "CPU a request", value: cpu / Double(count) * 1e6, unit: "us"),
+            Figure(name: "rate", value: Double(count) / seconds, unit: "/s"),
+            Figure(name: "peak memory", value: peakMemory(), unit: "MiB"),
+        ]
     }
-    let seconds = (MonotonicTime.current() - start).inSeconds
-    let cpu = processCPU().inSeconds
-    await loop.shutDown()
-    await pool.shutDown()
-    return [
-        Figure(name: "requests answered with 200", value: Double(ok), unit: "of \(count)"),
-        Figure(name: "CPU a request", value: cpu / Double(count) * 1e6, unit: "us"),
-        Figure(name: "rate", value: Double(count) / seconds, unit: "/s"),
-        Figure(name: "peak memory", value: peakMemory(), unit: "MiB"),
-    ]
 }
 
 private final class ClientRun {
@@ -64,12 +66,13 @@ private final class ClientRun {
     }
 
     func start(
-        on loop: EventLoop, to place: HostPort, tls: TLSContext, resolver: NameResolver, connections: Int
+        on loop: EventLoop, to endpoint: HostPort, tls: TLSContext, resolver: NameResolver, connections: Int
     ) {
         for _ in 0..<connections {
             let link = Link(self)
             links.append(link)
-            link.connection = HTTP2ClientConnection(on: loop, to: place, tls: tls, resolver: resolver, delegate: link)
+            link.connection = HTTP2ClientConnection(
+                on: loop, to: endpoint, tls: tls, resolver: resolver, delegate: link)
         }
     }
 

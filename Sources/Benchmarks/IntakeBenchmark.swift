@@ -5,50 +5,53 @@ import PushPipeline
 import PushTransport
 import PushWire
 
-/// Measures the cost of a push in the intake: received over TCP loopback, parsed, passed to a ledger that replies at
-/// once, and acknowledged. The result counts the CPU time of the intake's loop and of its libzmq threads; the producer
-/// has a separate context and loop. Arguments: `[pushes [lines per batch]]`.
-func intakeBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let pushes = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 500_000
-    let lines = arguments.count > 1 ? max(1, Int(arguments[1]) ?? 1) : 100
-    let ledger = InstantLedger()
-    let loop = EventLoop(name: "intake")
-    let context = try ZMQContext()
-    _ = try ZAPHandler(in: context, users: [:])
-    let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
-    let intake = Intake(
-        on: loop, context: context, ledger: ledger,
-        settings: IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop])))
-    let endpoint = try await intake.open().router ?? ""
-    let own = Threads.all()
+enum IntakeBenchmark {
+    /// Measures the cost of a push in the intake: received over TCP loopback, parsed, passed to a ledger that replies
+    /// at once, and acknowledged. The result counts the CPU time of the intake's loop and of its libzmq threads; the
+    /// producer has a separate context and loop. Arguments: `[pushes [lines per batch]]`.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let pushes = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 500_000
+        let lines = arguments.count > 1 ? max(1, Int(arguments[1]) ?? 1) : 100
+        let ledger = InstantLedger()
+        let loop = EventLoop(name: "intake")
+        let context = try ZMQContext()
+        _ = try ZAPHandler(in: context, users: [:])
+        let shop = AppFacts(id: AppID("shop")!, topic: "com.example.shop", usesToken: true)
+        let intake = Intake(
+            on: loop, context: context, ledger: ledger,
+            settings: IntakeSettings(router: "tcp://127.0.0.1:*", apps: AppTable([shop])))
+        let endpoint = try await intake.open().router ?? ""
+        let own = Threads.all()
 
-    let producing = EventLoop(name: "producer")
-    let producerContext = try ZMQContext()
-    let producer = IntakeProducer(on: producing)
-    try await producer.open(in: producerContext, to: endpoint)
-    // Warm up, and wait until the connection is established.
-    await producer.run(1000, linesPerBatch: 1)
+        let producing = EventLoop(name: "producer")
+        let producerContext = try ZMQContext()
+        let producer = IntakeProducer(on: producing)
+        try await producer.open(in: producerContext, to: endpoint)
+        // Warm up, and wait until the connection is established.
+        await producer.run(1000, linesPerBatch: 1)
 
-    var figures: [Figure] = []
-    for (name, size) in [("one by one", 1), ("\(lines) per batch", lines)] {
-        let (cpu, began) = (Threads.nanoseconds(of: own), MonotonicTime.current())
-        let groups = ledger.groups
-        await producer.run(pushes, linesPerBatch: size)
-        let elapsed = (MonotonicTime.current() - began).inSeconds
-        let spent = Double(Threads.nanoseconds(of: own) - cpu) / 1000
-        figures += [
-            Figure(name: "CPU a push, \(name)", value: spent / Double(pushes), unit: "us"),
-            Figure(name: "pushes a group, \(name)", value: Double(pushes) / Double(ledger.groups - groups), unit: ""),
-            Figure(name: "rate, \(name)", value: Double(pushes) / elapsed, unit: "/s"),
-        ]
+        var figures: [Figure] = []
+        for (name, size) in [("one by one", 1), ("\(lines) per batch", lines)] {
+            let (cpu, began) = (Threads.nanoseconds(of: own), MonotonicTime.current())
+            let groups = ledger.groups
+            await producer.run(pushes, linesPerBatch: size)
+            let elapsed = (MonotonicTime.current() - began).inSeconds
+            let spent = Double(Threads.nanoseconds(of: own) - cpu) / 1000
+            figures += [
+                Figure(name: "CPU a push, \(name)", value: spent / Double(pushes), unit: "us"),
+                Figure(
+                    name: "pushes a group, \(name)", value: Double(pushes) / Double(ledger.groups - groups), unit: ""),
+                Figure(name: "rate, \(name)", value: Double(pushes) / elapsed, unit: "/s"),
+            ]
+        }
+        await producer.close()
+        await intake.stop(within: .seconds(5))
+        await producerContext.terminate()
+        await context.terminate()
+        await loop.shutDown()
+        await producing.shutDown()
+        return figures
     }
-    await producer.close()
-    await intake.stop(within: .seconds(5))
-    await producerContext.terminate()
-    await context.terminate()
-    await loop.shutDown()
-    await producing.shutDown()
-    return figures
 }
 
 private final class InstantLedger: Ledger {

@@ -4,57 +4,61 @@ import PushLoop
 import PushModel
 import PushStore
 
-/// Measures messages in a ledger: accepted, sent, completed. The CPU time is that of the ledger's threads, without the
-/// threads that produce and deliver the messages.
-///
-///   ledger [messages [devices per message [DIRECTORY]]] [--waiting]
-///
-/// A given directory is kept and opened again by the next run. With `--waiting` no message is delivered.
-func ledgerBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let words = arguments.filter { !$0.hasPrefix("--") }
-    let messages = words.first.flatMap { Int($0) } ?? 100_000
-    let devices = words.dropFirst().first.flatMap { Int($0) } ?? 1
-    let directory = words.dropFirst(2).first ?? "/tmp/carillon-ledger-\(getpid())"
-    mkdir(directory, 0o700)
-    defer { if words.count < 3 { try? FileManager.default.removeItem(atPath: directory) } }
-    var figures: [Figure] = []
+enum LedgerBenchmark {
+    /// Measures messages in a ledger: accepted, sent, completed. The CPU time is that of the ledger's threads, without
+    /// the threads that produce and deliver the messages.
+    ///
+    ///   ledger [messages [devices per message [DIRECTORY]]] [--waiting]
+    ///
+    /// A given directory is kept and opened again by the next run. With `--waiting` no message is delivered.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let values = arguments.filter { !$0.hasPrefix("--") }
+        let messages = values.first.flatMap { Int($0) } ?? 100_000
+        let devices = values.dropFirst().first.flatMap { Int($0) } ?? 1
+        let directory = values.dropFirst(2).first ?? "/tmp/carillon-ledger-\(getpid())"
+        mkdir(directory, 0o700)
+        defer { if values.count < 3 { try? FileManager.default.removeItem(atPath: directory) } }
+        var figures: [Figure] = []
 
-    let began = MonotonicTime.current()
-    let (ledger, backlog) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory))
-    figures.append(Figure(name: "open", value: (MonotonicTime.current() - began).inSeconds, unit: "s"))
-    figures.append(Figure(name: "CPU to open", value: threadCPU("ledger"), unit: "s"))
-    figures.append(Figure(name: "memory when open", value: residentMemory(), unit: "MiB"))
-    figures.append(Figure(name: "waiting", value: Double(backlog.lanes.reduce(0) { $0 + $1.seqs.count }), unit: ""))
-    let before = await ledger.status()
-    let producer = LedgerProducer(ledger, devices: devices, carriesOut: !arguments.contains("--waiting"))
-    await ledger.start(producer)
+        let began = MonotonicTime.current()
+        let (ledger, backlog) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory))
+        figures.append(Figure(name: "open", value: (MonotonicTime.current() - began).inSeconds, unit: "s"))
+        figures.append(Figure(name: "CPU to open", value: threadCPU("ledger"), unit: "s"))
+        figures.append(Figure(name: "memory when open", value: residentMemory(), unit: "MiB"))
+        figures.append(Figure(name: "waiting", value: Double(backlog.lanes.reduce(0) { $0 + $1.seqs.count }), unit: ""))
+        let before = await ledger.status()
+        let producer = LedgerProducer(ledger, devices: devices, carriesOut: !arguments.contains("--waiting"))
+        await ledger.start(producer)
 
-    if messages > 0 {
-        let cpu = (threadCPU("ledger"), threadCPU("ledger-read"))
-        let start = MonotonicTime.current()
-        let log = try await producer.run(messages, from: Int(before.newest), log: directory + "/ledger.db-wal")
-        let wall = (MonotonicTime.current() - start).inSeconds
-        let count = Double(messages * devices)
-        let status = await ledger.status()
-        figures.append(
-            Figure(name: "writing thread", value: (threadCPU("ledger") - cpu.0) * 1e6 / count, unit: "us a delivery"))
-        figures.append(
-            Figure(
-                name: "reading thread", value: (threadCPU("ledger-read") - cpu.1) * 1e6 / count, unit: "us a delivery"))
-        figures.append(Figure(name: "wall", value: wall * 1e6 / count, unit: "us a delivery"))
-        figures.append(Figure(name: "groups", value: Double(status.commits.count - before.commits.count), unit: ""))
-        figures.append(Figure(name: "largest write-ahead log", value: Double(log) / 1_048_576, unit: "MiB"))
-        figures.append(Figure(name: "memory", value: residentMemory(), unit: "MiB"))
-        figures.append(Figure(name: "keys", value: Double(status.keyBytes) / 1_048_576, unit: "MiB"))
+        if messages > 0 {
+            let cpu = (threadCPU("ledger"), threadCPU("ledger-read"))
+            let start = MonotonicTime.current()
+            let log = try await producer.run(messages, from: Int(before.newest), log: directory + "/ledger.db-wal")
+            let wall = (MonotonicTime.current() - start).inSeconds
+            let count = Double(messages * devices)
+            let status = await ledger.status()
+            figures.append(
+                Figure(
+                    name: "writing thread", value: (threadCPU("ledger") - cpu.0) * 1e6 / count, unit: "us a delivery"))
+            figures.append(
+                Figure(
+                    name: "reading thread", value: (threadCPU("ledger-read") - cpu.1) * 1e6 / count,
+                    unit: "us a delivery"))
+            figures.append(Figure(name: "wall", value: wall * 1e6 / count, unit: "us a delivery"))
+            figures.append(Figure(name: "groups", value: Double(status.commits.count - before.commits.count), unit: ""))
+            figures.append(Figure(name: "largest write-ahead log", value: Double(log) / 1_048_576, unit: "MiB"))
+            figures.append(Figure(name: "memory", value: residentMemory(), unit: "MiB"))
+            figures.append(Figure(name: "keys", value: Double(status.keyBytes) / 1_048_576, unit: "MiB"))
+        }
+        figures += await idleLatency(of: ledger, producer: producer)
+        figures += try await traceTime(of: ledger, producer: producer)
+        await ledger.close()
+        return figures
     }
-    figures += await idleLatency(ledger, producer)
-    figures += try await traceTime(ledger, producer)
-    await ledger.close()
-    return figures
 }
 
 /// Measures one request at a time, as from a producer that waits for each reply.
-private func idleLatency(_ ledger: SQLiteLedger, _ producer: LedgerProducer) async -> [Figure] {
+private func idleLatency(of ledger: SQLiteLedger, producer: LedgerProducer) async -> [Figure] {
     var times: [Double] = []
     for index in 0..<500 {
         let request = producer.request("idle-\(getpid())-\(index)")
@@ -71,7 +75,7 @@ private func idleLatency(_ ledger: SQLiteLedger, _ producer: LedgerProducer) asy
     ]
 }
 
-private func traceTime(_ ledger: SQLiteLedger, _ producer: LedgerProducer) async throws -> [Figure] {
+private func traceTime(of ledger: SQLiteLedger, producer: LedgerProducer) async throws -> [Figure] {
     var times: [Double] = []
     var found = 0
     for index in 0..<20 {

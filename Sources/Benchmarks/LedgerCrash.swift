@@ -3,7 +3,7 @@ import PushLoop
 import PushModel
 import PushStore
 
-/// Returns the request of `ledgerCrash` with this number: to one device, to several devices, or with a start time.
+/// Returns the request of `LedgerCrash` with this number: to one device, to several devices, or with a start time.
 func crashRequest(_ number: Int) -> PushRequest {
     let app = AppID(number % 5 == 0 ? "other" : "shop")!
     let count = number % 7 == 0 ? 20 : 1
@@ -14,33 +14,35 @@ func crashRequest(_ number: Int) -> PushRequest {
             notBefore: number % 11 == 0 ? 4_000_000_000 : nil), to: .tokens(tokens))
 }
 
-/// Submits messages to a ledger and delivers half of them. Prints the number of each accepted message with its sequence
-/// number. A test kills the process at a random moment and checks the ledger.
-///
-///   ledger-crash --directory DIRECTORY --from NUMBER
-func ledgerCrash(_ arguments: [String]) async throws -> [Figure] {
-    func value(_ option: String) -> String? {
-        arguments.firstIndex(of: option).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
-    }
-    guard let directory = value("--directory"), let from = value("--from").flatMap({ Int($0) }) else {
-        throw LedgerCrashUsage()
-    }
-    let (ledger, _) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory))
-    await ledger.start(CrashWitness(ledger))
-    var next = from
-    while next < from + 10_000_000 {
-        let numbers = next..<(next + 1 + next % 40)
-        next = numbers.upperBound
-        let replies = await withCheckedContinuation { continuation in
-            ledger.accept(numbers.map { crashRequest($0) }) { continuation.resume(returning: $0) }
+enum LedgerCrash {
+    /// Submits messages to a ledger and delivers half of them. Prints the number of each accepted message with its
+    /// sequence number. A test kills the process at a random moment and checks the ledger.
+    ///
+    ///   ledger-crash --directory DIRECTORY --from NUMBER
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        func value(_ option: String) -> String? {
+            arguments.firstIndex(of: option).flatMap { $0 + 1 < arguments.count ? arguments[$0 + 1] : nil }
         }
-        var lines: [UInt8] = []
-        for case (let number, .accepted(let seq)) in zip(numbers, replies) {
-            lines += Array("\(number) \(seq)\n".utf8)
+        guard let directory = value("--directory"), let from = value("--from").flatMap({ Int($0) }) else {
+            throw LedgerCrashUsage()
         }
-        guard write(1, lines, lines.count) == lines.count else { break }
+        let (ledger, _) = try await SQLiteLedger.open(SQLiteLedger.Settings(directory: directory))
+        await ledger.start(CrashWitness(ledger))
+        var next = from
+        while next < from + 10_000_000 {
+            let numbers = next..<(next + 1 + next % 40)
+            next = numbers.upperBound
+            let replies = await withCheckedContinuation { continuation in
+                ledger.accept(numbers.map { crashRequest($0) }) { continuation.resume(returning: $0) }
+            }
+            var lines: [UInt8] = []
+            for case (let number, .accepted(let seq)) in zip(numbers, replies) {
+                lines += Array("\(number) \(seq)\n".utf8)
+            }
+            guard write(1, lines, lines.count) == lines.count else { break }
+        }
+        return []
     }
-    return []
 }
 
 /// Records deliveries to every device of every second message.

@@ -31,13 +31,15 @@ private struct Person: ActiveRecord {
     }
 }
 
-/// Measures records, or runs one part in a separate process: `records fill FILE [COUNT]`, `records stream FILE`.
-func recordBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    switch (arguments.first, arguments.dropFirst().first) {
-    case ("fill", let path?):
-        return try await fillBenchmark(path, count: arguments.dropFirst(2).first.flatMap { Int($0) } ?? 1_000_000)
-    case ("stream", let path?): return try await streamBenchmark(path)
-    default: return try await rowBenchmark(arguments)
+enum RecordBenchmark {
+    /// Measures records, or runs one part in a separate process: `records fill FILE [COUNT]`, `records stream FILE`.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        switch (arguments.first, arguments.dropFirst().first) {
+        case ("fill", let path?):
+            return try await fillBenchmark(path, count: arguments.dropFirst(2).first.flatMap { Int($0) } ?? 1_000_000)
+        case ("stream", let path?): return try await streamBenchmark(path)
+        default: return try await rowBenchmark(arguments)
+        }
     }
 }
 

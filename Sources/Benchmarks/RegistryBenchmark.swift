@@ -2,16 +2,18 @@ import Foundation
 import PushModel
 import PushStore
 
-/// Measures typical operations of the registry: `registry [COUNT]`.
-func registryBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let count = max(20_000, arguments.compactMap { Int($0) }.first ?? 1_000_000)
-    let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-registry-\(getpid())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    return try await RegistryBenchmark(folder: folder, count: count).run()
+extension RegistryBenchmark {
+    /// Measures typical operations of the registry: `registry [COUNT]`.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let count = max(20_000, arguments.compactMap { Int($0) }.first ?? 1_000_000)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-registry-\(getpid())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        return try await RegistryBenchmark(folder: folder, count: count).run()
+    }
 }
 
-private struct RegistryBenchmark {
+struct RegistryBenchmark {
     let folder: URL
     let count: Int
     private let shop = AppID("shop")!
@@ -39,18 +41,19 @@ private struct RegistryBenchmark {
 
     func run() async throws -> [Figure] {
         var figures: [Figure] = []
-        func show(_ name: String, _ value: Double, _ unit: String) {
+        func show(_ name: String, value: Double, unit: String) {
             let figure = Figure(name: name, value: value, unit: unit)
-            FileHandle.standardError.write(Data((Figure.text("registry", [figure]) + "\n").utf8))
+            FileHandle.standardError.write(Data((Figure.text("registry", figures: [figure]) + "\n").utf8))
             figures.append(figure)
         }
-        func cost(_ name: String, _ work: () async throws -> Int) async throws {
+        func cost(_ name: String, work: () async throws -> Int) async throws {
             let began = processCPU()
             let clock = ContinuousClock.now
             let amount = try await work()
             let wall = clock.duration(to: .now).microseconds / Double(max(1, amount))
-            show("\(name) (\(amount)), CPU a device", microseconds(since: began, for: max(1, amount)), "us")
-            show("\(name), wall a device", wall, "us")
+            show(
+                "\(name) (\(amount)), CPU a device", value: microseconds(since: began, for: max(1, amount)), unit: "us")
+            show("\(name), wall a device", value: wall, unit: "us")
         }
         func pages(_ audience: Audience) async throws -> Int {
             var found = 0
@@ -70,7 +73,7 @@ private struct RegistryBenchmark {
             return count
         }
         let size = try FileManager.default.attributesOfItem(atPath: folder.path() + "/registry.db")[.size] as? Int
-        show("file, a device", Double(size ?? 0) / Double(count), "bytes")
+        show("file, a device", value: Double(size ?? 0) / Double(count), unit: "bytes")
         let some = count / 10 / 1000 * 1000
         try await cost("register, known, at random, 1,000 at once") {
             for start in stride(from: 0, to: some, by: 1000) {
@@ -119,19 +122,21 @@ private struct RegistryBenchmark {
             }
             return some
         }
-        show("resident before it is closed", resident().now, "MiB")
+        show("resident before it is closed", value: resident().now, unit: "MiB")
         await registry.close()
         let began = ContinuousClock.now
         registry = try await open()
-        show("open, with \(registry.status.inactive) inactive", began.duration(to: .now).microseconds / 1000, "ms")
-        show("resident after it is opened", resident().now, "MiB")
-        inactive(ids, registry.inactive, show)
+        show(
+            "open, with \(registry.status.inactive) inactive", value: began.duration(to: .now).microseconds / 1000,
+            unit: "ms")
+        show("resident after it is opened", value: resident().now, unit: "MiB")
+        inactive(ids, in: registry.inactive, show: show)
         await registry.close()
         return figures
     }
 
     private func inactive(
-        _ ids: [DeviceID], _ inactive: any InactiveDevices, _ show: (String, Double, String) -> Void
+        _ ids: [DeviceID], in inactive: any InactiveDevices, show: (String, Double, String) -> Void
     ) {
         var found = 0
         let began = processCPU()

@@ -3,16 +3,18 @@ import PushLoop
 import PushModel
 import PushPipeline
 
-/// Measures the cost of the router per delivery, with a gateway, a ledger and a registry that cost nothing: from accept
-/// to submit, and from report to record, for messages to one, ten and a thousand devices.
-func routerBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let rounds = arguments.first.flatMap(Int.init) ?? 50
-    // This runs first, while no freed memory is available for reuse.
-    var figures = await spilled(1_000_000)
-    figures += await RouterRun(tokens: 1, messages: 10_000).measure(rounds: rounds, "one device")
-    figures += await RouterRun(tokens: 1000, messages: 10).measure(rounds: rounds, "a thousand devices")
-    figures += await RouterRun(tokens: 10, messages: 1000).measure(rounds: rounds, "ten devices")
-    return figures
+enum RouterBenchmark {
+    /// Measures the cost of the router per delivery, with a gateway, a ledger and a registry that cost nothing: from
+    /// accept to submit, and from report to record, for messages to one, ten and a thousand devices.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let rounds = arguments.first.flatMap(Int.init) ?? 50
+        // This runs first, while no freed memory is available for reuse.
+        var figures = await spilled(1_000_000)
+        figures += await RouterRun(tokens: 1, messages: 10_000).measure("one device", rounds: rounds)
+        figures += await RouterRun(tokens: 1000, messages: 10).measure("a thousand devices", rounds: rounds)
+        figures += await RouterRun(tokens: 10, messages: 1000).measure("ten devices", rounds: rounds)
+        return figures
+    }
 }
 
 /// Measures the resident memory per message that waits on disk.
@@ -55,7 +57,7 @@ private struct RouterRun {
     let tokens: Int
     let messages: Int
 
-    func measure(rounds: Int, _ name: String) async -> [Figure] {
+    func measure(_ name: String, rounds: Int) async -> [Figure] {
         let loop = EventLoop(name: "router")
         let ledger = IdleLedger()
         let gate = IdleGate()

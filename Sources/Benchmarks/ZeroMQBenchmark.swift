@@ -1,39 +1,42 @@
 import PushLoop
 import PushTransport
 
-/// Sends messages from PUSH to PULL over TCP loopback, one at a time, with a loop for each end. `Tools/bench/zeromq`
-/// compares this with `Tools/bench/zmq_push_pull.c`. Arguments: `[messages [bytes]]`.
-func zeroMQBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let messages = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 1_000_000
-    let messageSize = arguments.count > 1 ? max(8, Int(arguments[1]) ?? 8) : 300
-    let context = try ZMQContext()
-    let receiving = EventLoop(name: "receiver")
-    let sending = EventLoop(name: "sender")
+enum ZeroMQBenchmark {
+    /// Sends messages from PUSH to PULL over TCP loopback, one at a time, with a loop for each end.
+    /// `Tools/bench/zeromq` compares this with `Tools/bench/zmq_push_pull.c`. Arguments: `[messages [bytes]]`.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let messages = arguments.count > 0 ? max(1, Int(arguments[0]) ?? 1) : 1_000_000
+        let messageSize = arguments.count > 1 ? max(8, Int(arguments[1]) ?? 8) : 300
+        let context = try ZMQContext()
+        let receiving = EventLoop(name: "receiver")
+        let sending = EventLoop(name: "sender")
 
-    let start = MonotonicTime.current()
-    let (receiver, endpoint) = try await receiving.run {
-        let receiver = try Receiver(in: context, on: receiving, expecting: messages)
-        return (LoopBound(receiver, on: receiving), receiver.endpoint)
-    }
-    let sender = try await sending.run {
-        let sender = try Sender(in: context, on: sending, messages: messages, messageSize: messageSize)
-        try sender.start(to: endpoint)
-        return LoopBound(sender, on: sending)
-    }
-    await withCheckedContinuation { continuation in
-        receiving.execute { receiver.wrapped.whenDone { continuation.resume() } }
-    }
-    let elapsed = MonotonicTime.current() - start
+        let start = MonotonicTime.current()
+        let (receiver, endpoint) = try await receiving.run {
+            let receiver = try Receiver(in: context, on: receiving, expecting: messages)
+            return (LoopBound(receiver, on: receiving), receiver.endpoint)
+        }
+        let sender = try await sending.run {
+            let sender = try Sender(in: context, on: sending, messages: messages, messageSize: messageSize)
+            try sender.start(to: endpoint)
+            return LoopBound(sender, on: sending)
+        }
+        await withCheckedContinuation { continuation in
+            receiving.execute { receiver.wrapped.whenDone { continuation.resume() } }
+        }
+        let elapsed = MonotonicTime.current() - start
 
-    try await receiver.with { receiver throws in try receiver.finish() }
-    await sender.with { sender in sender.close() }
-    await context.terminate()
-    await receiving.shutDown()
-    await sending.shutDown()
-    return [
-        Figure(name: "CPU a message, both ends", value: processCPU().inSeconds * 1e6 / Double(messages), unit: "us"),
-        Figure(name: "rate", value: Double(messages) / elapsed.inSeconds, unit: "/s"),
-    ]
+        try await receiver.with { receiver throws in try receiver.finish() }
+        await sender.with { sender in sender.close() }
+        await context.terminate()
+        await receiving.shutDown()
+        await sending.shutDown()
+        return [
+            Figure(
+                name: "CPU a message, both ends", value: processCPU().inSeconds * 1e6 / Double(messages), unit: "us"),
+            Figure(name: "rate", value: Double(messages) / elapsed.inSeconds, unit: "/s"),
+        ]
+    }
 }
 
 private struct OutOfOrder: Error {
@@ -62,15 +65,15 @@ private final class Receiver {
             if number != tally.received { tally.isInOrder = false }
             tally.received += 1
         }
-        socket.onBatchEnd = { [unowned self] in tellIfDone() }
+        socket.onBatchEnd = { [unowned self] in finishIfDone() }
     }
 
     func whenDone(_ action: @escaping () -> Void) {
         done = action
-        tellIfDone()
+        finishIfDone()
     }
 
-    private func tellIfDone() {
+    private func finishIfDone() {
         if tally.received == expected { done.take()?() }
     }
 

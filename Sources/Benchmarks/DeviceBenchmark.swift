@@ -81,32 +81,34 @@ private func mixed(_ number: UInt64) -> UInt64 {
     return value ^ (value >> 31)
 }
 
-/// Measures typical operations of a device registry: `devices [COUNT [MEBIBYTES OF CACHE]]`.
-func deviceBenchmark(_ arguments: [String]) async throws -> [Figure] {
-    let numbers = arguments.compactMap { Int($0) }
-    let count = max(10_000, numbers.first ?? 1_000_000)
-    let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-devices-\(getpid())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    var options = Database.Options()
-    options.cacheBytes = (numbers.dropFirst().first ?? 64) << 20
-    options.readers = 1
-    let path = folder.appending(path: "devices.db").path()
-    let database = try await Database.open(path, name: nil, options: options)
-    let bench = DeviceBenchmark(database: database, count: count)
-    // The benchmark takes minutes, so each part is printed when it is complete.
-    var figures: [Figure] = []
-    for part in [bench.register, bench.read, bench.deactivate] {
-        let some = try await part()
-        FileHandle.standardError.write(Data((Figure.text("devices", some) + "\n").utf8))
-        figures += some
+extension DeviceBenchmark {
+    /// Measures typical operations of a device registry: `devices [COUNT [MEBIBYTES OF CACHE]]`.
+    static func run(_ arguments: [String]) async throws -> [Figure] {
+        let numbers = arguments.compactMap { Int($0) }
+        let count = max(10_000, numbers.first ?? 1_000_000)
+        let folder = FileManager.default.temporaryDirectory.appending(path: "carillon-devices-\(getpid())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        var options = Database.Options()
+        options.cacheBytes = (numbers.dropFirst().first ?? 64) << 20
+        options.readers = 1
+        let path = folder.appending(path: "devices.db").path()
+        let database = try await Database.open(path, name: nil, options: options)
+        let bench = DeviceBenchmark(database: database, count: count)
+        // The benchmark takes minutes, so each part is printed when it is complete.
+        var figures: [Figure] = []
+        for part in [bench.register, bench.read, bench.deactivate] {
+            let some = try await part()
+            FileHandle.standardError.write(Data((Figure.text("devices", figures: some) + "\n").utf8))
+            figures += some
+        }
+        figures.append(Figure(name: "resident at the end", value: resident().now, unit: "MiB"))
+        await database.close()
+        return figures
     }
-    figures.append(Figure(name: "resident at the end", value: resident().now, unit: "MiB"))
-    await database.close()
-    return figures
 }
 
-private struct DeviceBenchmark: Sendable {
+struct DeviceBenchmark: Sendable {
     let database: Database
     let count: Int
 
@@ -115,12 +117,12 @@ private struct DeviceBenchmark: Sendable {
     private var sample: Int { min(count / 5, 100_000) }
 
     /// Returns `amount` different device numbers in random order.
-    private func known(_ round: Int, _ amount: Int) -> [Int] {
+    private func known(inRound round: Int, count amount: Int) -> [Int] {
         // The factor is a prime that divides no count in use, so that its multiples reach each number once.
         (0..<amount).map { (($0 + round * amount) * 7_368_787) % count }
     }
 
-    private func cost(_ name: String, per amount: Int, _ work: () async throws -> Void) async throws -> Figure {
+    private func cost(_ name: String, per amount: Int, work: () async throws -> Void) async throws -> Figure {
         let began = processCPU()
         try await work()
         return Figure(
@@ -129,7 +131,7 @@ private struct DeviceBenchmark: Sendable {
 
     /// Measures the writing of devices in groups, without the creation of the records.
     private func groups(
-        _ name: String, _ numbers: [Int], at time: Double, _ write: @escaping @Sendable ([Device]) async throws -> Void
+        _ name: String, of numbers: [Int], at time: Double, write: @escaping @Sendable ([Device]) async throws -> Void
     ) async throws -> Figure {
         var spent = 0.0
         for start in stride(from: 0, to: numbers.count, by: Self.group) {
@@ -146,7 +148,7 @@ private struct DeviceBenchmark: Sendable {
     func register() async throws -> [Figure] {
         let database = database
         var figures = [
-            try await groups("upsert, new", Array(0..<count), at: 1e9) { devices in
+            try await groups("upsert, new", of: Array(0..<count), at: 1e9) { devices in
                 try await Device.upsertAll(
                     devices, on: \.app, \.token, updating: .allBut(\.registeredAt, \.deviceId), in: database)
             }
@@ -156,16 +158,17 @@ private struct DeviceBenchmark: Sendable {
         let bytes = try size.first.map { Double(try $0["s", as: Int64.self]) } ?? .nan
         figures.append(Figure(name: "file, a device", value: bytes / Double(count), unit: "bytes"))
         figures += [
-            try await groups("upsert, known, at random", known(0, sample), at: 2e9) { devices in
+            try await groups("upsert, known, at random", of: known(inRound: 0, count: sample), at: 2e9) { devices in
                 try await Device.upsertAll(
                     devices, on: \.app, \.token, updating: .allBut(\.registeredAt, \.deviceId), in: database)
             },
-            try await groups("upsert, known, read back", known(1, sample), at: 2e9) { devices in
+            try await groups("upsert, known, read back", of: known(inRound: 1, count: sample), at: 2e9) { devices in
                 var devices = devices
                 try await devices.upsertAll(
                     on: \.app, \.token, updating: .allBut(\.registeredAt, \.deviceId), in: database)
             },
-            try await groups("upsert, known, no index changed", known(2, sample), at: 2e9) { devices in
+            try await groups("upsert, known, no index changed", of: known(inRound: 2, count: sample), at: 2e9) {
+                devices in
                 try await Device.upsertAll(
                     devices, on: \.app, \.token,
                     updating: .only(\.seenAt, \.locale, \.appVersion, \.deactivatedAt, \.reason), in: database)
@@ -197,10 +200,10 @@ private struct DeviceBenchmark: Sendable {
         let all = Device.where(\.app == "shop" && \.deactivatedAt == nil)
         func has(_ tag: String) -> Criteria<Device> { .has(Device.tags, where: \.tag == tag) }
         return [
-            try await pages("page of an app", all),
+            try await pages("page of an app", of: all),
             try await pages(
-                "page by tags, sale && !(beta || sport)", all.where(has("sale") && !(has("beta") || has("sport")))),
-            try await pages("page by tags, vip", all.where(has("vip"))),
+                "page by tags, sale && !(beta || sport)", of: all.where(has("sale") && !(has("beta") || has("sport")))),
+            try await pages("page by tags, vip", of: all.where(has("vip"))),
             try await pagesOfTag("page by tags, vip, from the tags"),
             try await users(),
             try await lookUps(),
@@ -208,7 +211,7 @@ private struct DeviceBenchmark: Sendable {
         ]
     }
 
-    private func pages(_ name: String, _ query: Query<Device>) async throws -> Figure {
+    private func pages(_ name: String, of query: Query<Device>) async throws -> Figure {
         var found = 0
         let before = resident().now
         let began = processCPU()
@@ -260,7 +263,7 @@ private struct DeviceBenchmark: Sendable {
     }
 
     private func lookUps() async throws -> Figure {
-        let tokens = known(3, 50_000).map { Device($0, at: 0) }
+        let tokens = known(inRound: 3, count: 50_000).map { Device($0, at: 0) }
         return try await cost("look-up by token, one by one", per: tokens.count) {
             try await database.read { snapshot in
                 for token in tokens {
@@ -272,7 +275,7 @@ private struct DeviceBenchmark: Sendable {
     }
 
     private func batches() async throws -> Figure {
-        let tokens = known(4, sample).map { Device($0, at: 0) }.filter { $0.app == "shop" }.map(\.token)
+        let tokens = known(inRound: 4, count: sample).map { Device($0, at: 0) }.filter { $0.app == "shop" }.map(\.token)
         return try await cost("look-up by token, 500 at once", per: tokens.count) {
             for start in stride(from: 0, to: tokens.count, by: 500) {
                 let part = Array(tokens[start..<min(start + 500, tokens.count)])
@@ -285,7 +288,9 @@ private struct DeviceBenchmark: Sendable {
     // MARK: Deactivating
 
     func deactivate() async throws -> [Figure] {
-        let tokens = known(0, min(sample, 100_000)).map { Device($0, at: 0) }.filter { $0.app == "shop" }.map(\.token)
+        let tokens = known(inRound: 0, count: min(sample, 100_000)).map { Device($0, at: 0) }.filter {
+            $0.app == "shop"
+        }.map(\.token)
         let half = tokens.count / 2
         let time = Date(timeIntervalSince1970: 3e9)
         let one = try await cost("deactivate, 500 at once, one time", per: half) {
