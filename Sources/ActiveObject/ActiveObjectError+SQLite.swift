@@ -10,11 +10,12 @@ extension ActiveObjectError {
         _ failure: SQLiteFailure, action: String, path: String, sql: String?,
         isColumn: (_ table: String, _ column: String) -> Bool
     ) {
-        let place = Self.place(of: failure, isColumn: isColumn)
-        let what = Self.meaning(failure, path: path, place: place)
+        let columns = Self.columns(of: failure, isColumn: isColumn)
+        let meaning = Self.meaning(of: failure, path: path, columns: columns)
         let statement = sql.map { "; in: \($0.shownSQL)" } ?? ""
         self.init(
-            what.code, "cannot \(action): \(what.text)\(statement)", table: place?.table, column: place?.column,
+            meaning.code, message: "cannot \(action): \(meaning.text)\(statement)", table: columns?.table,
+            column: columns?.names,
             resultCode: failure.code.rawValue,
             cause: failure.isMissingName ? .missingName : failure.isIntegerOverflow ? .integerOverflow : nil)
     }
@@ -23,9 +24,9 @@ extension ActiveObjectError {
     var isMissingName: Bool { code == .badSQL && cause == .missingName }
 
     /// Returns the table and the columns that a failure names, as in "persons.name, persons.age".
-    private static func place(
+    private static func columns(
         of failure: SQLiteFailure, isColumn: (String, String) -> Bool
-    ) -> (table: String, column: String)? {
+    ) -> (table: String, names: String)? {
         guard let names = failure.constrainedColumns else { return nil }
         // Both names may contain dots. The split is right if the columns exist.
         for dot in names.indices where names[dot] == "." {
@@ -48,16 +49,16 @@ extension ActiveObjectError {
     }
 
     private static func meaning(
-        _ failure: SQLiteFailure, path: String, place: (table: String, column: String)?
+        of failure: SQLiteFailure, path: String, columns: (table: String, names: String)?
     ) -> (code: Code, text: String) {
-        let said = failure.message
-        let column = place.map { "\($0.table).\($0.column)" } ?? "a column"
+        let message = failure.message
+        let column = columns.map { "\($0.table).\($0.names)" } ?? "a column"
         switch failure.code {
         case .unique, .primaryKey, .rowID:
-            let what =
-                place != nil
-                ? "a row with this value of \(column) already exists" : "such a row already exists (\(said))"
-            return (.notUnique, "\(what); change the value, or use `upsert`")
+            let problem =
+                columns != nil
+                ? "a row with this value of \(column) already exists" : "such a row already exists (\(message))"
+            return (.notUnique, "\(problem); change the value, or use `upsert`")
         case .notNull:
             return (.missingValue, "\(column) needs a value, but is NULL")
         case _ where failure.isBrokenReference:
@@ -67,7 +68,7 @@ extension ActiveObjectError {
                     + "that is referred to first, and remove it last"
             )
         case .dataType:
-            return (.typeMismatch, "\(said): the column has another type")
+            return (.typeMismatch, "\(message): the column has another type")
         case .busySnapshot:
             return (.busy, "\(path) was written after this transaction began to read; run the transaction again")
         case .moved:
@@ -80,50 +81,54 @@ extension ActiveObjectError {
             )
         case .inputOutputOutOfMemory: return (.outOfMemory, "out of memory")
         case .badFileSystem, .badData:
-            return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
+            return (.corrupt, "\(path) is damaged: \(message); restore it from a backup")
         case .abortedByRollback:
             return (
                 .other, "the transaction was rolled back while this statement was reading; run the transaction again"
             )
-        default: return general(failure, path: path)
+        default: return generalMeaning(of: failure, path: path)
         }
     }
 
-    private static func general(_ failure: SQLiteFailure, path: String) -> (code: Code, text: String) {
-        let said = failure.message
+    private static func generalMeaning(of failure: SQLiteFailure, path: String) -> (code: Code, text: String) {
+        let message = failure.message
         let systemError = failure.likelySystemError
         switch failure.primary {
         case .constraint:
-            return (.checkFailed, "\(said); change the value, or the rule of the table")
+            return (.checkFailed, "\(message); change the value, or the rule of the table")
         case .busy, .lockingProtocol:
             return (.busy, "\(path) is locked by another program; retry, or raise `busyTimeout`")
         case .locked:
-            return (.busy, "another statement of the same call uses the table (\(said)); finish that statement first")
+            return (
+                .busy, "another statement of the same call uses the table (\(message)); finish that statement first"
+            )
         case .full:
             return (.diskFull, "the disk of \(path) is full; the transaction was rolled back; free disk space")
         case .notADatabase: return (.corrupt, "\(path) is not a database, or is encrypted")
-        case .corrupt: return (.corrupt, "\(path) is damaged: \(said); restore it from a backup")
+        case .corrupt: return (.corrupt, "\(path) is damaged: \(message); restore it from a backup")
         case .readOnly:
-            return (.readOnly, "\(path) cannot be written: \(said); check the permissions of the file and its folder")
+            return (
+                .readOnly, "\(path) cannot be written: \(message); check the permissions of the file and its folder"
+            )
         case .cannotOpen, .noPermission, .noLargeFiles:
-            let why = systemError == 0 ? said : systemErrorText(systemError)
+            let why = systemError == 0 ? message : systemErrorText(systemError)
             return (.cannotOpen, "\(path) cannot be opened: \(why); check that its folder exists and is writable")
         case .inputOutput:
             // SQLite does not report a limit on the file size or a quota as a full disk.
             if [ENOSPC, EFBIG, EDQUOT].contains(systemError) {
                 return (.diskFull, "no space left for \(path): \(systemErrorText(systemError))")
             }
-            let why = systemError == 0 ? said : "\(said), \(systemErrorText(systemError))"
+            let why = systemError == 0 ? message : "\(message), \(systemErrorText(systemError))"
             return (.inputOutput, "reading or writing \(path) failed: \(why); check the disk")
         case .outOfMemory: return (.outOfMemory, "out of memory")
         case .interrupted: return (.interrupted, "interrupted, because the task was cancelled")
         case .tooBig: return (.outOfRange, "a value or the SQL is longer than SQLite allows")
-        case .mismatch: return (.typeMismatch, said)
+        case .mismatch: return (.typeMismatch, message)
         case .schemaChanged: return (.busy, "the tables were changed meanwhile; retry")
         case .notAuthorized:
-            return (.badSQL, "\(said): only `write`, `read` and `savepoint` may begin and end transactions")
-        case .error, .outOfRange, .misuse: return (.badSQL, said.withoutLiterals)
-        default: return (.other, "\(said) (SQLite's code \(failure.code.rawValue))")
+            return (.badSQL, "\(message): only `write`, `read` and `savepoint` may begin and end transactions")
+        case .error, .outOfRange, .misuse: return (.badSQL, message.withoutLiterals)
+        default: return (.other, "\(message) (SQLite's code \(failure.code.rawValue))")
         }
     }
 }

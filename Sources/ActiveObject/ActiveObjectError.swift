@@ -110,7 +110,7 @@ public struct ActiveObjectError: Error, Sendable, CustomStringConvertible {
     public var description: String { message }
 
     init(
-        _ code: Code, _ message: String, table: String? = nil, column: String? = nil, valueClass: ValueClass? = nil,
+        _ code: Code, message: String, table: String? = nil, column: String? = nil, valueClass: ValueClass? = nil,
         resultCode: Int32? = nil, failures: [ValidationFailure] = [], cause: Cause? = nil
     ) {
         self.code = code

@@ -16,9 +16,9 @@ enum ColumnPath<Record: ActiveRecord>: @unchecked Sendable {
 }
 
 /// A codec whose values have no order and can only be compared as a whole.
-protocol WholeCodec {}
-extension JSONCodec: WholeCodec {}
-extension OptionalCodec: WholeCodec where Wrapped: WholeCodec {}
+protocol UnorderedCodec {}
+extension JSONCodec: UnorderedCodec {}
+extension OptionalCodec: UnorderedCodec where Wrapped: UnorderedCodec {}
 
 extension Table {
     /// Returns the value as the column would store it.
@@ -33,7 +33,7 @@ extension Table {
     func hasNoOrder(_ field: Field) -> ActiveObjectError {
         ActiveObjectError(
             .typeMismatch,
-            "\(name).\(field.column) holds JSON, which has no order: its values can only be equal or not",
+            message: "\(name).\(field.column) holds JSON, which has no order: its values can only be equal or not",
             table: name, column: field.column)
     }
 }

@@ -53,24 +53,25 @@ extension PartialRangeThrough: ColumnRange {
 public func ~= <Record: ActiveRecord, Bounds: ColumnRange>(
     column: KeyPath<Record, Bounds.Bound>, range: Bounds
 ) -> Criteria<Record> where Bounds.Bound: Sendable {
-    .within(.property(column), range.columnBounds)
+    .bounded(.property(column), by: range.columnBounds)
 }
 
 /// Returns a criterion that the column's value is in the range. NULL is not in any range.
 public func ~= <Record: ActiveRecord, Bounds: ColumnRange>(
     column: KeyPath<Record, Bounds.Bound?>, range: Bounds
 ) -> Criteria<Record> where Bounds.Bound: Sendable {
-    .within(.property(column), range.columnBounds)
+    .bounded(.property(column), by: range.columnBounds)
 }
 
 extension Criteria {
-    fileprivate static func within<Bound: Sendable>(
-        _ column: ColumnPath<Record>, _ bounds: ColumnBounds<Bound>
+    fileprivate static func bounded<Bound: Sendable>(
+        _ column: ColumnPath<Record>, by bounds: ColumnBounds<Bound>
     ) -> Criteria {
         var criteria = Criteria.all
-        if let lower = bounds.lower { criteria = Criteria(column, .compares(.greaterOrEqual, lower)) }
+        if let lower = bounds.lower { criteria = Criteria(column, satisfies: .compares(.greaterOrEqual, lower)) }
         if let upper = bounds.upper {
-            criteria = criteria && Criteria(column, .compares(bounds.includesUpper ? .lessOrEqual : .less, upper))
+            criteria =
+                criteria && Criteria(column, satisfies: .compares(bounds.includesUpper ? .lessOrEqual : .less, upper))
         }
         return criteria
     }

@@ -45,11 +45,11 @@ extension SQLText {
         let field = try condition.column.field(in: table)
         switch condition.test {
         case .equals(let value):
-            appendEquality(try table.stored(value, in: field), isNegated: isNegated, field)
+            appendEquality(of: field, with: try table.stored(value, in: field), isNegated: isNegated)
         case .holds(let value):
-            appendEquality(try table.checked(value, in: field), isNegated: isNegated, field)
+            appendEquality(of: field, with: try table.checked(value, in: field), isNegated: isNegated)
         case .compares(let order, let value):
-            try appendComparison(order, value, isNegated: isNegated, field, table)
+            try appendComparison(of: field, in: table, by: order, with: value, isNegated: isNegated)
         case .isNil:
             append("\(field.column.quotedName) IS \(isNegated ? "NOT " : "")NULL")
         case .isIn(let values):
@@ -57,28 +57,28 @@ extension SQLText {
             stored.reserveCapacity(values.count)
             for value in values { stored.append(try table.stored(value, in: field)) }
             var test = SQLText()
-            try test.appendMembership(stored, field, table: table.name)
-            append(test, isNegated: isNegated, field)
+            try test.appendMembership(of: field, in: stored, table: table.name)
+            append(test, isNegated: isNegated, for: field)
         case .like(let pattern, let escape):
-            append(try .like(pattern, escape: escape, field, table: table.name), isNegated: isNegated, field)
+            append(try .like(pattern, escape: escape, for: field, table: table.name), isNegated: isNegated, for: field)
         case .hasPrefix(let prefix):
-            append(.hasPrefix(prefix, field), isNegated: isNegated, field)
+            append(.hasPrefix(prefix, for: field), isNegated: isNegated, for: field)
         case .contains(let part):
             var test = SQLText("instr(\(field.column.quotedName), ")
             test.bind(.text(part), for: field)
             test.append(") > 0")
-            append(test, isNegated: isNegated, field)
+            append(test, isNegated: isNegated, for: field)
         }
     }
 
     /// Appends a test that is NULL if the column is NULL, which counts as false. Its negation is then true.
-    private mutating func append<Record>(_ test: SQLText, isNegated: Bool, _ field: Table<Record>.Field) {
+    private mutating func append<Record>(_ test: SQLText, isNegated: Bool, for field: Table<Record>.Field) {
         append(isNegated && !field.codec.isOptional ? "NOT (" : "(")
         append(test)
         append(isNegated && field.codec.isOptional ? ") IS NOT TRUE" : ")")
     }
 
-    private mutating func appendEquality<Record>(_ value: SQLValue, isNegated: Bool, _ field: Table<Record>.Field) {
+    private mutating func appendEquality<Record>(of field: Table<Record>.Field, with value: SQLValue, isNegated: Bool) {
         append(field.column.quotedName)
         if value == .null {
             append(isNegated ? " IS NOT NULL" : " IS NULL")
@@ -92,10 +92,10 @@ extension SQLText {
     }
 
     private mutating func appendComparison<Record>(
-        _ order: Condition<Record>.Order, _ value: any Sendable, isNegated: Bool, _ field: Table<Record>.Field,
-        _ table: Table<Record>
+        of field: Table<Record>.Field, in table: Table<Record>, by order: Condition<Record>.Order,
+        with value: any Sendable, isNegated: Bool
     ) throws(ActiveObjectError) {
-        guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
+        guard !(field.codec is any UnorderedCodec.Type) else { throw table.hasNoOrder(field) }
         let stored = try table.stored(value, in: field)
         guard stored != .null else { return append(isNegated ? "1" : "0") }
         let isOpen = isNegated && field.codec.isOptional

@@ -4,7 +4,7 @@
 public func == <Record: ActiveRecord, Value: Equatable & Sendable>(
     column: KeyPath<Record, Value>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .equals(value))
+    Criteria(.property(column), satisfies: .equals(value))
 }
 
 /// Returns a criterion that the column does not have the value. `\.rank != 3` is true for nil.
@@ -20,28 +20,28 @@ public func != <Record: ActiveRecord, Value: Equatable & Sendable>(
 public func < <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.less, value))
+    Criteria(.property(column), satisfies: .compares(.less, value))
 }
 
 /// Returns a criterion that the column is less than or equal to the value.
 public func <= <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.lessOrEqual, value))
+    Criteria(.property(column), satisfies: .compares(.lessOrEqual, value))
 }
 
 /// Returns a criterion that the column is greater than the value.
 public func > <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.greater, value))
+    Criteria(.property(column), satisfies: .compares(.greater, value))
 }
 
 /// Returns a criterion that the column is greater than or equal to the value.
 public func >= <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.greaterOrEqual, value))
+    Criteria(.property(column), satisfies: .compares(.greaterOrEqual, value))
 }
 
 // Nil is neither less nor greater than any value: these criteria are false for it.
@@ -50,26 +50,26 @@ public func >= <Record: ActiveRecord, Value: Comparable & Sendable>(
 public func < <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value?>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.less, value))
+    Criteria(.property(column), satisfies: .compares(.less, value))
 }
 
 /// Returns a criterion that the column is not NULL and less than or equal to the value.
 public func <= <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value?>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.lessOrEqual, value))
+    Criteria(.property(column), satisfies: .compares(.lessOrEqual, value))
 }
 
 /// Returns a criterion that the column is not NULL and greater than the value.
 public func > <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value?>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.greater, value))
+    Criteria(.property(column), satisfies: .compares(.greater, value))
 }
 
 /// Returns a criterion that the column is not NULL and greater than or equal to the value.
 public func >= <Record: ActiveRecord, Value: Comparable & Sendable>(
     column: KeyPath<Record, Value?>, value: Value
 ) -> Criteria<Record> {
-    Criteria(.property(column), .compares(.greaterOrEqual, value))
+    Criteria(.property(column), satisfies: .compares(.greaterOrEqual, value))
 }

@@ -22,12 +22,12 @@ extension Criteria {
     public static func isIn<Value: Equatable & Sendable>(
         _ column: KeyPath<Record, Value>, values: [Value]
     ) -> Criteria {
-        Criteria(.property(column), .isIn(values))
+        Criteria(.property(column), satisfies: .isIn(values))
     }
 
     /// Returns a criterion that the column is NULL. Unlike `== nil` it does not need an `Equatable` value.
     public static func isNil<Value>(_ column: KeyPath<Record, Value?>) -> Criteria {
-        Criteria(.property(column), .isNil)
+        Criteria(.property(column), satisfies: .isNil)
     }
 
     /// Returns a criterion that the column is not NULL. Unlike `!= nil` it does not need an `Equatable` value.
@@ -47,7 +47,7 @@ extension Criteria {
     public static func like(
         _ column: KeyPath<Record, String>, pattern: String, escape: Unicode.Scalar? = nil
     ) -> Criteria {
-        Criteria(.property(column), .like(pattern, escape: escape))
+        Criteria(.property(column), satisfies: .like(pattern, escape: escape))
     }
 
     /// Returns a criterion that the text matches a pattern of SQL's LIKE. NULL does not match.
@@ -59,28 +59,28 @@ extension Criteria {
     public static func like(
         _ column: KeyPath<Record, String?>, pattern: String, escape: Unicode.Scalar? = nil
     ) -> Criteria {
-        Criteria(.property(column), .like(pattern, escape: escape))
+        Criteria(.property(column), satisfies: .like(pattern, escape: escape))
     }
 
     /// Returns a criterion that the text begins with exactly these scalars. Case matters, and there are no wildcards.
     /// An index of the column makes it fast.
     public static func hasPrefix(_ column: KeyPath<Record, String>, prefix: String) -> Criteria {
-        Criteria(.property(column), .hasPrefix(prefix))
+        Criteria(.property(column), satisfies: .hasPrefix(prefix))
     }
 
     /// Returns a criterion that the text is not NULL and begins with exactly these scalars.
     public static func hasPrefix(_ column: KeyPath<Record, String?>, prefix: String) -> Criteria {
-        Criteria(.property(column), .hasPrefix(prefix))
+        Criteria(.property(column), satisfies: .hasPrefix(prefix))
     }
 
     /// Returns a criterion that the text contains exactly these scalars. Case matters.
     public static func contains(_ column: KeyPath<Record, String>, text part: String) -> Criteria {
-        Criteria(.property(column), .contains(part))
+        Criteria(.property(column), satisfies: .contains(part))
     }
 
     /// Returns a criterion that the text is not NULL and contains exactly these scalars.
     public static func contains(_ column: KeyPath<Record, String?>, text part: String) -> Criteria {
-        Criteria(.property(column), .contains(part))
+        Criteria(.property(column), satisfies: .contains(part))
     }
 }
 

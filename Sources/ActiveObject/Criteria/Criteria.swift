@@ -23,7 +23,7 @@ public struct Criteria<Record: ActiveRecord>: Sendable {
         self.node = node
     }
 
-    init(_ column: ColumnPath<Record>, _ test: Condition<Record>.Test) {
+    init(_ column: ColumnPath<Record>, satisfies test: Condition<Record>.Test) {
         node = .condition(Condition(column: column, test: test))
     }
 
@@ -44,12 +44,12 @@ public struct Criteria<Record: ActiveRecord>: Sendable {
 
     /// Returns a criterion that both are true.
     public static func && (one: Criteria, other: Criteria) -> Criteria {
-        Criteria(.joined(one.node, other.node, by: .and))
+        Criteria(one.node.joined(with: other.node, by: .and))
     }
 
     /// Returns a criterion that at least one is true.
     public static func || (one: Criteria, other: Criteria) -> Criteria {
-        Criteria(.joined(one.node, other.node, by: .or))
+        Criteria(one.node.joined(with: other.node, by: .or))
     }
 
     /// Returns a criterion that `criteria` is false.
@@ -66,12 +66,12 @@ public struct Criteria<Record: ActiveRecord>: Sendable {
 extension Criteria: ExpressibleByDictionaryLiteral {
     /// Creates a criterion from column names and values: `["name": "Joe", "rank": 3]`.
     public init(dictionaryLiteral elements: (String, SQLValue)...) {
-        self = .all(of: elements.map { Criteria(.name($0.0), .holds($0.1)) })
+        self = .all(of: elements.map { Criteria(.name($0.0), satisfies: .holds($0.1)) })
     }
 
     /// Creates a criterion from column names and values, all of which must match.
     public init(_ values: [String: SQLValue]) {
         // Sort the names, so that the SQL is the same each time.
-        self = .all(of: values.sorted { $0.key < $1.key }.map { Criteria(.name($0.key), .holds($0.value)) })
+        self = .all(of: values.sorted { $0.key < $1.key }.map { Criteria(.name($0.key), satisfies: .holds($0.value)) })
     }
 }

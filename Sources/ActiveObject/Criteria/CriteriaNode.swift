@@ -21,7 +21,7 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
 
     /// The number of times that `and` and `or` can alternate on the way to a condition. SQLite's parser has a stack of
     /// 100 entries, and each pair of parentheses uses three.
-    static var depthLimit: Int { 20 }
+    static var maxDepth: Int { 20 }
 
     var depth: Int {
         switch self {
@@ -49,8 +49,8 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
         }
     }
 
-    static func joined(_ one: CriteriaNode, _ other: CriteriaNode, by junction: Junction) -> CriteriaNode {
-        switch (one, other) {
+    func joined(with other: CriteriaNode, by junction: Junction) -> CriteriaNode {
+        switch (self, other) {
         case (.tooDeep, _), (_, .tooDeep): return .tooDeep
         case (.constant(let value), let rest), (let rest, .constant(let value)):
             // True is neutral in an "and" and decides an "or".
@@ -58,10 +58,10 @@ enum CriteriaNode<Record: ActiveRecord>: Sendable {
         case (.chain(junction, let list), .chain(junction, let more)): return .chain(junction, list.adding(more.nodes))
         // The order of operands does not affect the result, and appending does not copy.
         case (.chain(junction, let list), let node), (let node, .chain(junction, let list)):
-            return node.depth < depthLimit ? .chain(junction, list.adding([node])) : .tooDeep
+            return node.depth < Self.maxDepth ? .chain(junction, list.adding([node])) : .tooDeep
         default:
-            guard max(one.depth, other.depth) < depthLimit else { return .tooDeep }
-            return .chain(junction, NodeList([one, other]))
+            guard max(depth, other.depth) < Self.maxDepth else { return .tooDeep }
+            return .chain(junction, NodeList([self, other]))
         }
     }
 }

@@ -57,7 +57,8 @@ struct SQLText {
         guard parameters.count <= Self.parameterLimit else {
             throw ActiveObjectError(
                 .outOfRange,
-                "a query of \(table) has more than \(Self.parameterLimit) values; use `isIn`, or split the query",
+                message:
+                    "a query of \(table) has more than \(Self.parameterLimit) values; use `isIn`, or split the query",
                 table: table)
         }
     }
@@ -66,7 +67,7 @@ struct SQLText {
 extension Snapshot {
     /// Calls `body` with the statement after binding all its parameters.
     func withStatement<Result>(
-        _ text: SQLText, of table: String, _ body: (Statement) throws -> Result
+        _ text: SQLText, of table: String, body: (Statement) throws -> Result
     ) throws -> Result {
         try text.checkCount(of: table)
         try text.prepareTables(in: self)

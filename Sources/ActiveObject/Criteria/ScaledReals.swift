@@ -9,7 +9,7 @@ struct ScaledReals {
     /// lists; SQLite allows 500 parts of a UNION.
     private static let width = 10
     /// The exponent of the smallest positive real.
-    private static let leastExponent = -1074
+    private static let minExponent = -1074
 
     /// Splits `values` into reals and the rest. Infinities are not multiples of anything and belong to the rest, one of
     /// each.
@@ -26,18 +26,18 @@ struct ScaledReals {
                 infinities.insert(real)
                 continue
             }
-            let (list, number) = place(of: real)
+            let (list, number) = location(of: real)
             lists[list, default: ""] += lists[list] == nil ? "[\(number)" : ",\(number)"
         }
         let reals = lists.sorted { $0.key < $1.key }.map { list, numbers in
-            let exponent = leastExponent + list * width
+            let exponent = minExponent + list * width
             return ScaledReals(scale: Double(sign: .plus, exponent: exponent, significand: 1), json: numbers + "]")
         }
         return (reals, rest + infinities.sorted().map(SQLValue.real))
     }
 
     /// Returns the list and the number so that `real` is the number times the power of two of the list.
-    private static func place(of real: Double) -> (list: Int, number: Int64) {
+    private static func location(of real: Double) -> (list: Int, number: Int64) {
         let isNormal = real.exponentBitPattern > 0
         let bits = Int64(real.significandBitPattern) | (isNormal ? 1 << 52 : 0)
         let (list, shift) = (Int(real.exponentBitPattern) - (isNormal ? 1 : 0)).quotientAndRemainder(dividingBy: width)

@@ -3,7 +3,7 @@ import Glibc
 extension Connection {
     /// Applies the settings that readers and the writer share.
     func setUp(_ options: Database.Options) throws {
-        callbacks.patience = max(.zero, options.busyTimeout)
+        callbacks.busyTimeout = max(.zero, options.busyTimeout)
         // This is the first pragma that reads the file. It fails if the file is not a database.
         try control("PRAGMA synchronous = \(options.durability == .full ? "FULL" : "NORMAL")")
         try control("PRAGMA cache_size = -\(min(max(64, options.cacheBytes / 1024), Int(Int32.max)))")
@@ -12,32 +12,33 @@ extension Connection {
     }
 
     /// Throws if SQLite opened the file for reading only. It does so without an error if the file is not writable.
-    func mustBeWritable() throws(ActiveObjectError) {
+    func checkIsWritable() throws(ActiveObjectError) {
         guard isReadOnly else { return }
         throw ActiveObjectError(
             .readOnly,
-            "\(path) is not writable for this process; change its permissions, or open it with `isReadOnly`")
+            message: "\(path) is not writable for this process; change its permissions, or open it with `isReadOnly`")
     }
 
     /// Turns on the write-ahead log, so that others can read while the writer writes.
-    func useLog(_ options: Database.Options) throws {
+    func turnOnWriteAheadLog(_ options: Database.Options) throws {
         guard path != ":memory:" else { return }
         guard try setJournalMode("WAL") == "wal" else {
             throw ActiveObjectError(
                 .cannotOpen,
-                "\(path) is on a file system that has no support for a write-ahead log; move it to a local disk"
+                message:
+                    "\(path) is on a file system that has no support for a write-ahead log; move it to a local disk"
             )
         }
         // SQLite truncates a log that has grown beyond this limit when it restarts the log.
         let bytes = max(1000, options.checkpointPages).multipliedReportingOverflow(by: 4 * 4096)
         try control("PRAGMA journal_size_limit = \(bytes.overflow ? -1 : bytes.partialValue)")
-        if !bytes.overflow { cutLog(above: bytes.partialValue) }
+        if !bytes.overflow { truncateLog(above: bytes.partialValue) }
     }
 
     /// Sets the journal mode, with retries. SQLite returns "busy" at once if another program opens the same new file,
     /// because waiting with a lock that the other program needs would be a deadlock.
     private func setJournalMode(_ mode: String) throws -> String? {
-        let end = ContinuousClock.now + callbacks.patience
+        let end = ContinuousClock.now + callbacks.busyTimeout
         while true {
             do {
                 return try control("PRAGMA journal_mode = \(mode)")

@@ -8,14 +8,14 @@ actor ConnectionActor {
     private var connection: Connection?
     private let interruption = Interruption()
     private let name: String
-    private let maximumWaiting: Int
+    private let maxWaitingCalls: Int
     /// The number of calls in the queue, including the one that runs.
     private let present = Locked(0)
 
-    init(name: String, maximumWaiting: Int) {
+    init(name: String, maxWaitingCalls: Int) {
         executor = BlockingExecutor(name: name)
         self.name = name
-        self.maximumWaiting = max(0, maximumWaiting)
+        self.maxWaitingCalls = max(0, maxWaitingCalls)
     }
 
     func open(path: String, mode: DatabaseHandle.Mode, setUp: @Sendable (Connection) throws -> Void) throws {
@@ -42,10 +42,10 @@ actor ConnectionActor {
             try await withCheckedThrowingContinuation { continuation in
                 guard turn.wait(continuation) else { return continuation.resume(throwing: CancellationError()) }
                 guard enter() else {
-                    turn.begin()?.resume(throwing: tooManyWait())
+                    turn.begin()?.resume(throwing: tooManyWaitingCalls())
                     return
                 }
-                executor.execute { self.assumeIsolated { $0.run(turn, body) } }
+                executor.execute { self.assumeIsolated { $0.run(body, in: turn) } }
             }
         } onCancel: {
             turn.cancel()
@@ -53,14 +53,14 @@ actor ConnectionActor {
         }
     }
 
-    private func run<Result: Sendable>(_ turn: Turn<Result>, _ body: @Sendable (Connection) throws -> Result) {
+    private func run<Result: Sendable>(_ body: @Sendable (Connection) throws -> Result, in turn: Turn<Result>) {
         defer { present.withLock { $0 -= 1 } }
         guard let connection else {
-            turn.begin()?.resume(throwing: ActiveObjectError(.notOpen, "the database has been closed"))
+            turn.begin()?.resume(throwing: ActiveObjectError(.notOpen, message: "the database has been closed"))
             return
         }
         // The interruption must know the call before the turn begins, so that a cancellation has an effect at any time.
-        interruption.begin(ObjectIdentifier(turn), connection.database.interrupter)
+        interruption.begin(ObjectIdentifier(turn), interrupter: connection.database.interrupter)
         guard let continuation = turn.begin() else {
             _ = interruption.end()
             return
@@ -78,18 +78,18 @@ actor ConnectionActor {
 
     private nonisolated func enter() -> Bool {
         present.withLock { present in
-            guard present <= maximumWaiting else { return false }
+            guard present <= maxWaitingCalls else { return false }
             present += 1
             return true
         }
     }
 
-    private nonisolated func tooManyWait() -> ActiveObjectError {
+    private nonisolated func tooManyWaitingCalls() -> ActiveObjectError {
         ActiveObjectError(
             .busy,
-            """
-            \(maximumWaiting) calls are already waiting for the database's \(name); retry later, do more in one call, \
-            or raise `maximumWaiting`
-            """)
+            message: """
+                \(maxWaitingCalls) calls are already waiting for the database's \(name); retry later, do more in one \
+                call, or raise `maxWaitingCalls`
+                """)
     }
 }

@@ -56,11 +56,11 @@ public final class Database: Sendable {
     private init(path: String, options: Options) {
         self.path = path
         self.options = options
-        writer = ConnectionActor(name: "db-writer", maximumWaiting: options.maximumWaiting)
+        writer = ConnectionActor(name: "db-writer", maxWaitingCalls: options.maxWaitingCalls)
         // A database in memory exists for one connection only.
         let count = path == ":memory:" ? 0 : min(max(0, options.readers), 64)
         readers = (0..<count).map {
-            ConnectionActor(name: "db-reader-\($0)", maximumWaiting: options.maximumWaiting)
+            ConnectionActor(name: "db-reader-\($0)", maxWaitingCalls: options.maxWaitingCalls)
         }
         load = Locked(Array(repeating: 0, count: count))
     }
@@ -70,9 +70,9 @@ public final class Database: Sendable {
         let readMode: DatabaseHandle.Mode =
             !options.isReadOnly ? .readWrite(creates: false) : DatabaseFile.isImmutable(path) ? .immutable : .readOnly
         try await writer.open(path: path, mode: options.isReadOnly ? readMode : .readWrite(creates: options.creates)) {
-            if !options.isReadOnly { try $0.mustBeWritable() }
+            if !options.isReadOnly { try $0.checkIsWritable() }
             try $0.setUp(options)
-            if !options.isReadOnly { try $0.useLog(options) }
+            if !options.isReadOnly { try $0.turnOnWriteAheadLog(options) }
             try $0.migrate(options.migrations)
             if !options.isReadOnly { $0.recorder = ChangeRecorder(feed: feed) }
         }
@@ -86,12 +86,12 @@ public final class Database: Sendable {
 
     deinit {
         guard gate.beginClosing() else { return }
-        Self.end(readers, writer, feed)
+        Self.end(readers: readers, writer: writer, feed: feed)
     }
 
     /// Closes the connections of a database that was released. There are no callers left, and nothing waits for this.
-    private static func end(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) {
-        Task.detached { await close(readers, writer, feed) }
+    private static func end(readers: [ConnectionActor], writer: ConnectionActor, feed: ChangeFeed) {
+        Task.detached { await close(readers: readers, writer: writer, feed: feed) }
     }
 
     /// Closes the database: waits for calls that run or wait, copies the log into the file, and ends the threads.
@@ -101,11 +101,11 @@ public final class Database: Sendable {
     public func close() async {
         await gate.close {
             OpenDatabases.remove(self)
-            await Self.close(readers, writer, feed)
+            await Self.close(readers: readers, writer: writer, feed: feed)
         }
     }
 
-    private static func close(_ readers: [ConnectionActor], _ writer: ConnectionActor, _ feed: ChangeFeed) async {
+    private static func close(readers: [ConnectionActor], writer: ConnectionActor, feed: ChangeFeed) async {
         // The writer closes last, because the last connection copies the log into the file and removes it.
         for connection in readers + [writer] {
             await connection.close()
@@ -130,7 +130,7 @@ public final class Database: Sendable {
             try connection.beginReading()
             // A transaction that only read has no changes, so it can always be rolled back.
             defer { connection.rollBack() }
-            return try Self.lend(connection, schema, to: body)
+            return try Self.lend(connection, schema: schema, to: body)
         }
     }
 
@@ -138,11 +138,11 @@ public final class Database: Sendable {
     func readOnce<Result: Sendable>(
         _ body: @escaping @Sendable (Snapshot) throws -> Result
     ) async throws -> Result {
-        try await onReader { try Self.lend($0, $1, to: body) }
+        try await onReader { try Self.lend($0, schema: $1, to: body) }
     }
 
     private static func lend<Result>(
-        _ connection: Connection, _ schema: SchemaState, to body: (Snapshot) throws -> Result
+        _ connection: Connection, schema: SchemaState, to body: (Snapshot) throws -> Result
     ) throws -> Result {
         let snapshot = Snapshot(connection: connection, schema: schema)
         defer { snapshot.end() }
@@ -150,7 +150,7 @@ public final class Database: Sendable {
         do {
             result = try body(snapshot)
         } catch {
-            snapshot.doubtTable(after: error)
+            snapshot.recheckTable(after: error)
             throw error
         }
         if let needed = snapshot.needed { throw needed }
@@ -165,7 +165,7 @@ public final class Database: Sendable {
     public func write<Result: Sendable>(
         _ body: @escaping @Sendable (Transaction) throws -> Result
     ) async throws -> Result {
-        try await onWriter { connection, schema in try Transaction.run(on: connection, schema: schema, body) }
+        try await onWriter { connection, schema in try Transaction.run(on: connection, schema: schema, body: body) }
     }
 
     /// Runs `body` on the writer, and then copies the log into the file if it is long.
@@ -173,13 +173,13 @@ public final class Database: Sendable {
         _ body: @escaping @Sendable (Connection, SchemaState) throws -> Result
     ) async throws -> Result {
         guard !options.isReadOnly else {
-            throw ActiveObjectError(.readOnly, "\(path) cannot be written: it was opened with `isReadOnly`")
+            throw ActiveObjectError(.readOnly, message: "\(path) cannot be written: it was opened with `isReadOnly`")
         }
         let (schema, limit) = (schema, options.checkpointPages)
         return try await inside {
             try await writer.perform { connection in
                 let result = try body(connection, schema)
-                connection.tendLog(limit: limit)
+                connection.checkpointIfDue(limit: limit)
                 return result
             }
         }
@@ -231,7 +231,7 @@ public final class Database: Sendable {
     }
 
     private func inside<Result>(_ body: () async throws -> Result) async throws -> Result {
-        guard gate.enter() else { throw ActiveObjectError(.notOpen, "the database \(path) has been closed") }
+        guard gate.enter() else { throw ActiveObjectError(.notOpen, message: "the database \(path) has been closed") }
         defer { gate.leave() }
         return try await body()
     }

@@ -19,7 +19,7 @@ enum OpenDatabases {
 
     private static func isOpenAlready(_ name: String) -> ActiveObjectError {
         ActiveObjectError(
-            .cannotOpen, "a database named \(name) is already open; close it first, or use another name")
+            .cannotOpen, message: "a database named \(name) is already open; close it first, or use another name")
     }
 
     static func remove(_ database: Database) {
@@ -28,7 +28,7 @@ enum OpenDatabases {
 
     static func named(_ name: String) throws(ActiveObjectError) -> Database {
         guard let database = databases.withLock({ $0[name] }) else {
-            throw ActiveObjectError(.notOpen, "no database named \(name) is open; call Database.open first")
+            throw ActiveObjectError(.notOpen, message: "no database named \(name) is open; call Database.open first")
         }
         return database
     }

@@ -18,7 +18,7 @@ extension Database {
         public var readers = 2
         /// The number of calls that may wait for one connection. Further calls throw
         /// ``ActiveObjectError/Code-swift.struct/busy``. Default: 4,096.
-        public var maximumWaiting = 4096
+        public var maxWaitingCalls = 4096
         /// The bytes of memory that each connection uses to cache pages. Default: 2 MiB.
         public var cacheBytes = 2 << 20
         /// Whether the file is created if it does not exist. Default: true.

@@ -35,9 +35,9 @@ public class Snapshot {
         return table
     }
 
-    /// Marks the last used table for a new check if `error` says that it is missing. Another program or raw SQL may
+    /// Marks the last used table for a new check if `error` reports that it is missing. Another program or raw SQL may
     /// have dropped it.
-    final func doubtTable(after error: any Error) {
+    final func recheckTable(after error: any Error) {
         guard let error = error as? ActiveObjectError, error.isMissingName, let lastType else { return }
         schema.remove(lastType)
     }

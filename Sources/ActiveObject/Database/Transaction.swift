@@ -12,7 +12,7 @@ public final class Transaction: Snapshot {
     public lazy var now = Date(timeIntervalSince1970: (Date.now.timeIntervalSince1970 * 1000).rounded(.down) / 1000)
 
     static func run<Result>(
-        on connection: Connection, schema: SchemaState, _ body: (Transaction) throws -> Result
+        on connection: Connection, schema: SchemaState, body: (Transaction) throws -> Result
     ) throws -> Result {
         let transaction = Transaction(connection: connection, schema: schema)
         defer { transaction.end() }
@@ -26,7 +26,7 @@ public final class Transaction: Snapshot {
             return result
         } catch {
             connection.rollBack()
-            transaction.doubtTable(after: error)
+            transaction.recheckTable(after: error)
             throw error
         }
     }
@@ -57,9 +57,9 @@ public final class Transaction: Snapshot {
             do {
                 try connection.control("ROLLBACK TO \(name)")
                 try connection.control("RELEASE \(name)")
-            } catch let undoing {
+            } catch let rollbackError {
                 // Changes that cannot be undone must not be committed.
-                connection.undo(because: undoing)
+                connection.rollBack(because: rollbackError)
             }
             throw error
         }

@@ -1,6 +1,6 @@
 import PushThread
 
-/// The place of one call in the queue of a connection. A call that is cancelled while it waits returns at once, and its
+/// The turn of one call in the queue of a connection. A call that is cancelled while it waits returns at once, and its
 /// closure never runs.
 final class Turn<Result: Sendable>: Sendable {
     private enum State {

@@ -2,8 +2,8 @@ import PushThread
 
 /// The changes that wait for one observer, between the writer, which never waits, and the task that takes them.
 ///
-/// The numbers of changes and of keys are limited. When a limit is exceeded, all waiting changes become one that says
-/// that everything may have changed. Changes that come while that one waits are part of it.
+/// The numbers of changes and of keys are limited. When a limit is exceeded, all waiting changes become one that
+/// stands for unknown changes. Changes that come while that one waits are part of it.
 final class ChangeBuffer<Element: ObservedChange>: Sendable {
     private struct State {
         var waiting: [Element] = []

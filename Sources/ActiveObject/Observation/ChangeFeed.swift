@@ -90,7 +90,7 @@ final class ChangeFeed: Sendable {
     }
 
     private func changes<Element: ObservedChange>(
-        of table: String?, buffering limit: Int, _ part: @escaping @Sendable (Commit) -> Element?
+        of table: String?, buffering limit: Int, part: @escaping @Sendable (Commit) -> Element?
     ) -> Changes<Element> {
         let buffer = ChangeBuffer<Element>(limit: limit, keyLimit: Self.keyLimit)
         let observer = Observer(

@@ -72,18 +72,18 @@ struct ChangeLog {
         }
         var tables: [Int: [Int64: Row]] = [:]
         for entry in entries {
-            func see(_ id: Int64, wasThere: Bool, isThere: Bool) {
+            func record(_ id: Int64, wasThere: Bool, isThere: Bool) {
                 tables[entry.table, default: [:]][id, default: Row(wasThere: wasThere, isThere: isThere)]
                     .isThere =
                     isThere
             }
             switch entry.change {
-            case .inserted(let id): see(id, wasThere: false, isThere: true)
-            case .removed(let id): see(id, wasThere: true, isThere: false)
-            case .updated(let old, let new) where old == new: see(old, wasThere: true, isThere: true)
+            case .inserted(let id): record(id, wasThere: false, isThere: true)
+            case .removed(let id): record(id, wasThere: true, isThere: false)
+            case .updated(let old, let new) where old == new: record(old, wasThere: true, isThere: true)
             case .updated(let old, let new):
-                see(old, wasThere: true, isThere: false)
-                see(new, wasThere: false, isThere: true)
+                record(old, wasThere: true, isThere: false)
+                record(new, wasThere: false, isThere: true)
             }
         }
         return tables.compactMapValues { rows in

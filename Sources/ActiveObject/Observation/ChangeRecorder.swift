@@ -16,7 +16,7 @@ final class ChangeRecorder {
     var log = ChangeLog(limit: ChangeFeed.keyLimit)
     /// The tables that are recorded in this transaction.
     private var scope = ChangeFeed.Scope.nothing
-    private var isModuleThere = false
+    private var hasModule = false
     private var isHooked = false
     private var changesBefore = 0
     /// The tables that the hook has reported so far, by SQLite's names, and whether they are in `scope`.
@@ -70,7 +70,7 @@ final class ChangeRecorder {
         var changes: [String: ChangeSet] = [:]
         for (table, change) in log.netEffect() {
             let name = String(decoding: tables[table].name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-            changes[name] = hasKeys(name, change, on: connection) ? change : .unknown
+            changes[name] = hasKeys(change, of: name, on: connection) ? change : .unknown
         }
         guard let changes = try? roots.committed(changes, on: connection), log.isComplete else {
             return feed.publish(ChangeFeed.Commit(scope: .nothing, changes: [:]))
@@ -82,7 +82,7 @@ final class ChangeRecorder {
     }
 
     /// Returns whether the keys in `change` are rowids. SQLite reports the rows of a table without rowids as row 0.
-    private func hasKeys(_ table: String, _ change: ChangeSet, on connection: Connection) -> Bool {
+    private func hasKeys(_ change: ChangeSet, of table: String, on connection: Connection) -> Bool {
         guard change.inserted.contains(0) || change.updated.contains(0) || change.removed.contains(0)
         else {
             return true
@@ -99,7 +99,7 @@ final class ChangeRecorder {
 
     private func addHook(to connection: Connection) -> Bool {
         // The recorder outlives the connection, which calls it only while it is open.
-        if !isModuleThere {
+        if !hasModule {
             let isAdded = connection.database.addSavepointTable(named: Self.savepointTable) { [unowned self] change in
                 switch change {
                 case .created(let number): log.savepoint(number)
@@ -108,7 +108,7 @@ final class ChangeRecorder {
                 }
             }
             guard isAdded else { return false }
-            isModuleThere = true
+            hasModule = true
         }
         isHooked = unsafe connection.database.onRowChange { [unowned self] change, table in
             unsafe note(change, table: table)

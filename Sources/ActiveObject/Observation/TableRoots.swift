@@ -1,4 +1,4 @@
-/// The root pages of the tables in a file. They tell when a table was dropped, or recreated under the same name.
+/// The root pages of the tables in a file. They show that a table was dropped, or recreated under the same name.
 ///
 /// A migration that replaces a table does not change rows, or seems to remove all of them.
 struct TableRoots {

@@ -70,7 +70,7 @@ public struct Assignment<Record: ActiveRecord>: Sendable {
             // SQLite would apply only the last of them.
             guard named.insert(column).inserted else {
                 throw ActiveObjectError(
-                    .badSQL, "\(table.name).\(column) is changed twice in one update; change it once",
+                    .badSQL, message: "\(table.name).\(column) is changed twice in one update; change it once",
                     table: table.name,
                     column: column)
             }
@@ -94,7 +94,8 @@ extension SQLText {
         let name = field.column.quotedName
         guard field.column != table.fields[0].column else {
             throw ActiveObjectError(
-                .badSQL, "\(table.name).\(field.column) is the key of a row and cannot be changed", table: table.name,
+                .badSQL, message: "\(table.name).\(field.column) is the key of a row and cannot be changed",
+                table: table.name,
                 column: field.column)
         }
         append("\(name) = ")

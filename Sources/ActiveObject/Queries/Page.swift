@@ -31,21 +31,22 @@ extension Query {
         let table = try snapshot.table(of: Record.self)
         guard size > 0, size < Int32.max, !isLimited else {
             throw ActiveObjectError(
-                .outOfRange, "a page of \(table.name) needs a size above 0, and a query without limit and offset",
+                .outOfRange,
+                message: "a page of \(table.name) needs a size above 0, and a query without limit and offset",
                 table: table.name)
         }
         let orders = try orders(in: table)
-        let signature = Position<Record>.signature(of: table.name, orders)
-        let steps = try position.map { try $0.steps(orders, signature: signature, in: table) } ?? [PageStep()]
+        let signature = Position<Record>.signature(of: table.name, orderedBy: orders)
+        let steps = try position.map { try $0.steps(for: orders, signature: signature, in: table) } ?? [PageStep()]
         var records: [Record] = []
         var last: [SQLValue]?
         for step in steps {
-            let text = try select(step, orders, in: table, limit: size - records.count + 1)
+            let text = try select(step, orderedBy: orders, in: table, limit: size - records.count + 1)
             let isFull = try snapshot.withStatement(text, of: table.name) { statement in
                 while try statement.step() {
                     if records.count == size { return true }
-                    records.append(try table.record(statement))
-                    if records.count == size { last = try table.values(of: orders, statement) }
+                    records.append(try table.record(from: statement))
+                    if records.count == size { last = try table.values(of: orders, from: statement) }
                 }
                 return false
             }
@@ -63,7 +64,7 @@ extension Query {
     }
 
     func select(
-        _ step: PageStep, _ orders: [ResolvedOrder], in table: Table<Record>, limit: Int
+        _ step: PageStep, orderedBy orders: [ResolvedOrder], in table: Table<Record>, limit: Int
     ) throws -> SQLText {
         var text = SQLText("SELECT \(table.columnList) FROM \(table.name.quotedName) WHERE ")
         for (order, value) in zip(orders, step.equal) {
@@ -102,7 +103,7 @@ struct PageStep {
 
 extension Position {
     func steps(
-        _ orders: [ResolvedOrder], signature: UInt64, in table: Table<Record>
+        for orders: [ResolvedOrder], signature: UInt64, in table: Table<Record>
     ) throws(ActiveObjectError) -> [PageStep] {
         guard self.signature == signature, values.count == orders.count else {
             throw Self.error("is of a query in another order, or of another type", in: table.name)
@@ -138,7 +139,8 @@ extension Position {
 extension Table {
     /// Returns the values of the order's columns as they are in the file, which may differ from how the record would be
     /// saved.
-    fileprivate func values(of orders: [ResolvedOrder], _ statement: Statement) throws(ActiveObjectError) -> [SQLValue]
+    fileprivate func values(of orders: [ResolvedOrder], from statement: Statement) throws(ActiveObjectError)
+        -> [SQLValue]
     {
         var values: [SQLValue] = []
         for order in orders {

@@ -19,7 +19,7 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
     ///
     /// - Throws: ``ActiveObjectError/Code-swift.struct/badPosition`` if the text is not a position.
     public init(text: String) throws(ActiveObjectError) {
-        guard text.utf8.count <= Self.textLimit else { throw Self.error("is too long", in: nil) }
+        guard text.utf8.count <= Self.maxTextLength else { throw Self.error("is too long", in: nil) }
         let standard = String(
             String.UnicodeScalarView(
                 text.unicodeScalars.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 == "+" || $0 == "/" ? "!" : $0 }))
@@ -52,17 +52,18 @@ public struct Position<Record: ActiveRecord>: Hashable, Sendable {
 
     private static var version: UInt8 { 1 }
     /// The maximum length of a text.
-    private static var textLimit: Int { 1 << 20 }
+    private static var maxTextLength: Int { 1 << 20 }
 
-    static func error(_ what: String, in table: String?) -> ActiveObjectError {
+    static func error(_ problem: String, in table: String?) -> ActiveObjectError {
         ActiveObjectError(
             .badPosition,
-            "the position of a page\(table.map { " of \($0)" } ?? "") \(what); start again without a position",
+            message:
+                "the position of a page\(table.map { " of \($0)" } ?? "") \(problem); start again without a position",
             table: table)
     }
 
     /// Returns the FNV-1a hash of the names and directions.
-    static func signature(of table: String, _ orders: [ResolvedOrder]) -> UInt64 {
+    static func signature(of table: String, orderedBy orders: [ResolvedOrder]) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         let parts = [table] + orders.flatMap { [$0.column, $0.isDescending ? "-" : "+"] }
         for part in parts {

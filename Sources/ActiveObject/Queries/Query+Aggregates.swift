@@ -118,12 +118,12 @@ extension Query {
 
     /// Returns the least value in the order of the column; nil if there are no records.
     public func min<Value: Comparable>(_ column: KeyPath<Record, Value>, in snapshot: Snapshot) throws -> Value? {
-        try extreme("min(%)", .property(column), in: snapshot)
+        try extreme("min(%)", of: .property(column), in: snapshot)
     }
 
     /// Returns the least value that is not nil; nil if there is none.
     public func min<Value: Comparable>(_ column: KeyPath<Record, Value?>, in snapshot: Snapshot) throws -> Value? {
-        try extreme("min(%)", .property(column), in: snapshot)
+        try extreme("min(%)", of: .property(column), in: snapshot)
     }
 
     /// Returns the least value in a database, by default the one that the type names; nil if there are no records.
@@ -131,7 +131,7 @@ extension Query {
         _ column: KeyPath<Record, Value>, in database: Database? = nil
     ) async throws -> Value? {
         let column = ColumnPath<Record>.property(column)
-        return try await (database ?? Record.database()).readOnce { try extreme("min(%)", column, in: $0) }
+        return try await (database ?? Record.database()).readOnce { try extreme("min(%)", of: column, in: $0) }
     }
 
     /// Returns the least value that is not nil in a database, by default the one that the type names.
@@ -139,17 +139,17 @@ extension Query {
         _ column: KeyPath<Record, Value?>, in database: Database? = nil
     ) async throws -> Value? {
         let column = ColumnPath<Record>.property(column)
-        return try await (database ?? Record.database()).readOnce { try extreme("min(%)", column, in: $0) }
+        return try await (database ?? Record.database()).readOnce { try extreme("min(%)", of: column, in: $0) }
     }
 
     /// Returns the greatest value in the order of the column; nil if there are no records.
     public func max<Value: Comparable>(_ column: KeyPath<Record, Value>, in snapshot: Snapshot) throws -> Value? {
-        try extreme("max(%)", .property(column), in: snapshot)
+        try extreme("max(%)", of: .property(column), in: snapshot)
     }
 
     /// Returns the greatest value that is not nil; nil if there is none.
     public func max<Value: Comparable>(_ column: KeyPath<Record, Value?>, in snapshot: Snapshot) throws -> Value? {
-        try extreme("max(%)", .property(column), in: snapshot)
+        try extreme("max(%)", of: .property(column), in: snapshot)
     }
 
     /// Returns the greatest value in a database, by default the one that the type names; nil if there are no records.
@@ -157,7 +157,7 @@ extension Query {
         _ column: KeyPath<Record, Value>, in database: Database? = nil
     ) async throws -> Value? {
         let column = ColumnPath<Record>.property(column)
-        return try await (database ?? Record.database()).readOnce { try extreme("max(%)", column, in: $0) }
+        return try await (database ?? Record.database()).readOnce { try extreme("max(%)", of: column, in: $0) }
     }
 
     /// Returns the greatest value that is not nil in a database, by default the one that the type names.
@@ -165,7 +165,7 @@ extension Query {
         _ column: KeyPath<Record, Value?>, in database: Database? = nil
     ) async throws -> Value? {
         let column = ColumnPath<Record>.property(column)
-        return try await (database ?? Record.database()).readOnce { try extreme("max(%)", column, in: $0) }
+        return try await (database ?? Record.database()).readOnce { try extreme("max(%)", of: column, in: $0) }
     }
 
     // MARK: Groups

@@ -3,7 +3,7 @@ extension Query {
     public func all(in snapshot: Snapshot) throws -> [Record] {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true)
-        return try snapshot.withStatement(text, of: table.name) { try table.records($0) }
+        return try snapshot.withStatement(text, of: table.name) { try table.records(from: $0) }
     }
 
     /// Returns all records in the order of the query, from a database, by default the one that the type names.
@@ -16,7 +16,7 @@ extension Query {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true, limit: 1)
         return try snapshot.withStatement(text, of: table.name) { statement in
-            try statement.step() ? try table.record(statement) : nil
+            try statement.step() ? try table.record(from: statement) : nil
         }
     }
 
@@ -50,7 +50,7 @@ extension Query {
         let table = try snapshot.table(of: Record.self)
         let text = try select(table.columnList, in: table, ordered: true)
         try snapshot.withStatement(text, of: table.name) { statement in
-            while try statement.step() { try body(table.record(statement)) }
+            while try statement.step() { try body(table.record(from: statement)) }
         }
     }
 }

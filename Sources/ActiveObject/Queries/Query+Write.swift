@@ -90,10 +90,10 @@ extension Query {
             let column = try increments.count == 1 ? first.column.field(in: table).column : nil
             throw ActiveObjectError(
                 .outOfRange,
-                """
-                an increment would exceed the range of \(table.name)\(column.map { ".\($0)" } ?? ""); nothing was \
-                changed
-                """, table: table.name, column: column, resultCode: error.resultCode)
+                message: """
+                    an increment would exceed the range of \(table.name)\(column.map { ".\($0)" } ?? ""); nothing was \
+                    changed
+                    """, table: table.name, column: column, resultCode: error.resultCode)
         }
     }
 }

@@ -81,7 +81,8 @@ public struct Query<Record: ActiveRecord>: Sendable {
 
     private func append(limit: Int?, to text: inout SQLText, of table: String) throws {
         guard limitCount.map({ $0 >= 0 }) ?? true, offsetCount >= 0 else {
-            throw ActiveObjectError(.outOfRange, "a query of \(table) has a negative limit or offset", table: table)
+            throw ActiveObjectError(
+                .outOfRange, message: "a query of \(table) has a negative limit or offset", table: table)
         }
         guard isLimited || limit != nil else { return }
         let limits = [limit, limitCount].compactMap(\.self)

@@ -61,7 +61,7 @@ public struct RecordStream<Record: ActiveRecord>: AsyncSequence, Sendable {
                 guard !isLast, left != 0 else { return nil }
                 guard !hasOffset else {
                     throw ActiveObjectError(
-                        .outOfRange, "a stream of \(Record.tableName) cannot begin at an offset",
+                        .outOfRange, message: "a stream of \(Record.tableName) cannot begin at an offset",
                         table: Record.tableName)
                 }
                 // Release the page before the next one is read, so that only one is in memory.

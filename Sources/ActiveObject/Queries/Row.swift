@@ -31,7 +31,7 @@ public struct Row: Sendable, Equatable {
         get throws {
             guard let index = columns.firstIndex(of: column) else {
                 throw ActiveObjectError(
-                    .badSQL, "the row has no column \(column); it has \(columns.joined(separator: ", "))",
+                    .badSQL, message: "the row has no column \(column); it has \(columns.joined(separator: ", "))",
                     column: column)
             }
             return try self[index, as: type]
@@ -42,7 +42,8 @@ public struct Row: Sendable, Equatable {
     public subscript<Value>(index: Int, as type: Value.Type) -> Value {
         get throws {
             guard values.indices.contains(index) else {
-                throw ActiveObjectError(.badSQL, "the row has \(columns.count) columns, but none at index \(index)")
+                throw ActiveObjectError(
+                    .badSQL, message: "the row has \(columns.count) columns, but none at index \(index)")
             }
             do throws(ColumnFault) {
                 // The conversion depends on the type, so the cast succeeds.
@@ -102,7 +103,7 @@ private func swiftValue(of value: SQLValue, as type: Any.Type) throws(ColumnFaul
 }
 
 private func wantedClass(_ type: Any.Type) -> ValueClass {
-    columnCodec(for: type, dates: .exact)?.valueClass ?? .null
+    CodecLookup.codec(for: type, dates: .exact)?.valueClass ?? .null
 }
 
 private func nilValue(_ type: any OptionalType.Type) -> Any {

@@ -52,7 +52,7 @@ extension Statement {
             var bound: Set<Int32> = []
             for (name, value) in values {
                 guard let index = parameterIndex(name) ?? parameterIndex(":" + name) else {
-                    throw ActiveObjectError(.badSQL, "no parameter \(name) in \"\(sql.shownSQL)\"")
+                    throw ActiveObjectError(.badSQL, message: "no parameter \(name) in \"\(sql.shownSQL)\"")
                 }
                 try bind(value, at: index, named: name)
                 bound.insert(index)
@@ -70,6 +70,7 @@ extension Statement {
     }
 
     private func wrongCount(_ count: Int) -> ActiveObjectError {
-        ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" takes \(parameterCount) values, but was given \(count)")
+        ActiveObjectError(
+            .badSQL, message: "\"\(sql.shownSQL)\" takes \(parameterCount) values, but was given \(count)")
     }
 }

@@ -90,7 +90,7 @@ extension ActiveRecord {
 /// An override must use the parameters of the standard SQL, with the same numbers. "The columns" below are those of all
 /// properties except `objectId`, in the order of declaration, from `?1` on; n is their number.
 ///
-/// The number of changed rows tells whether a statement had an effect. SQLite does not count rows that a trigger
+/// The number of changed rows shows whether a statement had an effect. SQLite does not count rows that a trigger
 /// changes, as for a view. In this case the override must end with RETURNING, and return one row if it had an effect.
 public enum RecordOperation: Hashable, Sendable {
     /// Inserts a record without `objectId`. Parameters: the columns. `objectId` becomes the first value that RETURNING

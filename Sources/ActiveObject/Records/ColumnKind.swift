@@ -31,7 +31,7 @@ enum ColumnKind: UInt8 {
 extension RowLayout.Slot {
     @inline(__always)
     func read(
-        _ statement: Statement, _ index: Int32, into record: UnsafeMutableRawPointer
+        from statement: Statement, at index: Int32, into record: UnsafeMutableRawPointer
     ) throws(ColumnFault) {
         let property = unsafe record + offset
         switch kind {
@@ -39,10 +39,10 @@ extension RowLayout.Slot {
         case .integer: unsafe property.storeBytes(of: try statement.integer(index), as: Int64.self)
         case .real: unsafe property.initializeMemory(as: Double.self, to: try statement.real(index))
         case .text: unsafe property.initializeMemory(as: String.self, to: try statement.text(index))
-        case .bool: unsafe property.initializeMemory(as: Bool.self, to: try Bool.read(statement, index))
-        case .date: unsafe property.initializeMemory(as: Date.self, to: try Date.read(statement, index))
-        case .oneByteText: try unsafe readOneByteText(statement, index, into: property)
-        case .other: try unsafe codec.read(statement, index, into: property)
+        case .bool: unsafe property.initializeMemory(as: Bool.self, to: try Bool.read(from: statement, at: index))
+        case .date: unsafe property.initializeMemory(as: Date.self, to: try Date.read(from: statement, at: index))
+        case .oneByteText: try unsafe readOneByteText(from: statement, at: index, into: property)
+        case .other: try unsafe codec.read(from: statement, at: index, into: property)
         }
     }
 
@@ -76,16 +76,16 @@ extension RowLayout.Slot {
 
     @inline(__always)
     private func readOneByteText(
-        _ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer
+        from statement: Statement, at index: Int32, into property: UnsafeMutableRawPointer
     ) throws(ColumnFault) {
         guard let text = statement.shortText(index) else {
-            return try unsafe codec.read(statement, index, into: property)
+            return try unsafe codec.read(from: statement, at: index, into: property)
         }
         let type = ObjectIdentifier(type)
         if let value = statement.knownTexts.value(of: text, as: type) {
             return unsafe property.storeBytes(of: value, as: UInt8.self)
         }
-        try unsafe codec.read(statement, index, into: property)
+        try unsafe codec.read(from: statement, at: index, into: property)
         statement.knownTexts.keep(unsafe property.load(as: UInt8.self), of: text, as: type)
     }
 }

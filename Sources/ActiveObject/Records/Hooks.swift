@@ -5,15 +5,15 @@ import Synchronization
 
 extension ActiveRecord {
     /// Does nothing.
-    public mutating func willSave(in transaction: Transaction) throws { Self.has(no: .willSave) }
+    public mutating func willSave(in transaction: Transaction) throws { Self.recordAbsence(of: .willSave) }
     /// Does nothing.
-    public mutating func didSave(in transaction: Transaction) throws { Self.has(no: .didSave) }
+    public mutating func didSave(in transaction: Transaction) throws { Self.recordAbsence(of: .didSave) }
     /// Does nothing.
-    public func willRemove(in transaction: Transaction) throws { Self.has(no: .willRemove) }
+    public func willRemove(in transaction: Transaction) throws { Self.recordAbsence(of: .willRemove) }
     /// Does nothing.
-    public func didRemove(in transaction: Transaction) throws { Self.has(no: .didRemove) }
+    public func didRemove(in transaction: Transaction) throws { Self.recordAbsence(of: .didRemove) }
 
-    private static func has(no hook: Hooks) {
+    private static func recordAbsence(of hook: Hooks) {
         // Without a table, no record of the type was saved.
         try? Tables.table(of: Self.self).saving.absentHooks.insert(hook)
     }

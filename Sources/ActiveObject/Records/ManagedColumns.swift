@@ -5,16 +5,16 @@ import FoundationEssentials
 /// It does not depend on the record's type, like `RowLayout`. With key paths, counting a version cost as much as
 /// binding five columns.
 struct ManagedColumns {
-    struct Place {
+    struct Slot {
         let column: Int
         let offset: Int
     }
 
     // `created` and `updated` hold a `Date?`.
-    let created: Place?
-    let updated: Place?
+    let created: Slot?
+    let updated: Slot?
     /// Holds an `Int`.
-    let version: Place?
+    let version: Slot?
 
     var isEmpty: Bool { created == nil && updated == nil && version == nil }
 
@@ -32,9 +32,9 @@ struct ManagedColumns {
     /// Increments the version of the record and returns the old one, which the row must have for an update.
     func count(_ record: UnsafeMutableRawPointer, isInsert: Bool) -> Int64? {
         guard let version else { return nil }
-        let place = unsafe (record + version.offset).assumingMemoryBound(to: Int.self)
-        let read = unsafe place.pointee
-        unsafe place.pointee = isInsert ? 1 : read &+ 1
+        let property = unsafe (record + version.offset).assumingMemoryBound(to: Int.self)
+        let read = unsafe property.pointee
+        unsafe property.pointee = isInsert ? 1 : read &+ 1
         return Int64(read)
     }
 

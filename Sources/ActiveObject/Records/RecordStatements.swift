@@ -18,7 +18,7 @@ struct RecordStatements {
         for type: Record.Type, table: String, columns: [String], created: Int?, version: Int?
     ) {
         var overridden: Set<RecordOperation> = []
-        func text(_ operation: RecordOperation, _ standard: String) -> String {
+        func text(of operation: RecordOperation, standard: String) -> String {
             let text = Record.sql(for: operation, standard: standard)
             if text != standard { overridden.insert(operation) }
             return text
@@ -30,23 +30,24 @@ struct RecordStatements {
         let others = columns.dropFirst()
         let count = others.count
         insert = text(
-            .insert,
-            "INSERT INTO \(table) "
+            of: .insert,
+            standard: "INSERT INTO \(table) "
                 + (others.isEmpty
                     ? "DEFAULT VALUES" : "(\(others.joined(separator: ", "))) VALUES (\(Self.marks(count)))"))
         insertWithID = text(
-            .insertWithID,
-            "INSERT INTO \(table) (\((others + [id]).joined(separator: ", "))) VALUES (\(Self.marks(count + 1)))")
+            of: .insertWithID,
+            standard:
+                "INSERT INTO \(table) (\((others + [id]).joined(separator: ", "))) VALUES (\(Self.marks(count + 1)))")
         update = text(
-            .update,
-            """
-            UPDATE \(table) SET \(Self.sets(columns, others.indices.filter { $0 != created }) { "?\($0)" }) \
-            WHERE \(id) = ?\(count + 1)\(version.map { " AND \(columns[$0]) = ?\(count + 2)" } ?? "")
-            """)
-        find = text(.find, "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \(id) = ?1")
+            of: .update,
+            standard: """
+                UPDATE \(table) SET \(Self.sets(columns, at: others.indices.filter { $0 != created }) { "?\($0)" }) \
+                WHERE \(id) = ?\(count + 1)\(version.map { " AND \(columns[$0]) = ?\(count + 2)" } ?? "")
+                """)
+        find = text(of: .find, standard: "SELECT \(columns.joined(separator: ", ")) FROM \(table) WHERE \(id) = ?1")
         remove = text(
-            .remove,
-            "DELETE FROM \(table) WHERE \(id) = ?1\(version.map { " AND \(columns[$0]) = ?2" } ?? "")")
+            of: .remove,
+            standard: "DELETE FROM \(table) WHERE \(id) = ?1\(version.map { " AND \(columns[$0]) = ?2" } ?? "")")
         self.overridden = overridden
         names = columns
     }
@@ -58,7 +59,7 @@ struct RecordStatements {
 
     /// Returns `"name" = ?1, "age" = ?2`. Without columns, returns an assignment without effect, because SET cannot be
     /// empty.
-    static func sets(_ columns: [String], _ indexes: [Int], value: (Int) -> String) -> String {
+    static func sets(_ columns: [String], at indexes: [Int], value: (Int) -> String) -> String {
         guard !indexes.isEmpty else { return "\(columns[0]) = \(columns[0])" }
         return indexes.map { "\(columns[$0]) = \(value($0))" }.joined(separator: ", ")
     }

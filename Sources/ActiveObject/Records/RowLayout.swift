@@ -11,24 +11,24 @@ struct RowLayout {
         let type: Any.Type
     }
 
-    private struct EmptySlot {
+    private struct UnstoredSlot {
         let offset: Int
         let type: any ExpressibleByNilLiteral.Type
     }
 
     private let slots: ContiguousArray<Slot>
     /// The properties without a column. They are nil in records that are read.
-    private let empty: ContiguousArray<EmptySlot>
+    private let unstored: ContiguousArray<UnstoredSlot>
 
     init(
         columns: [(offset: Int, type: Any.Type, codec: any ColumnCodec.Type)],
-        empty: [(offset: Int, type: any ExpressibleByNilLiteral.Type)]
+        unstored: [(offset: Int, type: any ExpressibleByNilLiteral.Type)]
     ) {
         slots = ContiguousArray(
             columns.map {
                 Slot(offset: $0.offset, kind: ColumnKind(of: $0.codec), codec: $0.codec, type: $0.type)
             })
-        self.empty = ContiguousArray(empty.map { EmptySlot(offset: $0.offset, type: $0.type) })
+        self.unstored = ContiguousArray(unstored.map { UnstoredSlot(offset: $0.offset, type: $0.type) })
     }
 
     /// A fault with the index of its column.
@@ -72,31 +72,31 @@ struct RowLayout {
         }
     }
 
-    var hasUnstored: Bool { !empty.isEmpty }
+    var hasUnstored: Bool { !unstored.isEmpty }
 
     /// Copies the properties without a column from one record into another.
     func copyUnstored(from old: UnsafeRawPointer, to new: UnsafeMutableRawPointer) {
-        for slot in empty { unsafe copy(slot.type, from: old + slot.offset, to: new + slot.offset) }
+        for slot in unstored { unsafe copy(slot.type, from: old + slot.offset, to: new + slot.offset) }
     }
 
     /// Initializes a record in uninitialized memory from the columns of a row. If a column cannot be read, the memory
     /// is left uninitialized.
     func read(
-        _ statement: Statement, firstColumn: Int32, into record: UnsafeMutableRawPointer
+        from statement: Statement, firstColumn: Int32, into record: UnsafeMutableRawPointer
     ) throws(Fault) {
         let slots = self.slots.span
         var column = 0
         do throws(ColumnFault) {
             while column < slots.count {
                 try unsafe slots[column].read(
-                    statement, firstColumn &+ Int32(truncatingIfNeeded: column), into: record)
+                    from: statement, at: firstColumn &+ Int32(truncatingIfNeeded: column), into: record)
                 column &+= 1
             }
         } catch {
-            unsafe takeDown(record, before: column)
+            unsafe deinitializeColumns(of: record, before: column)
             throw Fault(column: column, fault: error)
         }
-        if !empty.isEmpty { unsafe empties(record) }
+        if !unstored.isEmpty { unsafe initializeUnstored(of: record) }
     }
 
     enum Filled {
@@ -114,7 +114,7 @@ struct RowLayout {
         while count < limit {
             guard try statement.step() else { return .isDone }
             do throws(Fault) {
-                try unsafe read(statement, firstColumn: 0, into: memory + count &* stride)
+                try unsafe read(from: statement, firstColumn: 0, into: memory + count &* stride)
             } catch {
                 return .stopped(error)
             }
@@ -125,27 +125,27 @@ struct RowLayout {
 
     /// Initializes a record from columns in another order. `columns` contains the index of each.
     func read(
-        _ statement: Statement, columns: [Int32], into record: UnsafeMutableRawPointer
+        from statement: Statement, columns: [Int32], into record: UnsafeMutableRawPointer
     ) throws(Fault) {
         for (column, slot) in slots.enumerated() {
             do throws(ColumnFault) {
-                try unsafe slot.read(statement, columns[column], into: record)
+                try unsafe slot.read(from: statement, at: columns[column], into: record)
             } catch {
-                unsafe takeDown(record, before: column)
+                unsafe deinitializeColumns(of: record, before: column)
                 throw Fault(column: column, fault: error)
             }
         }
-        if !empty.isEmpty { unsafe empties(record) }
+        if !unstored.isEmpty { unsafe initializeUnstored(of: record) }
     }
 
     @inline(never)
-    private func takeDown(_ record: UnsafeMutableRawPointer, before column: Int) {
+    private func deinitializeColumns(of record: UnsafeMutableRawPointer, before column: Int) {
         for slot in slots[..<column] { unsafe deinitialize(slot.type, at: record + slot.offset) }
     }
 
     @inline(never)
-    private func empties(_ record: UnsafeMutableRawPointer) {
-        for slot in empty { unsafe initializeToNil(slot.type, at: record + slot.offset) }
+    private func initializeUnstored(of record: UnsafeMutableRawPointer) {
+        for slot in unstored { unsafe initializeToNil(slot.type, at: record + slot.offset) }
     }
 }
 

@@ -5,7 +5,7 @@ final class SavePlan<Record: ActiveRecord> {
     typealias Field = Table<Record>.Field
 
     let absentHooks = AbsentHooks()
-    let rules: [PlacedRule<Record>]
+    let rules: [ResolvedRule<Record>]
     let managed: ManagedColumns
     let statements: RecordStatements
     /// Whether the type has no rules, timestamps, version or own SQL.
@@ -15,23 +15,24 @@ final class SavePlan<Record: ActiveRecord> {
     let updates = Locked<[[Int]: String]>([:])
 
     init(fields: [Field], tableName: String) throws(ActiveObjectError) {
-        func place(
-            _ keyPath: PartialKeyPath<Record>?, _ what: String
-        ) throws(ActiveObjectError) -> ManagedColumns.Place? {
+        func slot(
+            of keyPath: PartialKeyPath<Record>?, namedBy member: String
+        ) throws(ActiveObjectError) -> ManagedColumns.Slot? {
             guard let keyPath else { return nil }
             guard let index = fields.firstIndex(where: { $0.property.keyPath == keyPath }), index > 0 else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(what) names \(keyPath), which is not a stored property with a column",
+                    .badRecord,
+                    message: "\(Record.self).\(member) names \(keyPath), which is not a stored property with a column",
                     table: tableName)
             }
-            return ManagedColumns.Place(column: index, offset: fields[index].property.offset)
+            return ManagedColumns.Slot(column: index, offset: fields[index].property.offset)
         }
         managed = ManagedColumns(
-            created: try place(Record.timestamps?.created, "timestamps"),
-            updated: try place(Record.timestamps?.updated, "timestamps"),
-            version: try place(Record.versionColumn, "versionColumn"))
-        var rules: [PlacedRule<Record>] = []
-        for rule in Record.rules { rules.append(try PlacedRule(rule, fields: fields, tableName: tableName)) }
+            created: try slot(of: Record.timestamps?.created, namedBy: "timestamps"),
+            updated: try slot(of: Record.timestamps?.updated, namedBy: "timestamps"),
+            version: try slot(of: Record.versionColumn, namedBy: "versionColumn"))
+        var rules: [ResolvedRule<Record>] = []
+        for rule in Record.rules { rules.append(try ResolvedRule(rule, fields: fields, tableName: tableName)) }
         self.rules = rules
         statements = RecordStatements(
             for: Record.self, table: tableName, columns: fields.map(\.column), created: managed.created?.column,

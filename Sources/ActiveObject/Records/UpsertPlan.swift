@@ -28,7 +28,7 @@ struct UpsertRequest<Record>: Hashable {
 extension Table {
     /// Returns the plan for a request. It is made once for each request.
     func upsertPlan(
-        _ key: [PartialKeyPath<Record>], _ columns: UpsertColumns<Record>
+        on key: [PartialKeyPath<Record>], updating columns: UpsertColumns<Record>
     ) throws(ActiveObjectError) -> UpsertPlan {
         let request = UpsertRequest(key: key, columns: columns)
         if let plan = saving.upserts.withLock({ $0[request] }) { return plan }
@@ -38,7 +38,7 @@ extension Table {
     }
 
     private func makeUpsertPlan(_ request: UpsertRequest<Record>) throws(ActiveObjectError) -> UpsertPlan {
-        let key = try numbers(request.key)
+        let key = try fieldIndexes(of: request.key)
         try checkIsUnique(key)
         let isByID = key == [0]
         let parameters = Array((isByID ? 0 : 1)..<fields.count)
@@ -72,33 +72,33 @@ extension Table {
         switch columns.choice {
         case .nothing: return nil
         case .only:
-            chosen = try numbers(columns.keyPaths) + [saving.managed.updated?.column].compactMap { $0 }
+            chosen = try fieldIndexes(of: columns.keyPaths) + [saving.managed.updated?.column].compactMap { $0 }
         case .allBut:
-            let left = try numbers(columns.keyPaths) + key
+            let left = try fieldIndexes(of: columns.keyPaths) + key
             chosen = fields.indices.filter { !left.contains($0) || $0 == saving.managed.updated?.column }
         }
         let never = [0, saving.managed.created?.column, saving.managed.version?.column]
         return Set(chosen).subtracting(never.compactMap { $0 }).sorted()
     }
 
-    private func numbers(_ keyPaths: [PartialKeyPath<Record>]) throws(ActiveObjectError) -> [Int] {
-        var numbers: [Int] = []
-        for keyPath in keyPaths { numbers.append(try number(of: keyPath)) }
-        return numbers
+    private func fieldIndexes(of keyPaths: [PartialKeyPath<Record>]) throws(ActiveObjectError) -> [Int] {
+        var indexes: [Int] = []
+        for keyPath in keyPaths { indexes.append(try fieldIndex(of: keyPath)) }
+        return indexes
     }
 
     private func checkIsUnique(_ key: [Int]) throws(ActiveObjectError) {
         if key == [0] { return }
         var declared: [[Int]] = []
-        for index in indexes where index.isUnique { declared.append(try numbers(index.keyPaths)) }
+        for index in indexes where index.isUnique { declared.append(try fieldIndexes(of: index.keyPaths)) }
         if declared.contains(where: { Set($0) == Set(key) }) { return }
-        func text(_ numbers: [Int]) -> String { "(" + numbers.map { fields[$0].column }.joined(separator: ", ") + ")" }
+        func text(_ indexes: [Int]) -> String { "(" + indexes.map { fields[$0].column }.joined(separator: ", ") + ")" }
         let known = declared.isEmpty ? "it has none" : "it has \(declared.map(text).joined(separator: ", "))"
         throw ActiveObjectError(
             .badRecord,
-            """
-            \(name) has no unique key \(text(key)) to upsert on; \(known). Declare one in \(Record.self).indexes: \
-            .unique(\(key.map { "\\.\(fields[$0].property.name)" }.joined(separator: ", ")))
-            """, table: name)
+            message: """
+                \(name) has no unique key \(text(key)) to upsert on; \(known). Declare one in \(Record.self).indexes: \
+                .unique(\(key.map { "\\.\(fields[$0].property.name)" }.joined(separator: ", ")))
+                """, table: name)
     }
 }

@@ -24,7 +24,7 @@ extension Criteria {
     public static func has<Target>(
         _ relation: HasMany<Record, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
-        exists(Target.self, relation.rows.criteria && criteria) { target, record in
+        exists(Target.self, where: relation.rows.criteria && criteria) { target, record in
             (try relation.key.column(in: target), record.fields[0].column.quotedName)
         }
     }
@@ -33,7 +33,7 @@ extension Criteria {
     public static func has<Target>(
         _ relation: BelongsTo<Record, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
-        exists(Target.self, criteria) { target, record in
+        exists(Target.self, where: criteria) { target, record in
             (target.fields[0].column.quotedName, try relation.key.column(in: record))
         }
     }
@@ -42,17 +42,17 @@ extension Criteria {
     public static func has<Join, Target>(
         _ relation: ManyToMany<Record, Join, Target>, where criteria: Criteria<Target> = .all
     ) -> Criteria {
-        let joined = Criteria<Join>.exists(Target.self, relation.rows.criteria && criteria) { target, join in
+        let joined = Criteria<Join>.exists(Target.self, where: relation.rows.criteria && criteria) { target, join in
             (target.fields[0].column.quotedName, try relation.targetKey.column(in: join))
         }
-        return exists(Join.self, joined) { join, record in
+        return exists(Join.self, where: joined) { join, record in
             (try relation.sourceKey.column(in: join), record.fields[0].column.quotedName)
         }
     }
 
     /// - Parameter columns: Returns the column of the other table and the column of this one that must be equal.
     private static func exists<Target: ActiveRecord>(
-        _ type: Target.Type, _ criteria: Criteria<Target>,
+        _ type: Target.Type, where criteria: Criteria<Target>,
         by columns: @escaping @Sendable (Table<Target>, Table<Record>) throws -> (target: String, record: String)
     ) -> Criteria {
         let test = RelatedTest<Record> { text, isNegated, table, depth in

@@ -23,7 +23,7 @@ struct ForeignKey<Record: ActiveRecord>: @unchecked Sendable {
         let field = try table.field(keyPath)
         func badRecord(_ text: String) -> ActiveObjectError {
             ActiveObjectError(
-                .badRecord, "\(table.name).\(field.column) \(text)", table: table.name, column: field.column
+                .badRecord, message: "\(table.name).\(field.column) \(text)", table: table.name, column: field.column
             )
         }
         if let optional = optional as? WritableKeyPath<Record, Int64?> {
@@ -48,7 +48,7 @@ extension ActiveRecord {
     func savedID() throws -> Int64 {
         guard let objectId else {
             throw ActiveObjectError(
-                .missingValue, "a \(Self.self) without objectId cannot be referred to; save it first",
+                .missingValue, message: "a \(Self.self) without objectId cannot be referred to; save it first",
                 table: Self.tableName, column: "objectId")
         }
         return objectId

@@ -21,6 +21,13 @@ public struct HasMany<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         return relation
     }
 
+    /// Returns this relation limited to records that satisfy `criteria`.
+    public func `where`(_ criteria: Criteria<Target>) -> Self {
+        var relation = self
+        relation.rows = rows.filtered(criteria)
+        return relation
+    }
+
     // MARK: Loading
 
     /// Returns the related records of one record.

@@ -24,6 +24,13 @@ public struct HasOne<Record: ActiveRecord, Target: ActiveRecord>: Relation {
         return relation
     }
 
+    /// Returns this relation limited to a record that satisfies `criteria`.
+    public func `where`(_ criteria: Criteria<Target>) -> Self {
+        var relation = self
+        relation.rows = rows.filtered(criteria)
+        return relation
+    }
+
     /// Returns the related record; nil if there is none.
     public func load(for record: Record, in snapshot: Snapshot) throws -> Target? {
         guard let id = record.objectId else { return nil }

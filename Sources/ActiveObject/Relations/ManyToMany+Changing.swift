@@ -60,7 +60,7 @@ extension ManyToMany {
             try Keys.one(source).bind(to: statement)
             if let ids { try Keys.many(ids).bind(to: statement, at: 2) }
             var found: Set<Int64> = []
-            while try statement.step() { found.insert(try join.id(statement, 0, of: targetKey)) }
+            while try statement.step() { found.insert(try join.id(from: statement, at: 0, of: targetKey)) }
             return found
         }
     }
@@ -86,12 +86,12 @@ extension ManyToMany {
         var seen = joined
         let new = ids.filter { seen.insert($0).inserted }
         guard !new.isEmpty else { return }
-        var joins = try madeUp(from: source, to: new, in: transaction)
+        var joins = try newJoins(from: source, to: new, in: transaction)
         try joins.saveAll(in: transaction)
     }
 
     /// Returns new join records as they would be read from the table. One statement creates a row for each.
-    private func madeUp(from source: Int64, to targets: [Int64], in transaction: Transaction) throws
+    private func newJoins(from source: Int64, to targets: [Int64], in transaction: Transaction) throws
         -> [Join]
     {
         let table = try transaction.table(of: Join.self)
@@ -124,14 +124,14 @@ extension ManyToMany {
                 }
             }
             do {
-                return try table.records(statement)
+                return try table.records(from: statement)
             } catch let error as ActiveObjectError where error.column != nil {
                 throw ActiveObjectError(
                     .missingValue,
-                    """
-                    \(table.name).\(error.column ?? "") has no value for a new \(Join.self); give the column a \
-                    default, or use add(_:to:as:)
-                    """, table: table.name, column: error.column)
+                    message: """
+                        \(table.name).\(error.column ?? "") has no value for a new \(Join.self); give the column a \
+                        default, or use add(_:to:as:)
+                        """, table: table.name, column: error.column)
             }
         }
     }

@@ -34,13 +34,20 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         return relation
     }
 
+    /// Returns this relation limited to records that satisfy `criteria`.
+    public func `where`(_ criteria: Criteria<Target>) -> Self {
+        var relation = self
+        relation.rows = rows.filtered(criteria)
+        return relation
+    }
+
     // MARK: Loading
 
     /// Returns the joined records of one record.
     public func load(for record: Record, in snapshot: Snapshot) throws -> [Target] {
         guard let id = record.objectId else { return [] }
         return try read(.one(id), in: snapshot) { table, statement in
-            try table.record(statement, firstColumn: Self.keyColumns)
+            try table.record(from: statement, firstColumn: Self.keyColumns)
         }
     }
 
@@ -49,8 +56,8 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
         var groups: [Int64: [Target]] = [:]
         let joinTable = try snapshot.table(of: Join.self)
         _ = try read(.many(records.compactMap(\.objectId)), in: snapshot) { table, statement in
-            let id = try joinTable.id(statement, 0, of: sourceKey)
-            groups[id, default: []].append(try table.record(statement, firstColumn: Self.keyColumns))
+            let id = try joinTable.id(from: statement, at: 0, of: sourceKey)
+            groups[id, default: []].append(try table.record(from: statement, firstColumn: Self.keyColumns))
         }
         return groups
     }
@@ -65,8 +72,8 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
             if let id = join.objectId { joins[id] = join }
         }
         return try read(.one(id), in: snapshot) { table, statement in
-            let joinID = try joinTable.id(statement, 1, of: nil)
-            let target = try table.record(statement, firstColumn: Self.keyColumns)
+            let joinID = try joinTable.id(from: statement, at: 1, of: nil)
+            let target = try table.record(from: statement, firstColumn: Self.keyColumns)
             return joins[joinID].map { Link(join: $0, target: target) }
         }.compactMap(\.self)
     }
@@ -82,7 +89,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
 
     private func read<Result>(
         _ keys: RelatedRows<Target>.Keys, in snapshot: Snapshot,
-        _ body: (Table<Target>, Statement) throws -> Result
+        body: (Table<Target>, Statement) throws -> Result
     ) throws -> [Result] {
         let join = try snapshot.table(of: Join.self)
         let target = try snapshot.table(of: Target.self)
@@ -110,7 +117,7 @@ public struct ManyToMany<Record: ActiveRecord, Join: ActiveRecord, Target: Activ
 
 extension Table {
     /// Reads a key from a column that is not part of a record.
-    func id(_ statement: Statement, _ column: Int32, of key: ForeignKey<Record>?) throws -> Int64 {
+    func id(from statement: Statement, at column: Int32, of key: ForeignKey<Record>?) throws -> Int64 {
         let field = try key.map { try self.field($0.keyPath) } ?? fields[0]
         do throws(ColumnFault) {
             return try statement.integer(column)

@@ -25,7 +25,8 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
             } catch {
                 throw ActiveObjectError(
                     .outOfRange,
-                    "\(Target.tableName): more keys than SQLite can process in one statement; load fewer at once")
+                    message:
+                        "\(Target.tableName): more keys than SQLite can process in one statement; load fewer at once")
             }
         }
     }
@@ -92,7 +93,7 @@ struct RelatedRows<Target: ActiveRecord>: @unchecked Sendable {
         return try snapshot.connection.withStatement(sql) { statement in
             try keys.bind(to: statement)
             try bind(clauses.values, to: statement)
-            return try table.records(statement)
+            return try table.records(from: statement)
         }
     }
 }

@@ -20,12 +20,13 @@ extension Connection {
         for file in [path, path + "-wal", path + "-journal"] where DatabaseFile.exists(file) {
             throw ActiveObjectError(
                 .cannotOpen,
-                "cannot back up \(self.path): \(file) already exists; use another name, or move the file")
+                message: "cannot back up \(self.path): \(file) already exists; use another name, or move the file")
         }
         clear()
         try copy(to: partial)
         guard unsafe rename(partial, path) == 0 else {
-            throw ActiveObjectError(.inputOutput, "cannot rename the backup to \(path): \(systemErrorText(errno))")
+            throw ActiveObjectError(
+                .inputOutput, message: "cannot rename the backup to \(path): \(systemErrorText(errno))")
         }
         DatabaseFile.syncFolder(of: path)
     }
@@ -36,7 +37,7 @@ extension Connection {
         let path = partial + ".lock"
         let descriptor = unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else {
-            throw ActiveObjectError(.cannotOpen, "cannot back up to \(partial): \(systemErrorText(errno))")
+            throw ActiveObjectError(.cannotOpen, message: "cannot back up to \(partial): \(systemErrorText(errno))")
         }
         var ours = stat()
         var there = stat()
@@ -46,7 +47,7 @@ extension Connection {
         else {
             _ = Glibc.close(descriptor)
             throw ActiveObjectError(
-                .busy, "another backup into \(partial) is running; wait for it, or use another name")
+                .busy, message: "another backup into \(partial) is running; wait for it, or use another name")
         }
         return descriptor
     }

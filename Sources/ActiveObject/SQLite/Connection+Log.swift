@@ -18,7 +18,7 @@ extension Connection {
     /// If readers always overlap, the log can never be copied completely and would grow without limit. Therefore a log
     /// of four times the limit makes the writer wait for the current readers, only briefly, and again after every
     /// further `limit` pages. A slow reader must not stop the writer.
-    func tendLog(limit: Int) {
+    func checkpointIfDue(limit: Int) {
         guard limit > 0, callbacks.logPages >= limit else {
             logPagesAtLastWait = 0
             return
@@ -29,20 +29,20 @@ extension Connection {
             return
         }
         logPagesAtLastWait = callbacks.logPages
-        let usual = callbacks.patience
-        callbacks.patience = min(usual, .milliseconds(100))
-        defer { callbacks.patience = usual }
+        let usual = callbacks.busyTimeout
+        callbacks.busyTimeout = min(usual, .milliseconds(100))
+        defer { callbacks.busyTimeout = usual }
         _ = try? checkpoint(.restart)
     }
 
     /// Truncates a log that is larger than `bytes`, before any reader is open. A process that was killed may have left
     /// a large log, which would stay until enough is written. Does not wait for other programs that read.
-    func cutLog(above bytes: Int) {
+    func truncateLog(above bytes: Int) {
         var file = stat()
         guard unsafe stat(path + "-wal", &file) == 0, Int(file.st_size) > bytes else { return }
-        let usual = callbacks.patience
-        callbacks.patience = .zero
-        defer { callbacks.patience = usual }
+        let usual = callbacks.busyTimeout
+        callbacks.busyTimeout = .zero
+        defer { callbacks.busyTimeout = usual }
         // If the disk fails, the next write reports it.
         _ = try? checkpoint(.truncate)
     }

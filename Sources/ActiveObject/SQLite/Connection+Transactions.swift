@@ -5,7 +5,7 @@ struct TransactionState {
     /// Whether this library has begun a transaction and not ended it. SQLite may have rolled it back since.
     var isOurs = false
     /// The error because of which SQLite rolled back the transaction on its own.
-    var undoing: ActiveObjectError?
+    var rollbackCause: ActiveObjectError?
 }
 
 extension Connection {
@@ -28,10 +28,10 @@ extension Connection {
     /// Commits. Throws, without a commit, if the call was cancelled or SQLite has already rolled back the transaction.
     /// A later cancellation has no effect.
     func commit() throws {
-        let first = transaction.undoing
+        let cause = transaction.rollbackCause
         switch interruption.disarm() {
         case .cancelled: throw CancellationError()
-        case .undone: throw undone(by: first)
+        case .rolledBack: throw rolledBack(by: cause)
         case .none: break
         }
         try control("COMMIT")
@@ -41,7 +41,7 @@ extension Connection {
     /// Rolls back the transaction if there is one, whatever its state.
     func rollBack() {
         transaction.isOurs = false
-        transaction.undoing = nil
+        transaction.rollbackCause = nil
         _ = interruption.disarm()
         guard isInTransaction else { return }
         // A statement that is still in use would keep its state of the file.
@@ -51,10 +51,10 @@ extension Connection {
     }
 
     /// Rolls back the transaction before its closure has ended. Further statements of the closure fail.
-    func undo(because error: any Error) {
+    func rollBack(because error: any Error) {
         rollBack()
-        transaction.undoing = error as? ActiveObjectError ?? ActiveObjectError(.other, "\(error)")
-        interruption.noteUndone()
+        transaction.rollbackCause = error as? ActiveObjectError ?? ActiveObjectError(.other, message: "\(error)")
+        interruption.recordRollback()
     }
 
     /// Runs a statement that begins or ends a transaction or a savepoint, or that changes a setting which raw SQL must
@@ -65,9 +65,9 @@ extension Connection {
         defer { callbacks.isControlling = false }
         return try withStatement(sql) { statement in
             guard try statement.step() else { return nil }
-            let answer = statement.valueClass(0) == .text ? try statement.text(0) : nil
+            let text = statement.valueClass(0) == .text ? try statement.text(0) : nil
             while try statement.step() {}
-            return answer
+            return text
         }
     }
 
@@ -75,25 +75,25 @@ extension Connection {
 
     // MARK: Transactions that SQLite rolled back
 
-    /// Records that `error` made SQLite roll back the whole transaction. The error itself does not tell.
-    func noteIfUndone(by error: ActiveObjectError) {
-        guard transaction.isOurs, !isInTransaction, transaction.undoing == nil else { return }
-        transaction.undoing = error
-        interruption.noteUndone()
+    /// Records that `error` made SQLite roll back the whole transaction. The error itself does not contain this.
+    func recordRollback(ifCausedBy error: ActiveObjectError) {
+        guard transaction.isOurs, !isInTransaction, transaction.rollbackCause == nil else { return }
+        transaction.rollbackCause = error
+        interruption.recordRollback()
     }
 
     /// Returns the error for a statement that must not run in this call.
     func stopped() -> ActiveObjectError {
-        if interruption.reason == .undone { return undone(by: transaction.undoing) }
-        return ActiveObjectError(.interrupted, "the task was cancelled; no further statement runs in \(path)")
+        if interruption.reason == .rolledBack { return rolledBack(by: transaction.rollbackCause) }
+        return ActiveObjectError(.interrupted, message: "the task was cancelled; no further statement runs in \(path)")
     }
 
-    private func undone(by error: ActiveObjectError?) -> ActiveObjectError {
+    private func rolledBack(by error: ActiveObjectError?) -> ActiveObjectError {
         ActiveObjectError(
             error?.code ?? .other,
-            """
-            the transaction has already been rolled back as a whole, and no further statement can run in it; let the \
-            error that caused this leave the closure: \(error?.message ?? "unknown")
-            """, table: error?.table, column: error?.column, resultCode: error?.resultCode, cause: error?.cause)
+            message: """
+                the transaction has already been rolled back as a whole, and no further statement can run in it; let \
+                the error that caused this leave the closure: \(error?.message ?? "unknown")
+                """, table: error?.table, column: error?.column, resultCode: error?.resultCode, cause: error?.cause)
     }
 }

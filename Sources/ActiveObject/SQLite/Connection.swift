@@ -13,7 +13,7 @@ final class Connection {
     private var statements = StatementCache()
 
     let callbacks: ConnectionCallbacks
-    /// The number of pages in the log when `tendLog` last waited for readers.
+    /// The number of pages in the log when `checkpointIfDue` last waited for readers.
     var logPagesAtLastWait = 0
     var transaction = TransactionState()
 
@@ -21,7 +21,7 @@ final class Connection {
         path: String, mode: DatabaseHandle.Mode, interruption: Interruption = Interruption()
     ) throws(ActiveObjectError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
-            throw ActiveObjectError(.cannotOpen, "cannot open a database: its path is empty or contains a NUL")
+            throw ActiveObjectError(.cannotOpen, message: "cannot open a database: its path is empty or contains a NUL")
         }
         do {
             database = try DatabaseHandle(path: path, mode: mode)
@@ -56,7 +56,7 @@ final class Connection {
     ///
     /// A `ColumnFault` that `body` throws becomes an error about the statement, so that callers only see
     /// `ActiveObjectError`.
-    func withStatement<Result>(_ sql: String, _ body: (Statement) throws -> Result) throws -> Result {
+    func withStatement<Result>(_ sql: String, body: (Statement) throws -> Result) throws -> Result {
         let statement = try take(sql)
         defer { giveBack(statement) }
         do {
@@ -90,11 +90,11 @@ final class Connection {
             return Statement(try database.prepareOnly(sql), sql: sql, connection: self)
         } catch {
             switch error {
-            case .containsNUL: throw ActiveObjectError(.badSQL, "cannot prepare: the SQL contains a NUL")
-            case .noStatement: throw ActiveObjectError(.badSQL, "no statement in \"\(sql.shownSQL)\"")
+            case .containsNUL: throw ActiveObjectError(.badSQL, message: "cannot prepare: the SQL contains a NUL")
+            case .noStatement: throw ActiveObjectError(.badSQL, message: "no statement in \"\(sql.shownSQL)\"")
             case .severalStatements:
                 throw ActiveObjectError(
-                    .badSQL, "more than one statement in \"\(sql.shownSQL)\"; run one at a time")
+                    .badSQL, message: "more than one statement in \"\(sql.shownSQL)\"; run one at a time")
             case .failed(let failure): throw self.error(failure, doing: "prepare", sql: sql)
             }
         }
@@ -133,7 +133,7 @@ final class Connection {
         let error = ActiveObjectError(failure, action: action, path: path, sql: sql) {
             database.hasColumn($1, in: $0)
         }
-        noteIfUndone(by: error)
+        recordRollback(ifCausedBy: error)
         return error
     }
 }

@@ -6,7 +6,7 @@ import PushSQLite
 final class ConnectionCallbacks {
     private let interruption: Interruption
     /// How long a statement waits while another program holds the file.
-    var patience = Duration.zero
+    var busyTimeout = Duration.zero
     private var waitingSince: ContinuousClock.Instant?
     /// The number of pages in the log after the last commit.
     private(set) var logPages = 0
@@ -19,13 +19,13 @@ final class ConnectionCallbacks {
     }
 
     /// The number of virtual machine steps between two checks for an interruption; well under a millisecond.
-    private static let stepsBetweenQuestions: Int32 = 10_000
+    private static let stepsBetweenChecks: Int32 = 10_000
 
     /// Registers the callbacks. The connection keeps this object.
     func set(on database: DatabaseHandle) {
         // SQLite forgets an interrupt that arrives between two statements. This flag is not forgotten.
-        database.setProgressHandler(every: Self.stepsBetweenQuestions) { self.interruption.isRequested }
-        database.setBusyHandler { self.waits(afterTries: $0) }
+        database.setProgressHandler(every: Self.stepsBetweenChecks) { self.interruption.isRequested }
+        database.setBusyHandler { self.shouldRetry(afterTries: $0) }
         database.onCommit { self.logPages = $0 }
         database.setAuthorizer { action in
             if case .setting(let pragma) = action, !Self.isReserved(pragma: pragma) { return true }
@@ -33,11 +33,11 @@ final class ConnectionCallbacks {
         }
     }
 
-    /// Waits a little while another program holds the file. Returns false when `patience` is used up.
-    private func waits(afterTries count: Int32) -> Bool {
+    /// Waits a little while another program holds the file. Returns false when `busyTimeout` is used up.
+    private func shouldRetry(afterTries count: Int32) -> Bool {
         let now = ContinuousClock.now
         if count == 0 { waitingSince = now }
-        guard !interruption.isRequested, now - (waitingSince ?? now) < patience else { return false }
+        guard !interruption.isRequested, now - (waitingSince ?? now) < busyTimeout else { return false }
         usleep(count < 4 ? 1000 : 10_000)
         return true
     }

@@ -12,7 +12,7 @@ final class Interruption: Sendable {
         /// The task of the call was cancelled.
         case cancelled
         /// SQLite has rolled back the transaction on its own. Further statements would run outside of it.
-        case undone
+        case rolledBack
     }
 
     private struct Current {
@@ -31,7 +31,7 @@ final class Interruption: Sendable {
 
     // MARK: On the connection's thread
 
-    func begin(_ call: ObjectIdentifier, _ interrupter: DatabaseHandle.Interrupter) {
+    func begin(_ call: ObjectIdentifier, interrupter: DatabaseHandle.Interrupter) {
         current.withLock { current in
             current = Current(call: call, interrupter: interrupter)
             reasonNumber.store(0, ordering: .relaxed)
@@ -55,8 +55,8 @@ final class Interruption: Sendable {
         }
     }
 
-    func noteUndone() {
-        reasonNumber.store(Reason.undone.rawValue, ordering: .relaxed)
+    func recordRollback() {
+        reasonNumber.store(Reason.rolledBack.rawValue, ordering: .relaxed)
     }
 
     // MARK: On any thread

@@ -214,7 +214,7 @@ final class Statement {
 
     /// Calls `body` with the bytes of a blob, which are valid until the next `step`.
     @inline(__always)
-    func withBlob<Result>(_ index: Int32, _ body: (UnsafeRawBufferPointer) -> Result) throws(ColumnFault) -> Result {
+    func withBlob<Result>(_ index: Int32, body: (UnsafeRawBufferPointer) -> Result) throws(ColumnFault) -> Result {
         guard handle.storageClass(index) == .blob else { throw mismatch(index, wanted: .blob) }
         return unsafe body(handle.blob(index))
     }

@@ -119,7 +119,7 @@ private func caseNames(of type: Any.Type) -> [String]? {
 }
 
 /// Returns the target of a relative pointer of 32 bits; nil for null.
-private func relative(_ place: UnsafeRawPointer) -> UnsafeRawPointer? {
-    let distance = unsafe place.load(as: Int32.self)
-    return unsafe distance == 0 ? nil : place + Int(distance)
+private func relative(_ pointer: UnsafeRawPointer) -> UnsafeRawPointer? {
+    let distance = unsafe pointer.load(as: Int32.self)
+    return unsafe distance == 0 ? nil : pointer + Int(distance)
 }

@@ -43,14 +43,15 @@ extension Connection {
         var names: Set<String> = []
         for migration in migrations where migration.name.isEmpty || !names.insert(migration.name).inserted {
             throw ActiveObjectError(
-                .badMigration, "migration names must be unique and not empty; rename \"\(migration.name)\"")
+                .badMigration, message: "migration names must be unique and not empty; rename \"\(migration.name)\"")
         }
         if isReadOnly {
             // A read-only database that is opened without migrations is read as it is.
             guard try !migrations.isEmpty && pending(of: migrations) > 0 else { return }
             throw ActiveObjectError(
                 .badMigration,
-                "pending migrations cannot run, because the database is open read-only; open it for writing once"
+                message:
+                    "pending migrations cannot run, because the database is open read-only; open it for writing once"
             )
         }
         guard try pending(of: migrations) > 0 else { return }
@@ -62,23 +63,24 @@ extension Connection {
 
     /// Returns the number of migrations that have not run. Those that have run must be the first of the list.
     private func pending(of migrations: [Migration]) throws -> Int {
-        let isThere = try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?1", [.text(Self.migrationTable)]) { _ in }
-            .isEmpty
-        guard isThere else { return migrations.count }
+        let exists = try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?1", parameters: [.text(Self.migrationTable)])
+        { _ in }
+        .isEmpty
+        guard exists else { return migrations.count }
         let done = try rows("SELECT name FROM \(Self.migrationTable) ORDER BY position") { row in
             if case .text(let name) = row[0] { name } else { "" }
         }
         if isReadOnly, migrations.isEmpty { return 0 }
         let names = migrations.map(\.name)
-        for (place, name) in done.enumerated() where place >= names.count || names[place] != name {
-            throw Self.mismatch(name, place: place, done: done, names: names)
+        for (index, name) in done.enumerated() where index >= names.count || names[index] != name {
+            throw Self.mismatch(name, at: index, done: done, names: names)
         }
         return names.count - done.count
     }
 
-    private static func mismatch(_ name: String, place: Int, done: [String], names: [String]) -> ActiveObjectError {
-        let what =
-            if place >= names.count {
+    private static func mismatch(_ name: String, at index: Int, done: [String], names: [String]) -> ActiveObjectError {
+        let problem =
+            if index >= names.count {
                 """
                 the migration \"\(name)\" has run in this file but is not in the list: a newer program ran it, or it \
                 was removed from the list. Use the newer program, or put it back
@@ -86,15 +88,15 @@ extension Connection {
             } else if names.contains(name) {
                 """
                 migrations are in a different order than they ran in this file: \"\(name)\" ran as number \
-                \(place + 1), where the list has \"\(names[place])\". Restore the order, and append new migrations
+                \(index + 1), where the list has \"\(names[index])\". Restore the order, and append new migrations
                 """
             } else {
                 """
-                the migration \"\(name)\" ran in this file as number \(place + 1), where the list has \
-                \"\(names[place])\": put it back under that name, and append new migrations
+                the migration \"\(name)\" ran in this file as number \(index + 1), where the list has \
+                \"\(names[index])\": put it back under that name, and append new migrations
                 """
             }
-        return ActiveObjectError(.badMigration, what)
+        return ActiveObjectError(.badMigration, message: problem)
     }
 
     /// Runs the next migration. Returns false if there is none.
@@ -118,7 +120,7 @@ extension Connection {
                     """
                     INSERT INTO \(Self.migrationTable) (name, time) \
                     VALUES (?1, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) RETURNING position
-                    """, [.text(migration.name)]
+                    """, parameters: [.text(migration.name)]
                 ) { _ in }
             }
             return true
@@ -126,15 +128,15 @@ extension Connection {
     }
 
     private func run(_ migration: Migration, in transaction: Transaction) throws {
-        func failure(_ said: String, _ error: ActiveObjectError? = nil) -> ActiveObjectError {
+        func failure(_ reason: String, from error: ActiveObjectError? = nil) -> ActiveObjectError {
             ActiveObjectError(
-                .badMigration, "migration \"\(migration.name)\" failed and was rolled back: \(said)",
+                .badMigration, message: "migration \"\(migration.name)\" failed and was rolled back: \(reason)",
                 table: error?.table, column: error?.column, resultCode: error?.resultCode)
         }
         do {
             try migration.body(transaction)
         } catch let error as ActiveObjectError {
-            throw failure(error.message, error)
+            throw failure(error.message, from: error)
         } catch {
             throw failure("\(error)")
         }

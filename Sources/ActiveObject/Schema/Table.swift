@@ -46,33 +46,33 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
                 guard let type = property.type as? any ExpressibleByNilLiteral.Type else {
                     throw ActiveObjectError(
                         .badRecord,
-                        """
-                        \(Record.self).\(property.name) has no column and must be optional, because it is nil in \
-                        records that are read. If CodingKeys leave it out, Column(\\.\(property.name), named:) gives \
-                        it a column
-                        """, table: tableName)
+                        message: """
+                            \(Record.self).\(property.name) has no column and must be optional, because it is nil in \
+                            records that are read. If CodingKeys leave it out, Column(\\.\(property.name), named:) \
+                            gives it a column
+                            """, table: tableName)
                 }
                 unstored.append((property.offset, type))
                 continue
             }
-            guard let codec = columnCodec(for: property.type, dates: option?.dates ?? .exact) else {
+            guard let codec = CodecLookup.codec(for: property.type, dates: option?.dates ?? .exact) else {
                 throw ActiveObjectError(
                     .badRecord,
-                    """
-                    \(Record.self).\(property.name) is a \(property.type), which no column can \
-                    hold\(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""); make \
-                    that type Codable or a ColumnValue, or leave the property out with Column(\\.\(property.name), \
-                    isStored: false)
-                    """, table: tableName, column: column)
+                    message: """
+                        \(Record.self).\(property.name) is a \(property.type), which no column can \
+                        hold\(property.type is any FixedWidthInteger.Type ? " (SQLite's numbers have 64 bits)" : ""); \
+                        make that type Codable or a ColumnValue, or leave the property out with \
+                        Column(\\.\(property.name), isStored: false)
+                        """, table: tableName, column: column)
             }
             guard !(option?.ignoresCase ?? false) || codec.valueClass == .text else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(property.name): `ignoresCase` needs a text column",
+                    .badRecord, message: "\(Record.self).\(property.name): `ignoresCase` needs a text column",
                     table: tableName, column: column)
             }
             guard option?.dates == nil || codec.isDate else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).\(property.name): `dates` needs a column of dates",
+                    .badRecord, message: "\(Record.self).\(property.name): `dates` needs a column of dates",
                     table: tableName, column: column)
             }
             fields.append(
@@ -85,7 +85,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
             fields[idIndex].property.type == Int64?.self
         else {
             throw ActiveObjectError(
-                .badRecord, "\(Record.self) needs a stored property: var objectId: Int64?", table: tableName)
+                .badRecord, message: "\(Record.self) needs a stored property: var objectId: Int64?", table: tableName)
         }
         fields.insert(fields.remove(at: idIndex), at: 0)
 
@@ -95,7 +95,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
             guard byName.updateValue(index, forKey: field.column.nameKey) == nil else {
                 throw ActiveObjectError(
                     .badRecord,
-                    "\(Record.self) has two columns named \(field.column); SQLite ignores case in names",
+                    message: "\(Record.self) has two columns named \(field.column); SQLite ignores case in names",
                     table: tableName,
                     column: field.column)
             }
@@ -103,7 +103,7 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         name = tableName
         self.fields = fields
         layout = RowLayout(
-            columns: fields.map { ($0.property.offset, $0.property.type, $0.codec) }, empty: unstored)
+            columns: fields.map { ($0.property.offset, $0.property.type, $0.codec) }, unstored: unstored)
         idOffset = fields[0].property.offset
         indexes = Record.indexes
         fieldByName = byName
@@ -122,8 +122,9 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         do throws(Unreflected) {
             return try storedProperties(of: Record.self)
         } catch {
-            let place = error.property.map { "\(Record.self).\($0)" } ?? "\(Record.self) cannot be a record: it"
-            throw ActiveObjectError(.badRecord, "\(place) \(error.reason)", table: tableName, column: error.property)
+            let subject = error.property.map { "\(Record.self).\($0)" } ?? "\(Record.self) cannot be a record: it"
+            throw ActiveObjectError(
+                .badRecord, message: "\(subject) \(error.reason)", table: tableName, column: error.property)
         }
     }
 
@@ -142,10 +143,10 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         case .unclear:
             throw ActiveObjectError(
                 .badRecord,
-                """
-                \(Record.self).\(property.name) has no key of its name in CodingKeys, which have other names for a \
-                hand-written decoder; declare Column(\\.\(property.name), named:) or isStored: false
-                """, table: tableName, column: property.name)
+                message: """
+                    \(Record.self).\(property.name) has no key of its name in CodingKeys, which have other names for a \
+                    hand-written decoder; declare Column(\\.\(property.name), named:) or isStored: false
+                    """, table: tableName, column: property.name)
         }
     }
 
@@ -158,12 +159,13 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
         for option in Record.columns {
             guard known.contains(option.keyPath) else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).columns names \(option.keyPath), which is not a stored property",
+                    .badRecord,
+                    message: "\(Record.self).columns names \(option.keyPath), which is not a stored property",
                     table: tableName)
             }
             guard options.updateValue(option, forKey: option.keyPath) == nil else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).columns names \(option.keyPath) twice", table: tableName)
+                    .badRecord, message: "\(Record.self).columns names \(option.keyPath) twice", table: tableName)
             }
         }
         return options
@@ -172,23 +174,25 @@ final class Table<Record: ActiveRecord>: @unchecked Sendable {
     // MARK: Lookup
 
     func field(_ keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Field {
-        fields[try number(of: keyPath)]
+        fields[try fieldIndex(of: keyPath)]
     }
 
     /// Returns the index of a column in `fields`.
-    func number(of keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Int {
-        guard let number = fieldByKeyPath[keyPath] else {
+    func fieldIndex(of keyPath: PartialKeyPath<Record>) throws(ActiveObjectError) -> Int {
+        guard let index = fieldByKeyPath[keyPath] else {
             throw ActiveObjectError(
-                .badRecord, "\(keyPath) is not a column of \(name); only stored properties are columns", table: name)
+                .badRecord, message: "\(keyPath) is not a column of \(name); only stored properties are columns",
+                table: name)
         }
-        return number
+        return index
     }
 
     /// Returns the field with the given column name.
     func field(named column: String) throws(ActiveObjectError) -> Field {
         guard let index = fieldByName[column.nameKey] else {
             throw ActiveObjectError(
-                .badRecord, "\(name) has no column \(column); it has \(fields.map(\.column).joined(separator: ", "))",
+                .badRecord,
+                message: "\(name) has no column \(column); it has \(fields.map(\.column).joined(separator: ", "))",
                 table: name, column: column)
         }
         return fields[index]

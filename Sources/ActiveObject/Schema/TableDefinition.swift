@@ -32,13 +32,13 @@ struct TableDefinition {
     let indexes: [Index]
 
     /// Returns the error that the table in the file does not fit the type.
-    func misfit(_ text: String, column: String? = nil) -> ActiveObjectError {
-        error(.badSchema, text, column: column)
+    func misfit(_ problem: String, column: String? = nil) -> ActiveObjectError {
+        error(.badSchema, problem: problem, column: column)
     }
 
-    func error(_ code: ActiveObjectError.Code, _ text: String, column: String? = nil) -> ActiveObjectError {
-        let place = column.map { "\(name).\($0)" } ?? "the table \(name)"
-        return ActiveObjectError(code, "\(place) \(text)", table: name, column: column)
+    func error(_ code: ActiveObjectError.Code, problem: String, column: String? = nil) -> ActiveObjectError {
+        let subject = column.map { "\(name).\($0)" } ?? "the table \(name)"
+        return ActiveObjectError(code, message: "\(subject) \(problem)", table: name, column: column)
     }
 }
 
@@ -95,7 +95,7 @@ extension TableDefinition {
         if case .integer(let number) = value, column.valueClass == .real { return "\(number).0" }
         guard let literal = value.literal else {
             throw error(
-                .badRecord, "has a default that SQL cannot express (NaN, or text with a NUL)",
+                .badRecord, problem: "has a default that SQL cannot express (NaN, or text with a NUL)",
                 column: column.name)
         }
         return literal
@@ -141,16 +141,16 @@ extension Table {
             guard reference.onRemove != .setNil || field.codec.isOptional else {
                 throw ActiveObjectError(
                     .badRecord,
-                    """
-                    \(name).\(field.column) has `onRemove: .setNil` but is not optional; make it an Int64?, or choose \
-                    another rule
-                    """, table: name, column: field.column)
+                    message: """
+                        \(name).\(field.column) has `onRemove: .setNil` but is not optional; make it an Int64?, or \
+                        choose another rule
+                        """, table: name, column: field.column)
             }
             let (table, column) = try Tables.key(of: reference.target)
             let target = TableDefinition.Target(table: table, column: column, onRemove: reference.onRemove)
             guard targets.updateValue(target, forKey: field.column) == nil else {
                 throw ActiveObjectError(
-                    .badRecord, "\(Record.self).references names \(field.column) twice", table: name,
+                    .badRecord, message: "\(Record.self).references names \(field.column) twice", table: name,
                     column: field.column)
             }
         }
@@ -159,7 +159,8 @@ extension Table {
             var columns: [String] = []
             for keyPath in index.keyPaths { columns.append(try field(keyPath).column) }
             guard !columns.isEmpty else {
-                throw ActiveObjectError(.badRecord, "\(Record.self).indexes has an index without columns", table: name)
+                throw ActiveObjectError(
+                    .badRecord, message: "\(Record.self).indexes has an index without columns", table: name)
             }
             let isKnown = wanted.contains { $0.columns == columns && $0.isUnique == index.isUnique }
             if !isKnown { wanted.append(TableDefinition.Index(columns: columns, isUnique: index.isUnique)) }

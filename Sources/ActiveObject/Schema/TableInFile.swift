@@ -52,7 +52,7 @@ struct TableInFile {
     /// Returns nil if there is nothing with that name.
     static func read(_ name: String, on connection: Connection) throws -> TableInFile? {
         let facts = try connection.rows(
-            "SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'", [.text(name)]
+            "SELECT type, wr, strict FROM pragma_table_list(?1) WHERE schema = 'main'", parameters: [.text(name)]
         ) { ($0[0].text, $0[1].integer, $0[2].integer) }
         guard let (type, withoutRowID, strict) = facts.first else { return nil }
         let kind = Kind(rawValue: type) ?? .virtual
@@ -60,7 +60,7 @@ struct TableInFile {
             """
             SELECT name, type, "notnull", dflt_value IS NOT NULL, pk, hidden FROM pragma_table_xinfo(?1, 'main')
             WHERE hidden <> 1 ORDER BY cid
-            """, [.text(name)]
+            """, parameters: [.text(name)]
         ) { row in
             Column(
                 name: row[0].text, declaredType: row[1].text, isNotNull: row[2].integer != 0,
@@ -80,7 +80,7 @@ struct TableInFile {
             SELECT l.name, l."unique", l.origin, l.partial, x.name, x."desc", x.coll
             FROM pragma_index_list(?1, 'main') AS l, pragma_index_xinfo(l.name, 'main') AS x
             WHERE x.key ORDER BY l.seq, x.seqno
-            """, [.text(table)]
+            """, parameters: [.text(table)]
         ) { $0 }
         for part in parts {
             let column: String? = part[4] == .null ? nil : part[4].text
@@ -104,7 +104,7 @@ struct TableInFile {
         let parts = try connection.rows(
             """
             SELECT id, "table", "from", "to", on_delete FROM pragma_foreign_key_list(?1, 'main') ORDER BY id, seq
-            """, [.text(table)]
+            """, parameters: [.text(table)]
         ) { $0 }
         for part in parts {
             if keys.last?.id == part[0].integer {
@@ -123,7 +123,7 @@ struct TableInFile {
 extension Connection {
     /// Runs a query about the schema, which has few rows.
     func rows<Result>(
-        _ sql: String, _ parameters: [SQLValue] = [], _ body: ([SQLValue]) throws -> Result
+        _ sql: String, parameters: [SQLValue] = [], body: ([SQLValue]) throws -> Result
     ) throws -> [Result] {
         try withStatement(sql) { statement in
             for (index, value) in parameters.enumerated() { try statement.bind(value, at: Int32(index + 1)) }

@@ -19,10 +19,10 @@ enum Tables {
 
     /// Returns the table name of a type and the column of its `objectId`, for callers without the static type.
     static func key(of type: any ActiveRecord.Type) throws(ActiveObjectError) -> (table: String, column: String) {
-        func place<Record: ActiveRecord>(_ type: Record.Type) throws(ActiveObjectError) -> (String, String) {
+        func names<Record: ActiveRecord>(of type: Record.Type) throws(ActiveObjectError) -> (String, String) {
             let table = try table(of: type)
             return (table.name, table.fields[0].column)
         }
-        return try place(type)
+        return try names(of: type)
     }
 }

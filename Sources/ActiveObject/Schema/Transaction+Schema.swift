@@ -13,7 +13,8 @@ extension Transaction {
         guard let file = try TableInFile.read(old, on: connection) else { return }
         guard try old.nameKey == new.nameKey || TableInFile.read(new, on: connection) == nil else {
             throw ActiveObjectError(
-                .badMigration, "both a table \(old) and a table \(new) exist; drop one, or move its rows", table: old)
+                .badMigration, message: "both a table \(old) and a table \(new) exist; drop one, or move its rows",
+                table: old)
         }
         let indexes = try dropConventionalIndexes(of: file, named: old)
         try connection.run("ALTER TABLE \(old.quotedName) RENAME TO \(new.quotedName)")
@@ -35,10 +36,11 @@ extension Transaction {
         case (false, true): return
         case (false, false):
             throw ActiveObjectError(
-                .badMigration, "\(table) has neither a column \(old) nor a column \(new)", table: table, column: old)
+                .badMigration, message: "\(table) has neither a column \(old) nor a column \(new)", table: table,
+                column: old)
         case (true, true):
             throw ActiveObjectError(
-                .badMigration, "\(table) has both a column \(old) and a column \(new); drop one", table: table,
+                .badMigration, message: "\(table) has both a column \(old) and a column \(new); drop one", table: table,
                 column: old)
         case (true, false): break
         }
@@ -78,8 +80,8 @@ extension Transaction {
     ) throws {
         let definition = try Tables.table(of: type).definition()
         let name = definition.name
-        guard try connection.rows("PRAGMA foreign_keys", [], { $0[0] }) == [.integer(0)] else {
-            throw ActiveObjectError(.badMigration, "\(name) can only be rebuilt in a Migration", table: name)
+        guard try connection.rows("PRAGMA foreign_keys", body: { $0[0] }) == [.integer(0)] else {
+            throw ActiveObjectError(.badMigration, message: "\(name) can only be rebuilt in a Migration", table: name)
         }
         guard let file = try TableInFile.read(name, on: connection) else { return }
         let sources = try definition.sources(from: file, expressions: expressions, dropped: dropped)
@@ -88,7 +90,7 @@ extension Transaction {
             """
             SELECT name, sql FROM sqlite_schema
             WHERE tbl_name = ?1 COLLATE NOCASE AND type IN ('index', 'trigger') AND sql IS NOT NULL
-            """, [.text(name)]
+            """, parameters: [.text(name)]
         ) { row -> String? in
             guard case .text(let name) = row[0], case .text(let sql) = row[1] else { return nil }
             return ours.contains(name) ? nil : sql
@@ -115,7 +117,7 @@ extension Transaction {
     // MARK: Indexes with conventional names
 
     private func dropConventionalIndexes(
-        of file: TableInFile, named table: String, _ rename: (String) -> String = { $0 }
+        of file: TableInFile, named table: String, rename: (String) -> String = { $0 }
     ) throws -> [TableDefinition.Index] {
         try file.indexes.filter { $0.isConventional(in: table) && $0.isPlain && !$0.isPartial }.map { index in
             try connection.run("DROP INDEX \(index.name.quotedName)")
@@ -140,16 +142,18 @@ extension TableDefinition {
             expressions.map { ($0.key.nameKey, $0.value) }, uniquingKeysWith: { first, _ in first })
         for name in expressions.keys where !own.contains(name) {
             throw error(
-                .badMigration, "has no column \(String(decoding: name, as: UTF8.self)) for the given expression")
+                .badMigration,
+                problem: "has no column \(String(decoding: name, as: UTF8.self)) for the given expression")
         }
         let dropped = Set(dropped.map(\.nameKey))
         for column in file.columns where !own.contains(column.name.nameKey) && !column.isGenerated {
             guard dropped.contains(column.name.nameKey) else {
                 throw error(
                     .badMigration,
-                    """
-                    is in the file but not in \(record); rename it first, or list it in `dropping` to remove its values
-                    """, column: column.name)
+                    problem: """
+                        is in the file but not in \(record); rename it first, or list it in `dropping` to remove its \
+                        values
+                        """, column: column.name)
             }
         }
         var sources: [String] = []
@@ -163,16 +167,16 @@ extension TableDefinition {
         return sources
     }
 
-    private func source(of column: Column, from there: TableInFile.Column?) throws(ActiveObjectError) -> String {
+    private func source(of column: Column, from existing: TableInFile.Column?) throws(ActiveObjectError) -> String {
         let standard = try defaultLiteral(of: column)
-        guard let there else {
+        guard let existing else {
             if let standard { return standard }
             if column.isOptional { return "NULL" }
             throw error(
-                .badMigration, "is new and needs a value; add an expression, or a Column(default:)",
+                .badMigration, problem: "is new and needs a value; add an expression, or a Column(default:)",
                 column: column.name)
         }
-        guard column.defaultValue != nil, !column.isOptional, let standard else { return there.name.quotedName }
-        return "coalesce(\(there.name.quotedName), \(standard))"
+        guard column.defaultValue != nil, !column.isOptional, let standard else { return existing.name.quotedName }
+        return "coalesce(\(existing.name.quotedName), \(standard))"
     }
 }

@@ -19,14 +19,14 @@ public struct Rule<Record> {
         case unique
     }
 
-    /// The properties that the rule is about; empty if `place` names it.
+    /// The properties that the rule is about; empty if `subject` names it.
     let keyPaths: [PartialKeyPath<Record>]
-    let place: String?
+    let subject: String?
     let check: Check
 
-    init(_ keyPaths: [PartialKeyPath<Record>], place: String? = nil, _ check: Check) {
+    init(_ keyPaths: [PartialKeyPath<Record>], subject: String? = nil, check: Check) {
         self.keyPaths = keyPaths
-        self.place = place
+        self.subject = subject
         self.check = check
     }
 
@@ -39,16 +39,16 @@ public struct Rule<Record> {
     public init<Value>(
         _ keyPath: KeyPath<Record, Value>, message: String, holds: @escaping (Value) -> Bool
     ) {
-        self.init([keyPath], .value { holds($0[keyPath: keyPath]) ? nil : message })
+        self.init([keyPath], check: .value { holds($0[keyPath: keyPath]) ? nil : message })
     }
 
     /// Creates a rule about several properties or the whole record.
     ///
     /// - Parameters:
-    ///   - place: The text that messages show instead of a column's name: "age and birthdate".
+    ///   - subject: The text that messages show instead of a column's name: "age and birthdate".
     ///   - message: The rule as the end of a sentence: "must agree".
     ///   - holds: Returns whether a record satisfies the rule.
-    public init(_ place: String, message: String, holds: @escaping (Record) -> Bool) {
-        self.init([], place: place, .value { holds($0) ? nil : message })
+    public init(_ subject: String, message: String, holds: @escaping (Record) -> Bool) {
+        self.init([], subject: subject, check: .value { holds($0) ? nil : message })
     }
 }

@@ -29,8 +29,8 @@ enum BytesCodec<Value: ColumnBytes>: ColumnCodec {
         if let fault { throw fault }
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Value {
-        guard let value = try unsafe statement.withBlob(index, { unsafe Value(columnBytes: $0) }) else {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Value {
+        guard let value = try unsafe statement.withBlob(index, body: { unsafe Value(columnBytes: $0) }) else {
             throw .unreadable(type: "\(Value.self)")
         }
         return value

@@ -12,14 +12,15 @@ protocol ColumnCodec {
     static var isDate: Bool { get }
 
     static func bind(_ value: Value, to statement: Statement, at index: Int32) throws(ColumnFault)
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Value
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Value
     /// Returns the value as SQLite would hold it, for comparisons with a column.
     static func stored(_ value: Value) throws(ColumnFault) -> SQLValue
 
     // The compiler specializes the witnesses of these two for each type. Through the two above, every value would pass
     // through memory of unknown size. The default implementations are always sufficient.
     static func bind(from property: UnsafeRawPointer, to statement: Statement, at index: Int32) throws(ColumnFault)
-    static func read(_ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer) throws(ColumnFault)
+    static func read(from statement: Statement, at index: Int32, into property: UnsafeMutableRawPointer)
+        throws(ColumnFault)
 }
 
 extension ColumnCodec {
@@ -34,14 +35,14 @@ extension ColumnCodec {
 
     @inline(__always)
     static func read(
-        _ statement: Statement, _ index: Int32, into property: UnsafeMutableRawPointer
+        from statement: Statement, at index: Int32, into property: UnsafeMutableRawPointer
     ) throws(ColumnFault) {
-        unsafe property.initializeMemory(as: Value.self, to: try read(statement, index))
+        unsafe property.initializeMemory(as: Value.self, to: try read(from: statement, at: index))
     }
 
     /// Throws if the value cannot be read.
-    static func check(_ statement: Statement, _ index: Int32) throws(ColumnFault) {
-        _ = try read(statement, index)
+    static func checkIsReadable(from statement: Statement, at index: Int32) throws(ColumnFault) {
+        _ = try read(from: statement, at: index)
     }
 
     static func stored(any value: Any) throws(ColumnFault) -> SQLValue {

@@ -16,10 +16,13 @@ enum ISO8601: ColumnCodec {
         try statement.bind(try text(value), at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
-        guard let (milliseconds, rest) = parts(try statement.text(index)) else {
-            throw .unreadable(type: "ISO 8601 date")
-        }
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Date {
+        try date(try statement.text(index))
+    }
+
+    /// Returns the date that a text represents, whether it is that of a column or of a custom SQL statement.
+    static func date(_ text: String) throws(ColumnFault) -> Date {
+        guard let (milliseconds, rest) = parts(text) else { throw .unreadable(type: "ISO 8601 date") }
         let date = Date(timeIntervalSinceReferenceDate: Double(milliseconds - fromReferenceDate) / 1000)
         return rest == 0 ? date : date + Double(rest) / 1e9
     }
@@ -79,7 +82,7 @@ enum ISO8601: ColumnCodec {
         guard let year = number(4, below: 10_000), skip("-"), let month = number(2, below: 13), skip("-"),
             let day = number(2, below: 32), month > 0, day > 0
         else { return nil }
-        let days = dayNumber(year, month, day)
+        let days = dayNumber(year: year, month: month, day: day)
         // An impossible date, such as the 30th of February, would be another day.
         guard civil(days) == (year, month, day) else { return nil }
         guard !rest.isEmpty else { return (days * 86_400_000, 0) }
@@ -119,7 +122,7 @@ enum ISO8601: ColumnCodec {
     }
 
     /// Returns the days since 1970-01-01. The year begins in March here, so that the leap day is its last.
-    private static func dayNumber(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+    private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
         let year = month > 2 ? year : year - 1
         let (era, yearOfEra) = floored(year, by: 400)
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

@@ -74,39 +74,39 @@ final class KnownTexts {
 
     @inline(__always)
     func value(of text: ShortText, as type: ObjectIdentifier) -> UInt8? {
-        let place = Self.place(of: text)
-        if unsafe entries[place].holds(text, as: type) { return unsafe entries[place].value }
-        return unsafe entries[place ^ 1].holds(text, as: type) ? entries[place ^ 1].value : nil
+        let slot = Self.slot(of: text)
+        if unsafe entries[slot].holds(text, as: type) { return unsafe entries[slot].value }
+        return unsafe entries[slot ^ 1].holds(text, as: type) ? entries[slot ^ 1].value : nil
     }
 
     /// Adds a value. Of two entries that share a slot, the older one moves to the neighboring slot.
     @inline(never)
     func keep(_ value: UInt8, of text: ShortText, as type: ObjectIdentifier) {
-        let place = Self.place(of: text)
-        unsafe entries[place ^ 1] = entries[place]
-        unsafe entries[place] = Entry(type: type, text: text, value: value)
+        let slot = Self.slot(of: text)
+        unsafe entries[slot ^ 1] = entries[slot]
+        unsafe entries[slot] = Entry(type: type, text: text, value: value)
     }
 
     @inline(__always)
-    private static func place(of text: ShortText) -> Int {
+    private static func slot(of text: ShortText) -> Int {
         Int(truncatingIfNeeded: text.hash >> UInt64(64 - bits))
     }
 
     @inline(__always)
     func text(of value: UInt8, as type: ObjectIdentifier) -> String? {
-        let place = Self.place(of: value, as: type)
-        guard unsafe texts[place].type == type, unsafe texts[place].value == value else { return nil }
-        return unsafe texts[place].text
+        let slot = Self.slot(of: value, as: type)
+        guard unsafe texts[slot].type == type, unsafe texts[slot].value == value else { return nil }
+        return unsafe texts[slot].text
     }
 
     @inline(never)
     func keep(_ text: String, of value: UInt8, as type: ObjectIdentifier) {
-        unsafe texts[Self.place(of: value, as: type)] = (type, value, text)
+        unsafe texts[Self.slot(of: value, as: type)] = (type, value, text)
     }
 
     /// Returns the slot of a value. Type metadata is aligned to at most 16 bytes.
     @inline(__always)
-    private static func place(of value: UInt8, as type: ObjectIdentifier) -> Int {
+    private static func slot(of value: UInt8, as type: ObjectIdentifier) -> Int {
         Int(truncatingIfNeeded: UInt(value) ^ (UInt(bitPattern: type) >> 4)) & (count - 1)
     }
 }

@@ -12,7 +12,7 @@ import Testing
                 var samples = (0..<300).map { _ in Sample.random(&random) }
                 try samples.saveAll(in: transaction)
                 for _ in 0..<300 {
-                    let one = RandomCriteria.tree(depth: Int.random(in: 0...4, using: &random), &random)
+                    let one = RandomCriteria.tree(depth: Int.random(in: 0...4, using: &random), using: &random)
                     let found = try Sample.find(where: one.criteria, in: transaction).map(\.objectId)
                     #expect(found == samples.filter(one.holds).map(\.objectId), "\(one.text)")
                     let count = try Sample.count(where: !one.criteria, in: transaction)

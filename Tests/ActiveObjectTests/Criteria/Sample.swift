@@ -50,24 +50,24 @@ extension Sample {
     static let scores = [0, -0.0, 1.5, -1.5, .infinity, -.infinity, 1e300, Double.leastNonzeroMagnitude, 0.1]
 
     static func random(_ random: inout SeededRandom) -> Sample {
-        func maybe<Value>(_ values: [Value], _ random: inout SeededRandom) -> Value? {
+        func maybe<Value>(_ values: [Value], using random: inout SeededRandom) -> Value? {
             Int.random(in: 0..<3, using: &random) == 0 ? nil : values.randomElement(using: &random)
         }
         var sample = Sample()
         sample.name = texts.randomElement(using: &random) ?? ""
-        sample.nick = maybe(texts, &random)
+        sample.nick = maybe(texts, using: &random)
         sample.age = Int.random(in: -3...3, using: &random)
-        sample.rank = maybe(Array(-2...2), &random)
+        sample.rank = maybe(Array(-2...2), using: &random)
         sample.score = scores.randomElement(using: &random) ?? 0
-        sample.ratio = maybe([0.1, 0.5, -2], &random)
+        sample.ratio = maybe([0.1, 0.5, -2], using: &random)
         sample.isOn = Bool.random(using: &random)
         sample.born = dates.randomElement(using: &random) ?? sample.born
-        sample.died = maybe(dates, &random)
-        sample.sex = maybe(Sex.allCases, &random)
+        sample.died = maybe(dates, using: &random)
+        sample.sex = maybe(Sex.allCases, using: &random)
         sample.level = Level.allCases.randomElement(using: &random) ?? .low
         sample.token = tokens.randomElement(using: &random) ?? sample.token
-        sample.bytes = maybe(blobs, &random)
-        sample.point = maybe(points, &random)
+        sample.bytes = maybe(blobs, using: &random)
+        sample.point = maybe(points, using: &random)
         return sample
     }
 }

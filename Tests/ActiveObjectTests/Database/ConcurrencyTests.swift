@@ -59,7 +59,7 @@ import Testing
 
     @Test func `Calls beyond the limit are rejected until there is room again`() async throws {
         var options = Database.Options()
-        options.maximumWaiting = 3
+        options.maxWaitingCalls = 3
         options.readers = 1
         try await withDatabase(options) { database in
             for isWriting in [true, false] {

@@ -10,13 +10,7 @@ import Testing
         var table: String?
         var column: String?
         /// A text that the message must contain.
-        let says: String
-
-        init(
-            _ sql: String, _ code: ActiveObjectError.Code, _ table: String? = nil, _ column: String? = nil, says: String
-        ) {
-            (self.sql, self.code, self.table, self.column, self.says) = (sql, code, table, column, says)
-        }
+        let message: String
 
         var testDescription: String { sql }
     }
@@ -38,40 +32,51 @@ import Testing
 
     static let cases = [
         Case(
-            "INSERT INTO people (name, a, b) VALUES ('n', 'secret', 'x')", .notUnique, "people", "a, b",
-            says: "people.a, b"),
-        Case("INSERT INTO people (id, name) VALUES (1, 'n')", .notUnique, "people", "id", says: "people.id"),
-        Case("INSERT INTO people (name) VALUES ('SECRET')", .notUnique, says: "index 'people_lower'"),
+            sql: "INSERT INTO people (name, a, b) VALUES ('n', 'secret', 'x')", code: .notUnique, table: "people",
+            column: "a, b",
+            message: "people.a, b"),
         Case(
-            "INSERT INTO \"odd.na\"\"me, x\" (\"a.b, c\") VALUES ('secret')", .notUnique, "odd.na\"me, x", "a.b, c",
-            says: "a.b, c"),
-        Case("INSERT INTO \"odd.na\"\"me, x\" (d) VALUES (2)", .notUnique, "odd.na\"me, x", "it's, d", says: "it's, d"),
-        Case("INSERT INTO keyed VALUES ('secret')", .notUnique, "keyed", "k", says: "keyed.k"),
+            sql: "INSERT INTO people (id, name) VALUES (1, 'n')", code: .notUnique, table: "people", column: "id",
+            message: "people.id"),
+        Case(sql: "INSERT INTO people (name) VALUES ('SECRET')", code: .notUnique, message: "index 'people_lower'"),
         Case(
-            "INSERT INTO people (age) VALUES (30)", .missingValue, "people", "name", says: "people.name needs a value"),
+            sql: "INSERT INTO \"odd.na\"\"me, x\" (\"a.b, c\") VALUES ('secret')", code: .notUnique,
+            table: "odd.na\"me, x", column: "a.b, c",
+            message: "a.b, c"),
         Case(
-            "INSERT INTO \"odd.na\"\"me, x\" (\"it's\") VALUES (NULL)", .missingValue, "odd.na\"me, x", "it's",
-            says: "it's needs a value"),
-        Case("INSERT INTO people (name, age) VALUES ('n', 12)", .checkFailed, says: "adult"),
-        Case("INSERT INTO people (name, parent) VALUES ('n', 99)", .brokenReference, says: "referred to"),
+            sql: "INSERT INTO \"odd.na\"\"me, x\" (d) VALUES (2)", code: .notUnique, table: "odd.na\"me, x",
+            column: "it's, d", message: "it's, d"),
         Case(
-            "INSERT INTO people (name, age) VALUES ('n', 'secret')", .typeMismatch, "people", "age",
-            says: "TEXT value in INTEGER column"),
-        Case("DELETE FROM people", .checkFailed, says: "people stay"),
-        Case("INSERT INTO plain (id) VALUES ('secret')", .typeMismatch, says: "datatype mismatch"),
-        Case("SELECT * FROM nowhere", .badSQL, says: "no such table: nowhere"),
-        Case("SELECT 'secret' FROM", .badSQL, says: "incomplete input"),
-        Case("SELECT \"name2\" FROM people", .badSQL, says: "no such column"),
-        Case("BEGIN", .badSQL, says: "`write`"),
-        Case("SELECT zeroblob(2000000000)", .outOfRange, says: "longer than SQLite allows"),
-        Case("SELECT abs(-9223372036854775808)", .badSQL, says: "integer overflow"),
-        Case("SELECT load_extension('secret')", .badSQL, says: "not authorized"),
-        Case("SELECT 1 WHERE 1 'secret'", .badSQL, says: "near \"…\": syntax error"),
-        Case("SELECT 1 WHERE a = 'secret", .badSQL, says: "unrecognized token"),
-        Case("SELECT 1 WHERE 1 4secret", .badSQL, says: "unrecognized token"),
-        Case("SELECT json_extract('{}', 'secret')", .badSQL, says: "'…'"),
-        Case("PRAGMA foreign_keys = 0", .badSQL, says: "not authorized"),
-        Case("PRAGMA synchronous = 0", .badSQL, says: "not authorized"),
+            sql: "INSERT INTO keyed VALUES ('secret')", code: .notUnique, table: "keyed", column: "k",
+            message: "keyed.k"),
+        Case(
+            sql: "INSERT INTO people (age) VALUES (30)", code: .missingValue, table: "people", column: "name",
+            message: "people.name needs a value"),
+        Case(
+            sql: "INSERT INTO \"odd.na\"\"me, x\" (\"it's\") VALUES (NULL)", code: .missingValue,
+            table: "odd.na\"me, x", column: "it's",
+            message: "it's needs a value"),
+        Case(sql: "INSERT INTO people (name, age) VALUES ('n', 12)", code: .checkFailed, message: "adult"),
+        Case(sql: "INSERT INTO people (name, parent) VALUES ('n', 99)", code: .brokenReference, message: "referred to"),
+        Case(
+            sql: "INSERT INTO people (name, age) VALUES ('n', 'secret')", code: .typeMismatch, table: "people",
+            column: "age",
+            message: "TEXT value in INTEGER column"),
+        Case(sql: "DELETE FROM people", code: .checkFailed, message: "people stay"),
+        Case(sql: "INSERT INTO plain (id) VALUES ('secret')", code: .typeMismatch, message: "datatype mismatch"),
+        Case(sql: "SELECT * FROM nowhere", code: .badSQL, message: "no such table: nowhere"),
+        Case(sql: "SELECT 'secret' FROM", code: .badSQL, message: "incomplete input"),
+        Case(sql: "SELECT \"name2\" FROM people", code: .badSQL, message: "no such column"),
+        Case(sql: "BEGIN", code: .badSQL, message: "`write`"),
+        Case(sql: "SELECT zeroblob(2000000000)", code: .outOfRange, message: "longer than SQLite allows"),
+        Case(sql: "SELECT abs(-9223372036854775808)", code: .badSQL, message: "integer overflow"),
+        Case(sql: "SELECT load_extension('secret')", code: .badSQL, message: "not authorized"),
+        Case(sql: "SELECT 1 WHERE 1 'secret'", code: .badSQL, message: "near \"…\": syntax error"),
+        Case(sql: "SELECT 1 WHERE a = 'secret", code: .badSQL, message: "unrecognized token"),
+        Case(sql: "SELECT 1 WHERE 1 4secret", code: .badSQL, message: "unrecognized token"),
+        Case(sql: "SELECT json_extract('{}', 'secret')", code: .badSQL, message: "'…'"),
+        Case(sql: "PRAGMA foreign_keys = 0", code: .badSQL, message: "not authorized"),
+        Case(sql: "PRAGMA synchronous = 0", code: .badSQL, message: "not authorized"),
     ]
 
     @Test(arguments: cases) func `An SQLite error is mapped to a code, a table, a column and a message`(one: Case)
@@ -84,7 +89,7 @@ import Testing
         #expect(error?.code == one.code, "\(error?.message ?? "")")
         #expect(error?.table == one.table)
         #expect(error?.column == one.column)
-        #expect(error?.message.contains(one.says) == true, "\(error?.message ?? "")")
+        #expect(error?.message.contains(one.message) == true, "\(error?.message ?? "")")
         #expect(error?.message.contains("secret") == false, "\(error?.message ?? "")")
         #expect(error?.resultCode != nil)
     }
@@ -107,7 +112,7 @@ import Testing
     ) {
         let error = ActiveObjectError(
             SQLiteFailure(
-                ResultCode(rawValue: Int32(code)), systemError: Int32(systemError), message: "said"),
+                ResultCode(rawValue: Int32(code)), systemError: Int32(systemError), message: "reason"),
             action: "save", path: "/x/a.db", sql: "SELECT 1"
         ) { _, _ in false }
         #expect(error.code == expected)

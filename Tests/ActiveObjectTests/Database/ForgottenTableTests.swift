@@ -51,7 +51,7 @@ import Testing
         try await withDatabase { database in
             var note = Note(text: "first")
             try await note.save(in: database)
-            try prepareFile(database.path, ["DROP TABLE notes"])
+            try prepareFile(database.path, with: ["DROP TABLE notes"])
             if byReading {
                 let none = try await Note.findAll(in: database)
                 #expect(none.isEmpty)
@@ -99,7 +99,7 @@ import Testing
             // Each reader has the statement in its cache.
             for _ in 0..<4 { _ = try await database.rows(sql) }
             try prepareFile(
-                database.path, ["ALTER TABLE pairs DROP COLUMN a", "ALTER TABLE pairs ADD COLUMN c DEFAULT 'c'"])
+                database.path, with: ["ALTER TABLE pairs DROP COLUMN a", "ALTER TABLE pairs ADD COLUMN c DEFAULT 'c'"])
             let rows = try await database.rows(sql)
             #expect(rows.first?["b"] == .text("b"))
             #expect(rows.first?["c"] == .text("c"))
@@ -124,7 +124,7 @@ import Testing
             }
             try prepareFile(
                 database.path,
-                [
+                with: [
                     "DROP TABLE pairs", "CREATE TABLE pairs (objectId INTEGER PRIMARY KEY, c TEXT, b TEXT)",
                     "INSERT INTO pairs VALUES (1, 'c', 'b'), (2, 'c', 'b')",
                 ])

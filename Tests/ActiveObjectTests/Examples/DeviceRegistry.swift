@@ -2,7 +2,7 @@ import ActiveObject
 import Foundation
 
 /// An example of a registry of devices built on records.
-enum Registry {
+enum DeviceRegistry {
     /// The token by which a push service knows a device.
     struct PushToken: ColumnValue, Hashable {
         let bytes: Data
@@ -98,7 +98,7 @@ enum Registry {
     }
 }
 
-extension Registry.Device {
+extension DeviceRegistry.Device {
     /// Registers devices. Known devices keep the time of their first registration, and every registered device is
     /// active.
     @discardableResult
@@ -112,7 +112,7 @@ extension Registry.Device {
     }
 
     struct Feedback: Sendable {
-        let token: Registry.PushToken
+        let token: DeviceRegistry.PushToken
         let time: Date
         let reason: String
     }
@@ -136,7 +136,7 @@ extension Registry.Device {
 
     /// Moves a device to another token. A row that already has the new token is removed.
     static func change(
-        _ old: Registry.PushToken, of app: String, to new: Registry.PushToken, deviceId: Data,
+        _ old: DeviceRegistry.PushToken, of app: String, to new: DeviceRegistry.PushToken, deviceId: Data,
         in transaction: Transaction
     ) throws -> Self? {
         guard old != new, let before = try first(where: \.app == app && \.token == old, in: transaction) else {

@@ -3,10 +3,10 @@ import Foundation
 import TestSupport
 import Testing
 
-private typealias Device = Registry.Device
-private typealias DeviceTag = Registry.DeviceTag
-private typealias PushToken = Registry.PushToken
-private typealias TagExpression = Registry.TagExpression
+private typealias Device = DeviceRegistry.Device
+private typealias DeviceTag = DeviceRegistry.DeviceTag
+private typealias PushToken = DeviceRegistry.PushToken
+private typealias TagExpression = DeviceRegistry.TagExpression
 
 private func time(_ seconds: Int) -> Date { Date(timeIntervalSince1970: 1_700_000_000 + Double(seconds)) }
 
@@ -100,7 +100,7 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
                 return devices
             }
             for _ in 0..<60 {
-                let expression = TagExpression.random(names, depth: 4, &random)
+                let expression = TagExpression.random(names, depth: 4, using: &random)
                 let expected = devices.indices.filter { $0 % 10 != 0 && expression.holds(tags[$0]) }
                 let query = Device.active(in: "shop").where(expression.criteria)
                 var found: [Device] = []
@@ -241,16 +241,16 @@ private func device(_ number: Int, app: String = "shop", at seconds: Int = 0) ->
     }
 }
 
-extension Registry.TagExpression {
-    fileprivate static func random(_ names: [String], depth: Int, _ random: inout SeededRandom) -> TagExpression {
+extension DeviceRegistry.TagExpression {
+    fileprivate static func random(_ names: [String], depth: Int, using random: inout SeededRandom) -> TagExpression {
         let kind = depth == 0 ? 0 : Int.random(in: 0...3, using: &random)
         func parts(_ random: inout SeededRandom) -> [TagExpression] {
-            (0..<Int.random(in: 0...3, using: &random)).map { _ in .random(names, depth: depth - 1, &random) }
+            (0..<Int.random(in: 0...3, using: &random)).map { _ in .random(names, depth: depth - 1, using: &random) }
         }
         return switch kind {
         case 1: .all(parts(&random))
         case 2: .any(parts(&random))
-        case 3: .not(.random(names, depth: depth - 1, &random))
+        case 3: .not(.random(names, depth: depth - 1, using: &random))
         default: .tag(names.randomElement(using: &random) ?? "")
         }
     }

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    private func place(_ file: [UInt8], _ log: [UInt8], in folder: String) throws -> String {
+    private func write(_ file: [UInt8], log: [UInt8], in folder: String) throws -> String {
         let path = folder + "/a.db"
         for end in ["", "-wal", "-shm"] { unlink(path + end) }
         try Data(file).write(to: URL(filePath: path))
@@ -66,7 +66,7 @@ import Testing
                 case 2: bytes.removeLast(Int.random(in: 1..<file.count, using: &random))
                 default: bytes = random.mutate(bytes, chance: 1)
                 }
-                let path = try place(bytes, [], in: folder)
+                let path = try write(bytes, log: [], in: folder)
                 do {
                     let database = try await Database.open(path, name: nil)
                     do {
@@ -98,14 +98,14 @@ import Testing
         var counts: [Int] = []
         try await withFolder { folder in
             for _ in 0..<40 {
-                let place = Int.random(in: 0..<log.count, using: &random)
+                let offset = Int.random(in: 0..<log.count, using: &random)
                 var bytes = log
                 if torn {
-                    bytes.removeLast(log.count - place)
+                    bytes.removeLast(log.count - offset)
                 } else {
-                    bytes[place] ^= UInt8.random(in: 1...255, using: &random)
+                    bytes[offset] ^= UInt8.random(in: 1...255, using: &random)
                 }
-                let database = try await Database.open(try self.place(file, bytes, in: folder), name: nil)
+                let database = try await Database.open(try self.write(file, log: bytes, in: folder), name: nil)
                 let texts = try await database.texts()
                 #expect(texts == (0..<texts.count).map { "note \($0)" })
                 counts.append(texts.count)
@@ -125,7 +125,7 @@ import Testing
             var note = Jot("kept")
             try await note.save(in: database)
             unlink(path)
-            // An open database continues to work or reports that the file has moved. It must not save to another place.
+            // An open database continues to work or reports that the file has moved. It must not save to another file.
             let outcome = await thrownCode { try await note.save(in: database) }
             #expect(outcome == nil || outcome == .readOnly)
             await database.close()

@@ -7,7 +7,7 @@ import Testing
 /// Tests in which another program has the same file open.
 @Suite struct OtherProcessTests {
     /// A process that runs statements, reports it, and stays until it is killed.
-    private func hold(_ path: String, _ statements: String...) async throws -> ChildProcess {
+    private func hold(_ path: String, running statements: String...) async throws -> ChildProcess {
         let script = """
             import signal, sqlite3, sys
             c = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=30)
@@ -28,7 +28,7 @@ import Testing
             let database = try await Database.open(path, name: nil, options: options)
             var note = Jot("first")
             try await note.save(in: database)
-            let other = try await hold(path, "BEGIN IMMEDIATE", "INSERT INTO jots (text) VALUES ('undone')")
+            let other = try await hold(path, running: "BEGIN IMMEDIATE", "INSERT INTO jots (text) VALUES ('undone')")
             let clock = ContinuousClock()
             var thrown: ActiveObjectError?
             let time = await clock.measure { thrown = await thrownError { try await note.save(in: database) } }
@@ -53,7 +53,7 @@ import Testing
             let database = try await Database.open(path, name: nil, options: options)
             var note = Jot("first")
             try await note.save(in: database)
-            let other = try await hold(path, "BEGIN", "SELECT * FROM jots")
+            let other = try await hold(path, running: "BEGIN", "SELECT * FROM jots")
             var more = Jot("second")
             try await more.save(in: database)
             #expect(try await database.checkpoint(.truncate).isComplete == false)
@@ -70,7 +70,8 @@ import Testing
             var options = Database.Options()
             options.busyTimeout = .milliseconds(50)
             let path = folder + "/a.db"
-            let other = try await hold(path, "CREATE TABLE t (a)", "BEGIN EXCLUSIVE", "INSERT INTO t VALUES (1)")
+            let other = try await hold(
+                path, running: "CREATE TABLE t (a)", "BEGIN EXCLUSIVE", "INSERT INTO t VALUES (1)")
             #expect(await thrownCode { _ = try await Database.open(path, name: nil, options: options) } == .busy)
             other.send(SIGKILL)
             _ = try await other.end()

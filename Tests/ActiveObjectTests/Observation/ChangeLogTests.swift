@@ -8,45 +8,45 @@ import Testing
         let testDescription: String
         let changes: [RowChange]
         let expected: ChangeSet?
-
-        init(_ description: String, _ changes: [RowChange], _ expected: ChangeSet?) {
-            testDescription = description
-            self.changes = changes
-            self.expected = expected
-        }
     }
 
     @Test(arguments: [
-        Case("nothing", [], nil),
-        Case("an insert", [.inserted(1)], ChangeSet(inserted: [1])),
+        Case(testDescription: "nothing", changes: [], expected: nil),
+        Case(testDescription: "an insert", changes: [.inserted(1)], expected: ChangeSet(inserted: [1])),
         Case(
-            "an insert that is updated", [.inserted(1), .updated(from: 1, to: 1)],
-            ChangeSet(inserted: [1])),
-        Case("an insert that is removed", [.inserted(1), .removed(1)], nil),
+            testDescription: "an insert that is updated", changes: [.inserted(1), .updated(from: 1, to: 1)],
+            expected: ChangeSet(inserted: [1])),
+        Case(testDescription: "an insert that is removed", changes: [.inserted(1), .removed(1)], expected: nil),
         Case(
-            "an update", [.updated(from: 1, to: 1), .updated(from: 1, to: 1)], ChangeSet(updated: [1])),
+            testDescription: "an update", changes: [.updated(from: 1, to: 1), .updated(from: 1, to: 1)],
+            expected: ChangeSet(updated: [1])),
         Case(
-            "an update that is removed", [.updated(from: 1, to: 1), .removed(1)], ChangeSet(removed: [1])),
+            testDescription: "an update that is removed", changes: [.updated(from: 1, to: 1), .removed(1)],
+            expected: ChangeSet(removed: [1])),
         Case(
-            "a removal that is undone by an insert", [.removed(1), .inserted(1)], ChangeSet(updated: [1])),
+            testDescription: "a removal that is undone by an insert", changes: [.removed(1), .inserted(1)],
+            expected: ChangeSet(updated: [1])),
         Case(
-            "a row that comes, goes and comes", [.inserted(1), .removed(1), .inserted(1)],
-            ChangeSet(inserted: [1])),
+            testDescription: "a row that comes, goes and comes", changes: [.inserted(1), .removed(1), .inserted(1)],
+            expected: ChangeSet(inserted: [1])),
         Case(
-            "a row that goes, comes and goes", [.removed(1), .inserted(1), .removed(1)],
-            ChangeSet(removed: [1])),
-        Case("another key", [.updated(from: 1, to: 2)], ChangeSet(inserted: [2], removed: [1])),
+            testDescription: "a row that goes, comes and goes", changes: [.removed(1), .inserted(1), .removed(1)],
+            expected: ChangeSet(removed: [1])),
         Case(
-            "there and back", [.updated(from: 1, to: 2), .updated(from: 2, to: 1)],
-            ChangeSet(updated: [1])),
+            testDescription: "another key", changes: [.updated(from: 1, to: 2)],
+            expected: ChangeSet(inserted: [2], removed: [1])),
         Case(
-            "a new row with another key", [.inserted(1), .updated(from: 1, to: 2)],
-            ChangeSet(inserted: [2])),
+            testDescription: "there and back", changes: [.updated(from: 1, to: 2), .updated(from: 2, to: 1)],
+            expected: ChangeSet(updated: [1])),
         Case(
-            "the key of a removed row", [.removed(2), .updated(from: 1, to: 2)],
-            ChangeSet(updated: [2], removed: [1])),
+            testDescription: "a new row with another key", changes: [.inserted(1), .updated(from: 1, to: 2)],
+            expected: ChangeSet(inserted: [2])),
         Case(
-            "in order", [.inserted(3), .inserted(-1), .inserted(2)], ChangeSet(inserted: [-1, 2, 3])),
+            testDescription: "the key of a removed row", changes: [.removed(2), .updated(from: 1, to: 2)],
+            expected: ChangeSet(updated: [2], removed: [1])),
+        Case(
+            testDescription: "in order", changes: [.inserted(3), .inserted(-1), .inserted(2)],
+            expected: ChangeSet(inserted: [-1, 2, 3])),
     ])
     func `A change log returns the net effect`(_ testCase: Case) {
         var log = ChangeLog(limit: 100)

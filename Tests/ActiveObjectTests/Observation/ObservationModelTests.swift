@@ -29,12 +29,12 @@ private struct Contents: Equatable {
     }
 
     func changes(from old: Contents) -> [String: ChangeSet] {
-        ["slots": difference(old.slots, slots), "owners": difference(old.owners, owners)].filter {
+        ["slots": difference(from: old.slots, to: slots), "owners": difference(from: old.owners, to: owners)].filter {
             !$0.value.isEmpty
         }
     }
 
-    private func difference<Row: Equatable>(_ old: [Int64: Row], _ new: [Int64: Row]) -> ChangeSet {
+    private func difference<Row: Equatable>(from old: [Int64: Row], to new: [Int64: Row]) -> ChangeSet {
         ChangeSet(
             inserted: new.keys.filter { old[$0] == nil }.sorted(),
             updated: new.filter { old[$0.key] != nil && old[$0.key] != $0.value }.keys.sorted(),

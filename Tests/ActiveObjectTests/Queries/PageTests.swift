@@ -127,8 +127,8 @@ import Testing
                 let table = try transaction.table(of: Sample.self)
                 let position = try #require(try query.page(size: 1, in: transaction).next)
                 let orders = try query.orders(in: table)
-                let plans = try position.steps(orders, signature: position.signature, in: table).map {
-                    try transaction.plan(query.select($0, orders, in: table, limit: 10))
+                let plans = try position.steps(for: orders, signature: position.signature, in: table).map {
+                    try transaction.plan(query.select($0, orderedBy: orders, in: table, limit: 10))
                 }
                 #expect(plans.count == searches.count)
                 for (plan, search) in zip(plans, searches) {

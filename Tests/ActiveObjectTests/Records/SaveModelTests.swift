@@ -130,15 +130,15 @@ private struct Walk {
             case 1: try part(in: transaction)
             case 2 where Bool.random(using: &random): throw Stop()
             case 2...4:
-                try one(in: transaction, { $0.upsert($1) }) {
+                try one(in: transaction, expected: { $0.upsert($1) }) {
                     try $0.upsert(on: \.key, updating: .only(\.value), in: $1)
                 }
             case 5...6:
-                try one(in: transaction, { $0.remove($1) }) {
+                try one(in: transaction, expected: { $0.remove($1) }) {
                     if try !$0.remove(in: $1) { throw Fault.notFound }
                 }
-            case 7: try one(in: transaction, { $0.save($1) }, { try $0.save(in: $1) }, isNew: true)
-            default: try one(in: transaction, { $0.save($1) }, { try $0.save(in: $1) })
+            case 7: try one(in: transaction, expected: { $0.save($1) }, verb: { try $0.save(in: $1) }, isNew: true)
+            default: try one(in: transaction, expected: { $0.save($1) }, verb: { try $0.save(in: $1) })
             }
         }
     }
@@ -159,8 +159,8 @@ private struct Walk {
     }
 
     private mutating func one(
-        in transaction: Transaction, _ expected: (inout Model, Item) -> Result<Item, Fault>,
-        _ verb: (inout Item, Transaction) throws -> Void, isNew: Bool = false
+        in transaction: Transaction, expected: (inout Model, Item) -> Result<Item, Fault>,
+        verb: (inout Item, Transaction) throws -> Void, isNew: Bool = false
     ) throws {
         let before = item(isNew: isNew)
         var record = before
@@ -204,7 +204,7 @@ private struct Walk {
         let before = self
         do {
             try transaction.savepoint {
-                for _ in 0..<3 { try one(in: transaction, { $0.save($1) }, { try $0.save(in: $1) }) }
+                for _ in 0..<3 { try one(in: transaction, expected: { $0.save($1) }, verb: { try $0.save(in: $1) }) }
                 if Bool.random(using: &random) { throw Stop() }
             }
         } catch is Stop {

@@ -147,7 +147,7 @@ import Testing
             try await Book.tags.add(library.tags[0], to: library.books[0], in: database)
             try await database.write { transaction in
                 let connection = transaction.connection
-                let broken = ActiveObjectError(.brokenReference, "broken")
+                let broken = ActiveObjectError(.brokenReference, message: "broken")
                 let error = connection.explained(broken, removing: nil, from: "Tags") as? ActiveObjectError
                 #expect(error?.message.hasPrefix("cannot remove rows of Tags: book_tags.tagId may still refer") == true)
             }
@@ -177,11 +177,11 @@ import Testing
     @Test func `Other errors are passed on unchanged`() async throws {
         try await withLibrary { database, _ in
             try await database.write { transaction in
-                let error = ActiveObjectError(.busy, "busy")
+                let error = ActiveObjectError(.busy, message: "busy")
                 let same = transaction.connection.explained(error, removing: 1, from: "tags") as? ActiveObjectError
                 #expect(same?.code == .busy)
                 // No row refers to it any more, so only SQLite's message is known.
-                let broken = ActiveObjectError(.brokenReference, "broken")
+                let broken = ActiveObjectError(.brokenReference, message: "broken")
                 let kept = transaction.connection.explained(broken, removing: 1, from: "tags") as? ActiveObjectError
                 #expect(kept?.message == "broken")
             }

@@ -17,7 +17,7 @@ import Testing
             let path = folder + "/test.db"
             try prepareFile(
                 path,
-                [
+                with: [
                     "CREATE TABLE t (a \(type))", "INSERT INTO t VALUES (7), ('7'), ('x'), (0.5), (x'00')",
                 ])
             let kept = try look(into: path, "SELECT group_concat(typeof(a), ' ') FROM t")[0][0]

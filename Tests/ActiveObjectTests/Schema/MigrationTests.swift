@@ -46,7 +46,7 @@ import Testing
     @Test func `Each migration runs once, in order`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, Self.old)
+            try prepareFile(path, with: Self.old)
             for migrations in [["a", "b"], ["a", "b"], ["a", "b", "c"]] {
                 var options = Database.Options()
                 options.migrations = migrations.map(Self.add)
@@ -61,7 +61,7 @@ import Testing
         struct Stop: Error {}
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, Self.old)
+            try prepareFile(path, with: Self.old)
             let fails = Migration("fails") { transaction in
                 try transaction.connection.run("UPDATE persons SET name = 'lost'")
                 try transaction.connection.run("DROP TABLE nothing")
@@ -85,18 +85,19 @@ import Testing
         (["a", "b", "a"], "unique"),
         (["a", "b", ""], "not empty"),
     ])
-    func `A list of migrations that contradicts those that ran is rejected`(names: [String], said: String) async throws
+    func `A list of migrations that contradicts those that ran is rejected`(names: [String], reason: String)
+        async throws
     {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, Self.old)
+            try prepareFile(path, with: Self.old)
             let database = try await Database.open(path, name: nil, options: Self.options(Self.add("a"), Self.add("b")))
             await database.close()
             var options = Database.Options()
             options.migrations = names.map(Self.add)
             let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
             #expect(error?.code == .badMigration)
-            #expect(error?.message.contains(said) == true, "\(error?.message ?? "no error")")
+            #expect(error?.message.contains(reason) == true, "\(error?.message ?? "no error")")
             #expect(try look(into: path, "SELECT name FROM persons") == [["Joeab"]])
         }
     }
@@ -117,7 +118,7 @@ import Testing
     @Test func `Each migration runs once if many open the file concurrently`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
+            try prepareFile(path, with: ["PRAGMA journal_mode = WAL"] + Self.old)
             try await withThrowingTaskGroup(of: Database.self) { group in
                 for _ in 0..<6 {
                     group.addTask {
@@ -135,7 +136,7 @@ import Testing
     @Test func `A read-only database runs no migrations`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
+            try prepareFile(path, with: ["PRAGMA journal_mode = WAL"] + Self.old)
             var options = Self.options(Self.rename)
             options.isReadOnly = true
             let error = await thrownError { _ = try await Database.open(path, name: nil, options: options) }
@@ -155,7 +156,7 @@ import Testing
     @Test func `A migration of a locked file fails with busy`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, ["PRAGMA journal_mode = WAL"] + Self.old)
+            try prepareFile(path, with: ["PRAGMA journal_mode = WAL"] + Self.old)
             let other = try Connection(path: path, mode: .readWrite(creates: false))
             defer { other.close() }
             try other.begin()
@@ -252,7 +253,7 @@ import Testing
     @Test func `Rebuilding a table removes only columns that are listed`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, Self.teams)
+            try prepareFile(path, with: Self.teams)
             for migration in [
                 Migration("loses") { try $0.rebuildTable(of: Team.self) },
                 Migration("NULL") { try $0.rebuildTable(of: Team.self, dropping: ["gone"]) },
@@ -277,7 +278,7 @@ import Testing
     @Test func `Renaming and dropping tables and columns is idempotent`() async throws {
         try await withFolder { folder in
             let path = folder + "/test.db"
-            try prepareFile(path, Self.old + ["CREATE TABLE \"a\"\"b\" (\"c\"\"d\" TEXT, e TEXT, f TEXT)"])
+            try prepareFile(path, with: Self.old + ["CREATE TABLE \"a\"\"b\" (\"c\"\"d\" TEXT, e TEXT, f TEXT)"])
             let database = try await Database.open(path, name: nil)
             for _ in 0..<2 {
                 try await database.write { transaction in

@@ -138,7 +138,7 @@ import Testing
     ]
 
     @Test func `A property without a readable default needs an explicit one`() async throws {
-        func refused<Record: ActiveRecord>(_ type: Record.Type, _ code: ActiveObjectError.Code) async throws {
+        func refused<Record: ActiveRecord>(_ type: Record.Type, with code: ActiveObjectError.Code) async throws {
             try await withFile(Self.oneRow) { database in
                 let error = await thrownError { _ = try await type.findAll(in: database) }
                 #expect(
@@ -146,11 +146,11 @@ import Testing
                     "\(type): \(error?.message ?? "no error")")
             }
         }
-        try await refused(NeedsDate.self, .badSchema)
-        try await refused(NeedsMood.self, .badSchema)
-        try await refused(NeedsUUID.self, .badSchema)
-        try await refused(NeedsList.self, .badSchema)
-        try await refused(WrongDefault.self, .badRecord)
+        try await refused(NeedsDate.self, with: .badSchema)
+        try await refused(NeedsMood.self, with: .badSchema)
+        try await refused(NeedsUUID.self, with: .badSchema)
+        try await refused(NeedsList.self, with: .badSchema)
+        try await refused(WrongDefault.self, with: .badRecord)
         // Without rows, no default is needed.
         try await withFile(Array(Self.oneRow.prefix(1))) { database in
             let found = try await NeedsDate.findAll(in: database)
@@ -303,7 +303,7 @@ import Testing
             let path = folder + "/test.db"
             try prepareFile(
                 path,
-                [
+                with: [
                     "PRAGMA journal_mode = WAL",
                     "CREATE TABLE persons (objectId INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT",
                 ])
@@ -317,7 +317,7 @@ import Testing
             let other = await thrownError { _ = try await Dated.findAll(in: database) }
             #expect(other?.code == .badSchema && other?.table == "events")
             await database.close()
-            try prepareFile(path, ["ALTER TABLE persons ADD COLUMN rank INTEGER NOT NULL DEFAULT 0"])
+            try prepareFile(path, with: ["ALTER TABLE persons ADD COLUMN rank INTEGER NOT NULL DEFAULT 0"])
             let again = try await Database.open(path, name: nil, options: options)
             // Only indexes are missing.
             let found = try await First.findAll(in: again)

@@ -180,40 +180,40 @@ import Testing
     }
 
     private static func refused<Record: ActiveRecord>(
-        _ type: Record.Type, _ words: String..., sourceLocation: SourceLocation = #_sourceLocation
+        _ type: Record.Type, naming terms: String..., sourceLocation: SourceLocation = #_sourceLocation
     ) {
         do throws(ActiveObjectError) {
             _ = try Tables.table(of: type)
             Issue.record("\(type) was accepted", sourceLocation: sourceLocation)
         } catch {
             #expect(error.code == .badRecord, sourceLocation: sourceLocation)
-            for word in words + ["\(type)"] {
-                #expect(error.message.contains(word), "\(error)", sourceLocation: sourceLocation)
+            for term in terms + ["\(type)"] {
+                #expect(error.message.contains(term), "\(error)", sourceLocation: sourceLocation)
             }
         }
     }
 
     @Test func `A type that cannot be a record causes an error with the reason`() {
-        Self.refused(Object.self, "struct")
-        Self.refused(Choice.self, "struct")
-        Self.refused(WithTuple.self, "WithTuple.pair", "(Int, Int)")
-        Self.refused(WithClosure.self, "WithClosure.action", "function")
-        Self.refused(WithOptionalClosure.self, "WithOptionalClosure.action")
-        Self.refused(WithMetatype.self, "WithMetatype.kind", "metatype")
-        Self.refused(WithWeak.self, "WithWeak.object", "weak")
-        Self.refused(WithLazy.self, "WithLazy.name", "lazy")
-        Self.refused(WithClass.self, "WithClass.object")
-        Self.refused(WithExistential.self, "WithExistential.value")
-        Self.refused(WithOptionalTwice.self, "WithOptionalTwice.value")
-        Self.refused(WithWide.self, "WithWide.value", "64 bits")
-        Self.refused(WithUnsigned.self, "WithUnsigned.value")
-        Self.refused(WrongKey.self, "objectId")
-        Self.refused(TwoNames.self, "RANK")
-        Self.refused(SameNames.self, "Rank")
-        Self.refused(UnstoredInt.self, "rank", "optional")
-        Self.refused(ComputedColumn.self, "not a stored property")
-        Self.refused(CaseOfNumber.self, "rank")
-        Self.refused(DateOfNumber.self, "rank")
+        Self.refused(Object.self, naming: "struct")
+        Self.refused(Choice.self, naming: "struct")
+        Self.refused(WithTuple.self, naming: "WithTuple.pair", "(Int, Int)")
+        Self.refused(WithClosure.self, naming: "WithClosure.action", "function")
+        Self.refused(WithOptionalClosure.self, naming: "WithOptionalClosure.action")
+        Self.refused(WithMetatype.self, naming: "WithMetatype.kind", "metatype")
+        Self.refused(WithWeak.self, naming: "WithWeak.object", "weak")
+        Self.refused(WithLazy.self, naming: "WithLazy.name", "lazy")
+        Self.refused(WithClass.self, naming: "WithClass.object")
+        Self.refused(WithExistential.self, naming: "WithExistential.value")
+        Self.refused(WithOptionalTwice.self, naming: "WithOptionalTwice.value")
+        Self.refused(WithWide.self, naming: "WithWide.value", "64 bits")
+        Self.refused(WithUnsigned.self, naming: "WithUnsigned.value")
+        Self.refused(WrongKey.self, naming: "objectId")
+        Self.refused(TwoNames.self, naming: "RANK")
+        Self.refused(SameNames.self, naming: "Rank")
+        Self.refused(UnstoredInt.self, naming: "rank", "optional")
+        Self.refused(ComputedColumn.self, naming: "not a stored property")
+        Self.refused(CaseOfNumber.self, naming: "rank")
+        Self.refused(DateOfNumber.self, naming: "rank")
     }
 
     @propertyWrapper struct Clamped: Codable, Equatable {
@@ -234,6 +234,6 @@ import Testing
     @Test func `A wrapped property is a column if its wrapper can be stored`() async throws {
         #expect(try Tables.table(of: Wrapped.self).fields.map(\.column) == ["objectId", "_rank"])
         try await Self.roundTrip(Wrapped(rank: 5))
-        Self.refused(WrappedBadly.self, "_rank")
+        Self.refused(WrappedBadly.self, naming: "_rank")
     }
 }

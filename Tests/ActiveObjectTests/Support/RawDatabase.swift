@@ -1,7 +1,7 @@
 @testable import ActiveObject
 
 /// Creates a file as another program or an older version would leave it.
-func prepareFile(_ path: String, _ statements: [String]) throws {
+func prepareFile(_ path: String, with statements: [String]) throws {
     let connection = try Connection(path: path, mode: .readWrite(creates: true))
     defer { connection.close() }
     for sql in statements {
@@ -33,9 +33,9 @@ func look(into path: String, _ sql: String) throws -> [[String]] {
 /// Runs `body` with a database in a new file in which `statements` have run.
 func withFile<Result>(
     _ statements: [String], options: Database.Options = Database.Options(),
-    _ body: (Database) async throws -> Result
+    body: (Database) async throws -> Result
 ) async throws -> Result {
-    try await withDatabase(options, in: statements, body)
+    try await withDatabase(options, in: statements, body: body)
 }
 
 /// Returns the error that `body` throws; nil if it throws none, or another type.

@@ -6,11 +6,11 @@ import Foundation
 /// - Parameter statements: SQL that another program runs in the file before it is opened.
 func withDatabase<Result>(
     _ options: Database.Options = Database.Options(), in statements: [String] = [],
-    _ body: (Database) async throws -> Result
+    body: (Database) async throws -> Result
 ) async throws -> Result {
     try await withFolder { folder in
         let path = folder + "/test.db"
-        if !statements.isEmpty { try prepareFile(path, statements) }
+        if !statements.isEmpty { try prepareFile(path, with: statements) }
         let database = try await Database.open(path, name: nil, options: options)
         do {
             let result = try await body(database)

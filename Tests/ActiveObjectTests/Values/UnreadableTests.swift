@@ -46,7 +46,7 @@ import Testing
         ("letter", "''", .typeMismatch, .text, "Character"), ("needed", "NULL", .missingValue, .null, "NULL"),
     ])
     func `A value that cannot be read causes an error with table and column`(
-        column: String, value: String, code: ActiveObjectError.Code, valueClass: ValueClass, said: String
+        column: String, value: String, code: ActiveObjectError.Code, valueClass: ValueClass, problem: String
     ) async throws {
         let columns = column == "needed" ? "needed" : "\(column), needed"
         try await withFile([
@@ -55,7 +55,7 @@ import Testing
             let error = await thrownError { _ = try await Entry.find(1, in: database) }
             #expect(error?.code == code, "\(error?.message ?? "no error")")
             #expect(error?.table == "entries" && error?.column == column && error?.valueClass == valueClass)
-            #expect(error?.message.contains(said) == true, "\(error?.message ?? "no error")")
+            #expect(error?.message.contains(problem) == true, "\(error?.message ?? "no error")")
             let all = await thrownError { _ = try await Entry.findAll(in: database) }
             #expect(all?.column == column)
         }

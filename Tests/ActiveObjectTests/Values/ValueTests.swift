@@ -14,7 +14,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
 @Suite struct ValueTests {
     /// Saves each value and reads it back. `class` is SQLite's class of the first one.
     private static func roundTrip<Value: Sendable & Equatable>(
-        _ values: [Value], as valueClass: String, _ same: @escaping @Sendable (Value, Value) -> Bool = { $0 == $1 },
+        _ values: [Value], as valueClass: String, same: @escaping @Sendable (Value, Value) -> Bool = { $0 == $1 },
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         try await withDatabase { database in
@@ -32,12 +32,12 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
             let classes = try look(into: database.path, "SELECT DISTINCT typeof(value) FROM held")
             #expect(Set(classes.map { $0[0] }).subtracting(["null"]) == [valueClass], sourceLocation: sourceLocation)
         }
-        try await optionals(values, same, sourceLocation)
+        try await optionals(values, same: same, sourceLocation: sourceLocation)
     }
 
     /// Does the same with optionals and nil.
     private static func optionals<Value: Sendable & Equatable>(
-        _ values: [Value], _ same: @escaping @Sendable (Value, Value) -> Bool, _ sourceLocation: SourceLocation
+        _ values: [Value], same: @escaping @Sendable (Value, Value) -> Bool, sourceLocation: SourceLocation
     ) async throws {
         guard !(Value.self is any OptionalType.Type) else { return }
         try await withDatabase { database in
@@ -55,7 +55,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
 
     /// Expects that saving fails and nothing is written.
     private static func refused<Value: Sendable & Equatable>(
-        _ value: Value, _ code: ActiveObjectError.Code, sourceLocation: SourceLocation = #_sourceLocation
+        _ value: Value, with code: ActiveObjectError.Code, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         try await withDatabase { database in
             let error = await thrownError {
@@ -90,14 +90,14 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
     }
 
     @Test func `A value that SQLite cannot store is not written`() async throws {
-        try await Self.refused(UInt64(Int64.max) + 1, .outOfRange)
-        try await Self.refused(UInt.max, .outOfRange)
-        try await Self.refused(Optional(UInt64.max), .outOfRange)
-        try await Self.refused(Double.nan, .outOfRange)
-        try await Self.refused(Float.nan, .outOfRange)
-        try await Self.refused(Optional(-Double.nan), .outOfRange)
-        try await Self.refused(Date(timeIntervalSinceReferenceDate: .nan), .outOfRange)
-        try await Self.refused([Double.infinity], .typeMismatch)
+        try await Self.refused(UInt64(Int64.max) + 1, with: .outOfRange)
+        try await Self.refused(UInt.max, with: .outOfRange)
+        try await Self.refused(Optional(UInt64.max), with: .outOfRange)
+        try await Self.refused(Double.nan, with: .outOfRange)
+        try await Self.refused(Float.nan, with: .outOfRange)
+        try await Self.refused(Optional(-Double.nan), with: .outOfRange)
+        try await Self.refused(Date(timeIntervalSinceReferenceDate: .nan), with: .outOfRange)
+        try await Self.refused([Double.infinity], with: .typeMismatch)
     }
 
     @Test func `Reals are read back exactly`() async throws {
@@ -152,7 +152,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
             }
         }
     }
-    struct Colour: ColumnValue, Equatable {
+    struct Color: ColumnValue, Equatable {
         var red: UInt8
         static var valueClass: ValueClass { .blob }
         var sqlValue: SQLValue { .blob(Data([red])) }
@@ -172,7 +172,7 @@ private struct Held<Value: Sendable & Equatable>: ActiveRecord, Equatable {
         try await Self.roundTrip([Token(rawValue: UUID())], as: "text")
         try await Self.roundTrip([Moment(rawValue: .distantPast)], as: "real")
         try await Self.roundTrip([Nested.word(.two)], as: "text")
-        try await Self.roundTrip([Colour(red: 0), Colour(red: 255)], as: "blob")
+        try await Self.roundTrip([Color(red: 0), Color(red: 255)], as: "blob")
     }
 
     // MARK: JSON

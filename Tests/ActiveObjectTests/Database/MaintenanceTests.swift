@@ -4,7 +4,7 @@ import Testing
 
 @testable import ActiveObject
 
-@Suite struct CareTests {
+@Suite struct MaintenanceTests {
     private func logSize(_ path: String) -> Int {
         var information = stat()
         return stat(path + "-wal", &information) == 0 ? Int(information.st_size) : 0

@@ -77,7 +77,7 @@ extension Transaction {
     ///
     /// - Parameter lent: The statement of the plan, if the caller has taken it.
     func upsert<Record>(
-        _ record: inout Record, _ plan: UpsertPlan, in table: Table<Record>, with lent: Statement?
+        _ record: inout Record, by plan: UpsertPlan, in table: Table<Record>, with lent: Statement?
     ) throws -> Bool {
         let statement = try lent ?? connection.take(plan.sql)
         defer { if lent == nil { connection.giveBack(statement) } }
@@ -93,7 +93,8 @@ extension Transaction {
             guard try statement.step() else {
                 throw ActiveObjectError(
                     .notFound,
-                    "\(table.name) inserted no row and has no row with this key; a trigger may have rejected it",
+                    message:
+                        "\(table.name) inserted no row and has no row with this key; a trigger may have rejected it",
                     table: table.name)
             }
             try table.refresh(&record, from: statement)
@@ -122,15 +123,16 @@ extension Table {
     func notFound(_ id: Int64) -> ActiveObjectError {
         ActiveObjectError(
             .notFound,
-            """
-            \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as a new row \
-            with its objectId
-            """, table: name)
+            message: """
+                \(name) has no row \(id) to update: it was removed, or never saved; `insert` saves a record as a new \
+                row with its objectId
+                """, table: name)
     }
 
     fileprivate func stale(_ id: Int64) -> ActiveObjectError {
         ActiveObjectError(
-            .stale, "row \(id) of \(name) was changed by another caller since it was read; read it again and retry",
+            .stale,
+            message: "row \(id) of \(name) was changed by another caller since it was read; read it again and retry",
             table: name)
     }
 

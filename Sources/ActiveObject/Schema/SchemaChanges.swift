@@ -18,14 +18,14 @@ extension TableDefinition {
     func changes(of file: TableInFile) throws(ActiveObjectError) -> SchemaChanges {
         var changes = SchemaChanges()
         try checkKey(in: file)
-        for (place, column) in columns.enumerated().dropFirst() {
-            if let there = file.column(column.name) {
-                try check(column, against: there, of: file)
+        for (index, column) in columns.enumerated().dropFirst() {
+            if let existing = file.column(column.name) {
+                try check(column, against: existing, of: file)
             } else {
                 guard file.kind == .table else {
                     throw misfit("does not exist in the file, where \(name) is a \(file.kind)", column: column.name)
                 }
-                changes.addedColumns.append(place)
+                changes.addedColumns.append(index)
             }
         }
         try checkOthers(in: file)
@@ -35,18 +35,18 @@ extension TableDefinition {
             }
             return changes
         }
-        for index in indexes where !file.indexes.contains(where: { $0.does(what: index) }) {
+        for index in indexes where !file.indexes.contains(where: { $0.isEquivalent(to: index) }) {
             changes.newIndexes.append(index)
         }
         for index in file.indexes where index.isConventional(in: name) {
-            if !indexes.contains(where: { index.does(what: $0) }) { changes.obsoleteIndexes.append(index.name) }
+            if !indexes.contains(where: { index.isEquivalent(to: $0) }) { changes.obsoleteIndexes.append(index.name) }
         }
         return changes
     }
 
     private func checkKey(in file: TableInFile) throws(ActiveObjectError) {
         let key = columns[0].name
-        guard let there = file.column(key) else {
+        guard let existing = file.column(key) else {
             throw misfit(
                 """
                 does not exist in the file, but is the key of \(record). If the key has another name, declare it with \
@@ -59,34 +59,34 @@ extension TableDefinition {
         }
         // "INT PRIMARY KEY" and a key over two columns are ordinary columns in SQLite, which does not number their
         // rows.
-        guard there.keyPosition == 1, there.declaredType.nameKey == "INTEGER".nameKey,
+        guard existing.keyPosition == 1, existing.declaredType.nameKey == "INTEGER".nameKey,
             !file.columns.contains(where: { $0.keyPosition > 1 }), !file.indexes.contains(where: { $0.origin == "pk" })
         else {
             throw misfit(
                 """
-                is \(there.declaredType)\(there.keyPosition > 0 ? " and part of the primary key" : "") in the file, \
-                but the key of a record must be INTEGER PRIMARY KEY: \(Self.howToMigrate)
+                is \(existing.declaredType)\(existing.keyPosition > 0 ? " and part of the primary key" : "") in the \
+                file, but the key of a record must be INTEGER PRIMARY KEY: \(Self.howToMigrate)
                 """, column: key)
         }
     }
 
     private func check(
-        _ column: Column, against there: TableInFile.Column, of file: TableInFile
+        _ column: Column, against existing: TableInFile.Column, of file: TableInFile
     ) throws(ActiveObjectError) {
         guard file.kind == .table else { return }
         let wanted = column.valueClass.sql
-        guard !there.isGenerated else {
+        guard !existing.isGenerated else {
             throw misfit(
                 "is a generated column in the file and cannot be saved; leave it out of \(record)", column: column.name)
         }
-        guard Affinity(declaredType: there.declaredType, isStrict: file.isStrict).keeps(column.codec) else {
+        guard Affinity(declaredType: existing.declaredType, isStrict: file.isStrict).keeps(column.codec) else {
             throw misfit(
                 """
-                is \(there.declaredType) in the file, but \(record) needs \(wanted) there: change the property, or \
+                is \(existing.declaredType) in the file, but \(record) needs \(wanted) there: change the property, or \
                 \(Self.howToMigrate)
                 """, column: column.name)
         }
-        guard !column.isOptional || !there.isNotNull else {
+        guard !column.isOptional || !existing.isNotNull else {
             throw misfit(
                 """
                 is NOT NULL in the file, but may be nil in \(record): make the property not optional, or \
@@ -94,7 +94,7 @@ extension TableDefinition {
                 """, column: column.name)
         }
         // Tables of other programs often lack NOT NULL. Reading a NULL throws.
-        guard column.isOptional || there.isNotNull || !file.isStrict else {
+        guard column.isOptional || existing.isNotNull || !file.isStrict else {
             throw misfit(
                 """
                 may be NULL in the file, but is not optional in \(record): make the property optional, or \
@@ -102,10 +102,11 @@ extension TableDefinition {
                 """, column: column.name)
         }
         let collation = column.ignoresCase ? "NOCASE" : "BINARY"
-        guard column.valueClass != .text || there.collation == nil || there.collation?.uppercased() == collation else {
+        guard column.valueClass != .text || existing.collation == nil || existing.collation?.uppercased() == collation
+        else {
             throw misfit(
                 """
-                is compared by \(there.collation ?? "") in the file, but by \(collation) in \(record): declare \
+                is compared by \(existing.collation ?? "") in the file, but by \(collation) in \(record): declare \
                 `ignoresCase` as it is there, or \(Self.howToMigrate)
                 """, column: column.name)
         }
@@ -139,14 +140,14 @@ extension TableDefinition {
     /// Checks the columns that the type does not have. They are kept if a new row needs no value for them.
     private func checkOthers(in file: TableInFile) throws(ActiveObjectError) {
         let own = Set(columns.map(\.name.nameKey))
-        for there in file.columns where !own.contains(there.name.nameKey) {
-            if there.isNotNull, !there.hasDefault, !there.isGenerated, file.kind == .table {
+        for existing in file.columns where !own.contains(existing.name.nameKey) {
+            if existing.isNotNull, !existing.hasDefault, !existing.isGenerated, file.kind == .table {
                 throw misfit(
                     """
                     is NOT NULL without a default in the file, and \(record) has no such property, so new records \
                     could not be saved: restore the property, or write a Migration that drops the column \
                     (`dropColumn`) or renames it (`renameColumn`)
-                    """, column: there.name)
+                    """, column: existing.name)
             }
         }
     }
@@ -163,7 +164,7 @@ extension TableDefinition.Index {
 
 extension TableInFile.Index {
     /// Returns whether the index is equivalent to `index`, whatever its name and origin.
-    func does(what index: TableDefinition.Index) -> Bool {
+    func isEquivalent(to index: TableDefinition.Index) -> Bool {
         isUnique == index.isUnique && !isPartial && isPlain
             && columns.map { $0?.nameKey } == index.columns.map(\.nameKey)
     }

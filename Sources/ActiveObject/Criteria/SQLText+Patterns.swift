@@ -5,13 +5,15 @@ extension SQLText {
     private static let patternLimit = 50_000
 
     static func like<Record>(
-        _ pattern: String, escape: Unicode.Scalar?, _ field: Table<Record>.Field, table: String
+        _ pattern: String, escape: Unicode.Scalar?, for field: Table<Record>.Field, table: String
     ) throws(ActiveObjectError) -> SQLText {
         guard pattern.utf8.count <= patternLimit else {
             throw ActiveObjectError(
                 .outOfRange,
-                "\(table).\(field.column) was compared with a pattern of more than \(patternLimit) bytes; shorten it",
-                table: table, column: field.column)
+                message: """
+                    \(table).\(field.column) was compared with a pattern of more than \(patternLimit) bytes; \
+                    shorten it
+                    """, table: table, column: field.column)
         }
         var test = SQLText("\(field.column.quotedName) LIKE ")
         test.bind(.text(pattern), for: field)
@@ -24,10 +26,12 @@ extension SQLText {
 
     /// Returns a test for the range from the prefix to the smallest text that is greater than all texts with the
     /// prefix. An index can answer it.
-    static func hasPrefix<Record>(_ prefix: String, _ field: Table<Record>.Field) -> SQLText {
+    static func hasPrefix<Record>(_ prefix: String, for field: Table<Record>.Field) -> SQLText {
         let column = field.column.quotedName
         guard !prefix.isEmpty else { return SQLText("\(column) IS NOT NULL") }
-        guard field.ignoresCase else { return range(from: prefix, to: successor(of: prefix.unicodeScalars), field) }
+        guard field.ignoresCase else {
+            return range(from: prefix, to: successor(of: prefix.unicodeScalars), for: field)
+        }
         // The index ignores case and ends at a NUL, so the range contains all texts with the prefix and others. The
         // comparison of the bytes removes the others.
         let folded = prefix.unicodeScalars.prefix { $0 != "\0" }.map { scalar in
@@ -35,7 +39,7 @@ extension SQLText {
         }
         var test = SQLText()
         if !folded.isEmpty {
-            test = range(from: String(String.UnicodeScalarView(folded)), to: successor(of: folded), field)
+            test = range(from: String(String.UnicodeScalarView(folded)), to: successor(of: folded), for: field)
             test.append(" AND ")
         }
         test.append("substr(CAST(\(column) AS BLOB), 1, ")
@@ -45,7 +49,8 @@ extension SQLText {
         return test
     }
 
-    private static func range<Record>(from lower: String, to upper: String?, _ field: Table<Record>.Field) -> SQLText {
+    private static func range<Record>(from lower: String, to upper: String?, for field: Table<Record>.Field) -> SQLText
+    {
         var test = SQLText("\(field.column.quotedName) >= ")
         test.bind(.text(lower), for: field)
         if let upper {

@@ -54,7 +54,7 @@ extension Transaction {
         let readVersion = unsafe withUnsafeMutableBytes(of: &record) { record in
             unsafe record.baseAddress.flatMap { unsafe plan.managed.count($0, isInsert: isInsert) }
         }
-        if case .upsert(let plan) = verb { return try upsert(&record, plan, in: table, with: lent) }
+        if case .upsert(let plan) = verb { return try upsert(&record, by: plan, in: table, with: lent) }
         if isInsert {
             try self.insert(&record, in: table, with: lent)
         } else {
@@ -72,7 +72,7 @@ extension Transaction {
         return try connection.withStatement(plan.findSQL) { statement in
             try table.bind(record, columns: plan.key, to: statement)
             guard try statement.step() else { return nil }
-            return try table.record(statement).objectId
+            return try table.record(from: statement).objectId
         }
     }
 }

@@ -4,7 +4,7 @@ extension ActiveRecord {
         let table = try snapshot.table(of: Self.self)
         return try snapshot.connection.withStatement(table.findSQL) { statement in
             try table.bindKey(objectId, to: statement, at: 1)
-            return try statement.step() ? try table.record(statement) : nil
+            return try statement.step() ? try table.record(from: statement) : nil
         }
     }
 
@@ -18,7 +18,7 @@ extension ActiveRecord {
         let table = try snapshot.table(of: Self.self)
         let sql =
             "SELECT \(table.columnList) FROM \(table.name.quotedName) ORDER BY \(table.fields[0].column.quotedName)"
-        return try snapshot.connection.withStatement(sql) { try table.records($0) }
+        return try snapshot.connection.withStatement(sql) { try table.records(from: $0) }
     }
 
     /// Returns all records, sorted by their keys, from a database, by default the one that the type names.

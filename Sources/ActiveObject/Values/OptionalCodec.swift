@@ -1,5 +1,30 @@
 import FoundationEssentials
 
+/// The codec of an optional. Nil is NULL.
+enum OptionalCodec<Wrapped: ColumnCodec>: ColumnCodec {
+    static var valueClass: ValueClass { Wrapped.valueClass }
+    static var isOptional: Bool { true }
+    static var neverLooksNumeric: Bool { Wrapped.neverLooksNumeric }
+    static var isDate: Bool { Wrapped.isDate }
+
+    static func bind(_ value: Wrapped.Value?, to statement: Statement, at index: Int32) throws(ColumnFault) {
+        if let value {
+            try Wrapped.bind(value, to: statement, at: index)
+        } else {
+            try statement.bindNull(at: index)
+        }
+    }
+
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Wrapped.Value? {
+        statement.isNull(index) ? nil : try Wrapped.read(from: statement, at: index)
+    }
+
+    static func stored(_ value: Wrapped.Value?) throws(ColumnFault) -> SQLValue {
+        guard let value else { return .null }
+        return try Wrapped.stored(value)
+    }
+}
+
 // These do the same as `OptionalCodec`, but are compiled for the most common optionals. The general codec looks up its
 // types in the runtime for each row, which costs more than the value.
 
@@ -24,8 +49,8 @@ extension OptionalBuiltInCodec {
     }
 
     @inline(__always)
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Wrapped? {
-        statement.isNull(index) ? nil : try Wrapped.read(statement, index)
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Wrapped? {
+        statement.isNull(index) ? nil : try Wrapped.read(from: statement, at: index)
     }
 
     static func stored(_ value: Wrapped?) throws(ColumnFault) -> SQLValue {
@@ -39,7 +64,7 @@ enum OptionalInt64: OptionalBuiltInCodec {
     typealias Wrapped = Int64
 
     @inline(__always)
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Int64? {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Int64? {
         try statement.optionalInteger(index)
     }
 }

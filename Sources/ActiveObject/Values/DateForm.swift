@@ -28,7 +28,7 @@ extension Date: BuiltInCodec {
         try statement.bind(value.timeIntervalSinceReferenceDate, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Date {
         Date(timeIntervalSinceReferenceDate: try statement.real(index))
     }
 
@@ -45,7 +45,7 @@ enum UnixMilliseconds: ColumnCodec {
         try statement.bind(try milliseconds(value), at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Date {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Date {
         Date(timeIntervalSince1970: Double(try statement.integer(index)) / 1000)
     }
 

@@ -12,7 +12,7 @@ extension Snapshot {
     /// - Throws: ``ActiveObjectError/Code-swift.struct/badSQL`` if SQLite does not accept the statement, or if the
     ///   number of values differs from the number of parameters.
     public func rows(_ sql: String, arguments: SQLArguments = []) throws -> [Row] {
-        try withRows(sql, arguments) { statement in
+        try withRows(of: sql, arguments: arguments) { statement in
             // The first step may prepare the statement again if the table's columns have changed.
             var hasRow = try statement.step()
             let columns = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
@@ -35,14 +35,15 @@ extension Snapshot {
     }
 
     fileprivate func withRows<Result>(
-        _ sql: String, _ arguments: SQLArguments, _ body: (Statement) throws -> Result
+        of sql: String, arguments: SQLArguments, body: (Statement) throws -> Result
     ) throws -> Result {
         try connection.withStatement(sql) { statement in
             guard statement.columnCount > 0 else {
-                throw ActiveObjectError(.badSQL, "\"\(sql.shownSQL)\" returns no rows; use `run` in a write")
+                throw ActiveObjectError(.badSQL, message: "\"\(sql.shownSQL)\" returns no rows; use `run` in a write")
             }
             guard self is Transaction || statement.isReadOnly else {
-                throw ActiveObjectError(.readOnly, "\"\(sql.shownSQL)\" writes, but this is a read; use `write`")
+                throw ActiveObjectError(
+                    .readOnly, message: "\"\(sql.shownSQL)\" writes, but this is a read; use `write`")
             }
             try statement.bind(arguments)
             return try body(statement)
@@ -50,16 +51,18 @@ extension Snapshot {
     }
 
     fileprivate func records<Record: ActiveRecord>(
-        _ type: Record.Type, _ sql: String, _ arguments: SQLArguments
+        of type: Record.Type, sql: String, arguments: SQLArguments
     ) throws -> [Record] {
         let table = try table(of: type)
-        return try withRows(sql, arguments) { statement in
+        return try withRows(of: sql, arguments: arguments) { statement in
             var hasRow = try statement.step()
-            let columns = try table.places(in: statement)
-            if hasRow, columns == Array(0..<Int32(columns.count)) { return try table.records(statement, isAtRow: true) }
+            let columns = try table.columnIndexes(in: statement)
+            if hasRow, columns == Array(0..<Int32(columns.count)) {
+                return try table.records(from: statement, isAtRow: true)
+            }
             var records: [Record] = []
             while hasRow {
-                records.append(try table.record(statement, columns: columns))
+                records.append(try table.record(from: statement, columns: columns))
                 hasRow = try statement.step()
             }
             return records
@@ -84,7 +87,8 @@ extension Transaction {
             guard !["begin", "commit", "end", "rollback", "savepoint", "release"].contains(verb) else {
                 throw ActiveObjectError(
                     .badSQL,
-                    "\"\(sql.shownSQL)\" would end or nest the current transaction; use `write` and `savepoint`")
+                    message:
+                        "\"\(sql.shownSQL)\" would end or nest the current transaction; use `write` and `savepoint`")
             }
             try statement.bind(arguments)
             // If this statement is not one that changes rows, SQLite's number is still that of the previous one.
@@ -132,7 +136,7 @@ extension ActiveRecord {
     ///   - snapshot: The state of the database to read.
     /// ```
     public static func find(sql: String, arguments: SQLArguments = [], in snapshot: Snapshot) throws -> [Self] {
-        try snapshot.records(Self.self, sql, arguments)
+        try snapshot.records(of: Self.self, sql: sql, arguments: arguments)
     }
 
     /// Returns the records that a custom SQL statement selects from a database, by default the one that the type names.
@@ -145,30 +149,30 @@ extension ActiveRecord {
 
 extension Table {
     /// Returns the index of each column of the table in the result of a statement.
-    fileprivate func places(in statement: Statement) throws(ActiveObjectError) -> [Int32] {
-        var places: [[UInt8]: Int32] = [:]
+    fileprivate func columnIndexes(in statement: Statement) throws(ActiveObjectError) -> [Int32] {
+        var indexes: [[UInt8]: Int32] = [:]
         let names = (0..<statement.columnCount).map { statement.columnName(Int32($0)) }
-        for (index, name) in names.enumerated().reversed() { places[name.nameKey] = Int32(index) }
+        for (index, name) in names.enumerated().reversed() { indexes[name.nameKey] = Int32(index) }
         var columns: [Int32] = []
         for field in fields {
-            guard let place = places[field.column.nameKey] else {
+            guard let index = indexes[field.column.nameKey] else {
                 throw ActiveObjectError(
                     .badSQL,
-                    """
-                    the statement returns no column \(field.column), which \(Record.self) needs; it returns \
-                    \(names.joined(separator: ", "))
-                    """, table: name, column: field.column)
+                    message: """
+                        the statement returns no column \(field.column), which \(Record.self) needs; it returns \
+                        \(names.joined(separator: ", "))
+                        """, table: name, column: field.column)
             }
-            columns.append(place)
+            columns.append(index)
         }
         return columns
     }
 
-    fileprivate func record(_ statement: Statement, columns: [Int32]) throws(ActiveObjectError) -> Record {
+    fileprivate func record(from statement: Statement, columns: [Int32]) throws(ActiveObjectError) -> Record {
         let memory = UnsafeMutablePointer<Record>.allocate(capacity: 1)
         defer { unsafe memory.deallocate() }
         do throws(RowLayout.Fault) {
-            try unsafe layout.read(statement, columns: columns, into: UnsafeMutableRawPointer(memory))
+            try unsafe layout.read(from: statement, columns: columns, into: UnsafeMutableRawPointer(memory))
         } catch {
             throw self.error(error.fault, in: fields[error.column])
         }

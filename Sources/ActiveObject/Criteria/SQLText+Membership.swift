@@ -5,7 +5,7 @@ extension SQLText {
 
     /// Appends `column IN (…)`. It is NULL if the column is NULL, unless nil is one of the values.
     mutating func appendMembership<Record>(
-        _ values: [SQLValue], _ field: Table<Record>.Field, table: String
+        of field: Table<Record>.Field, in values: [SQLValue], table: String
     ) throws(ActiveObjectError) {
         let column = field.column.quotedName
         let (json, several, hasNull) = split(values)
@@ -14,10 +14,10 @@ extension SQLText {
         guard others.count <= Self.listLimit else {
             throw ActiveObjectError(
                 .outOfRange,
-                """
-                \(table).\(field.column) was compared with a list of \(others.count) blobs or texts with a NUL, which \
-                must be bound one by one; at most \(Self.listLimit) are allowed; split the list
-                """, table: table, column: field.column)
+                message: """
+                    \(table).\(field.column) was compared with a list of \(others.count) blobs or texts with a NUL, \
+                    which must be bound one by one; at most \(Self.listLimit) are allowed; split the list
+                    """, table: table, column: field.column)
         }
         let padded = others.paddedToPowerOfTwo
         switch (json, scaled.isEmpty, padded.isEmpty) {

@@ -19,7 +19,7 @@ extension ActiveRecord {
         on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all, in transaction: Transaction
     ) throws {
         let table = try transaction.table(of: Self.self)
-        try put(by: .upsert(table.upsertPlan(key, columns)), in: transaction, table)
+        try put(by: .upsert(table.upsertPlan(on: key, updating: columns)), in: transaction, table: table)
     }
 
     /// Upserts the record in a transaction of its own in a database, by default the one that the type names.
@@ -27,9 +27,9 @@ extension ActiveRecord {
         on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all, in database: Database? = nil
     ) async throws {
         // The plan is made here, because key paths are not sendable.
-        let plan = try Tables.table(of: Self.self).upsertPlan(key, columns)
+        let plan = try Tables.table(of: Self.self).upsertPlan(on: key, updating: columns)
         try await write(to: database) { record, transaction in
-            _ = try record.put(by: .upsert(plan), in: transaction, transaction.table(of: Self.self))
+            _ = try record.put(by: .upsert(plan), in: transaction, table: transaction.table(of: Self.self))
         }
     }
 }
@@ -43,7 +43,7 @@ extension Array where Element: ActiveRecord {
         in transaction: Transaction
     ) throws {
         let table = try transaction.table(of: Element.self)
-        try putAll(by: .upsert(table.upsertPlan(key, columns)), in: transaction, table)
+        try putAll(by: .upsert(table.upsertPlan(on: key, updating: columns)), in: transaction, table: table)
     }
 
     /// Upserts all records in a transaction of its own in a database, by default the one that the type names.
@@ -51,9 +51,9 @@ extension Array where Element: ActiveRecord {
         on key: PartialKeyPath<Element>..., updating columns: UpsertColumns<Element> = .all,
         in database: Database? = nil
     ) async throws {
-        let plan = try Tables.table(of: Element.self).upsertPlan(key, columns)
+        let plan = try Tables.table(of: Element.self).upsertPlan(on: key, updating: columns)
         try await write(to: database) { records, transaction in
-            try records.putAll(by: .upsert(plan), in: transaction, transaction.table(of: Element.self))
+            try records.putAll(by: .upsert(plan), in: transaction, table: transaction.table(of: Element.self))
         }
     }
 }

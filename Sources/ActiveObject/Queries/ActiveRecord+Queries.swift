@@ -13,7 +13,7 @@ extension ActiveRecord {
         where criteria: Criteria<Self>, order: [Order<Self>] = [], limit: Int? = nil, offset: Int = 0,
         in snapshot: Snapshot
     ) throws -> [Self] {
-        try Query(criteria, order, limit, offset).all(in: snapshot)
+        try Query(where: criteria, order: order, limit: limit, offset: offset).all(in: snapshot)
     }
 
     /// Returns the records that satisfy `criteria`, from a database, by default the one that the type names.
@@ -21,21 +21,21 @@ extension ActiveRecord {
         where criteria: Criteria<Self>, order: [Order<Self>] = [], limit: Int? = nil, offset: Int = 0,
         in database: Database? = nil
     ) async throws -> [Self] {
-        try await Query(criteria, order, limit, offset).all(in: database)
+        try await Query(where: criteria, order: order, limit: limit, offset: offset).all(in: database)
     }
 
     /// Returns all records, sorted by columns, or a part of them.
     public static func findAll(
         order: [Order<Self>], limit: Int? = nil, offset: Int = 0, in snapshot: Snapshot
     ) throws -> [Self] {
-        try Query(.all, order, limit, offset).all(in: snapshot)
+        try Query(where: .all, order: order, limit: limit, offset: offset).all(in: snapshot)
     }
 
     /// Returns all records, sorted by columns, from a database, by default the one that the type names.
     public static func findAll(
         order: [Order<Self>], limit: Int? = nil, offset: Int = 0, in database: Database? = nil
     ) async throws -> [Self] {
-        try await Query(.all, order, limit, offset).all(in: database)
+        try await Query(where: .all, order: order, limit: limit, offset: offset).all(in: database)
     }
 
     /// Returns the record with the lowest key that satisfies `criteria`; nil if there is none.
@@ -71,12 +71,12 @@ extension ActiveRecord {
 
     /// Returns whether there is a record with this key.
     public static func exists(_ objectId: Int64, in snapshot: Snapshot) throws -> Bool {
-        try self.where(Criteria(.key, .equals(objectId))).exists(in: snapshot)
+        try self.where(Criteria(.key, satisfies: .equals(objectId))).exists(in: snapshot)
     }
 
     /// Returns whether there is a record with this key in a database, by default the one that the type names.
     public static func exists(_ objectId: Int64, in database: Database? = nil) async throws -> Bool {
-        try await self.where(Criteria(.key, .equals(objectId))).exists(in: database)
+        try await self.where(Criteria(.key, satisfies: .equals(objectId))).exists(in: database)
     }
 
     /// Returns whether a record satisfies `criteria`.
@@ -125,7 +125,7 @@ extension ActiveRecord {
 }
 
 extension Query {
-    fileprivate init(_ criteria: Criteria<Record>, _ orders: [Order<Record>], _ limit: Int?, _ offset: Int) {
+    fileprivate init(where criteria: Criteria<Record>, order orders: [Order<Record>], limit: Int?, offset: Int) {
         var query = Query().where(criteria).order(orders).offset(offset)
         if let limit { query = query.limit(limit) }
         self = query

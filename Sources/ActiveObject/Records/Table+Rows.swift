@@ -36,14 +36,15 @@ extension Table {
             try statement.bind(key, at: Int32(index))
         } catch {
             throw ActiveObjectError(
-                .badSQL, "a statement of \(name) has no parameter ?\(index); an override must use all parameters",
+                .badSQL,
+                message: "a statement of \(name) has no parameter ?\(index); an override must use all parameters",
                 table: name)
         }
     }
 
     /// Replaces the record by the contents of its row. Properties without a column are kept.
     func refresh(_ record: inout Record, from statement: Statement) throws {
-        var fresh = try self.record(statement)
+        var fresh = try self.record(from: statement)
         if layout.hasUnstored {
             unsafe withUnsafeBytes(of: record) { old in
                 unsafe withUnsafeMutableBytes(of: &fresh) { new in
@@ -57,10 +58,10 @@ extension Table {
 
     /// Initializes a record in uninitialized memory from a row with the columns of `columnList`.
     func read(
-        _ statement: Statement, into record: UnsafeMutableRawPointer, firstColumn: Int32 = 0
+        from statement: Statement, into record: UnsafeMutableRawPointer, firstColumn: Int32 = 0
     ) throws(ActiveObjectError) {
         do throws(RowLayout.Fault) {
-            try unsafe layout.read(statement, firstColumn: firstColumn, into: record)
+            try unsafe layout.read(from: statement, firstColumn: firstColumn, into: record)
         } catch {
             throw self.error(error, in: statement, firstColumn: firstColumn)
         }
@@ -73,20 +74,20 @@ extension Table {
     }
 
     /// Returns the record of the current row.
-    func record(_ statement: Statement, firstColumn: Int32 = 0) throws(ActiveObjectError) -> Record {
+    func record(from statement: Statement, firstColumn: Int32 = 0) throws(ActiveObjectError) -> Record {
         let memory = UnsafeMutablePointer<Record>.allocate(capacity: 1)
         defer { unsafe memory.deallocate() }
-        try unsafe read(statement, into: UnsafeMutableRawPointer(memory), firstColumn: firstColumn)
+        try unsafe read(from: statement, into: UnsafeMutableRawPointer(memory), firstColumn: firstColumn)
         return unsafe memory.move()
     }
 
     /// Returns the records of all rows of a statement.
     ///
     /// - Parameter isAtRow: Whether the statement is already at its first row.
-    func records(_ statement: Statement, isAtRow: Bool = false) throws(ActiveObjectError) -> [Record] {
+    func records(from statement: Statement, isAtRow: Bool = false) throws(ActiveObjectError) -> [Record] {
         var blocks = RecordBlocks<Record>()
         if isAtRow {
-            try unsafe read(statement, into: blocks.lastBlock())
+            try unsafe read(from: statement, into: blocks.lastBlock())
             blocks.countInLast = 1
         }
         // Rows are read in blocks, so that generic code does not run for each row.

@@ -24,7 +24,7 @@ extension Rule {
     public static func length<Value: Collection>(
         _ keyPath: KeyPath<Record, Value>, in range: some RangeExpression<Int>
     ) -> Rule {
-        Rule(keyPath, message: lengthMessage(Value.self, range)) { range.contains($0.count) }
+        Rule(keyPath, message: lengthMessage(for: Value.self, in: range)) { range.contains($0.count) }
     }
 
     /// Returns a rule about the number of characters of a text, or of elements of another collection, that may be nil.
@@ -35,7 +35,9 @@ extension Rule {
     public static func length<Value: Collection>(
         _ keyPath: KeyPath<Record, Value?>, in range: some RangeExpression<Int>
     ) -> Rule {
-        Rule(keyPath, message: lengthMessage(Value.self, range)) { $0.map { range.contains($0.count) } ?? true }
+        Rule(keyPath, message: lengthMessage(for: Value.self, in: range)) {
+            $0.map { range.contains($0.count) } ?? true
+        }
     }
 
     /// Returns a rule that the value is in a range. Error messages show its bounds.
@@ -66,11 +68,11 @@ extension Rule {
     /// The rule is checked in the transaction that saves the record. It costs a search, so the columns should have an
     /// index. A unique ``Index`` has a less specific message, but needs no search of its own.
     public static func unique(_ keyPaths: PartialKeyPath<Record>...) -> Rule {
-        Rule(keyPaths, .unique)
+        Rule(keyPaths, check: .unique)
     }
 }
 
-private func lengthMessage<Value>(_ type: Value.Type, _ range: some RangeExpression<Int>) -> String {
+private func lengthMessage<Value>(for type: Value.Type, in range: some RangeExpression<Int>) -> String {
     "must have \(text(of: range)) \(type is any StringProtocol.Type ? "characters" : "elements")"
 }
 

@@ -34,7 +34,7 @@ extension SQLText {
 
         static func tooDeep(_ table: String) -> ActiveObjectError {
             ActiveObjectError(
-                .badSQL, "a criterion of \(table) nests && and || deeper than SQLite allows; write it flatter",
+                .badSQL, message: "a criterion of \(table) nests && and || deeper than SQLite allows; write it flatter",
                 table: table)
         }
     }

@@ -34,8 +34,8 @@ extension ActiveRecord {
 }
 
 /// A rule together with the columns of its type's table.
-final class PlacedRule<Record: ActiveRecord> {
-    let place: String
+final class ResolvedRule<Record: ActiveRecord> {
+    let subject: String
     let check: Rule<Record>.Check
     /// The indexes of the columns among the rule's properties.
     let columns: [Int]
@@ -49,14 +49,15 @@ final class PlacedRule<Record: ActiveRecord> {
         let names = columns.map { fields[$0].column }
         // A property that is not a column, such as a part of a nested value, is named as in the source:
         // `\Person.address.city`.
-        place = rule.place ?? (isComplete ? names : rule.keyPaths.map { "\($0)" }).joined(separator: ", ")
+        subject = rule.subject ?? (isComplete ? names : rule.keyPaths.map { "\($0)" }).joined(separator: ", ")
         guard case .unique = rule.check else {
             uniqueSQL = nil
             return
         }
         guard isComplete, !columns.isEmpty else {
             throw ActiveObjectError(
-                .badRecord, "\(Record.self).rules: `unique` names \(place), but only columns can be searched",
+                .badRecord,
+                message: "\(Record.self).rules: `unique` names \(subject), but only columns can be searched",
                 table: tableName)
         }
         let conditions = names.enumerated().map { "\($1.quotedName) = ?\($0 + 1)" }.joined(separator: " AND ")
@@ -74,15 +75,15 @@ extension Table {
             switch rule.check {
             case .value(let check):
                 if let message = check(record) {
-                    failures.append(ValidationFailure(column: rule.place, message: message))
+                    failures.append(ValidationFailure(column: rule.subject, message: message))
                 }
             case .unique:
-                if try isTaken(rule, record, rowID: rowID, in: snapshot) {
+                if try hasDuplicate(of: record, under: rule, rowID: rowID, in: snapshot) {
                     let message =
                         rule.columns.count == 1
                         ? "must be unique, and another record has this value"
                         : "must be unique together, and another record has these values"
-                    failures.append(ValidationFailure(column: rule.place, message: message))
+                    failures.append(ValidationFailure(column: rule.subject, message: message))
                 }
             }
         }
@@ -94,12 +95,12 @@ extension Table {
         guard let first = failures.first else { return }
         let text = failures.map(\.description).joined(separator: "; ")
         throw ActiveObjectError(
-            .invalid, "this record cannot be saved in \(name): \(text)", table: name,
+            .invalid, message: "this record cannot be saved in \(name): \(text)", table: name,
             column: failures.count == 1 ? first.column : nil, failures: failures)
     }
 
-    private func isTaken(
-        _ rule: PlacedRule<Record>, _ record: Record, rowID: Int64?, in snapshot: Snapshot
+    private func hasDuplicate(
+        of record: Record, under rule: ResolvedRule<Record>, rowID: Int64?, in snapshot: Snapshot
     ) throws -> Bool {
         guard let sql = rule.uniqueSQL else { return false }
         return try snapshot.connection.withStatement(sql) { statement in

@@ -52,7 +52,7 @@ extension Database {
 
     /// Checks the whole file.
     ///
-    /// - Returns: The problems, in SQLite's words; empty if there are none.
+    /// - Returns: The problems, as SQLite describes them; empty if there are none.
     /// - Throws: ``ActiveObjectError/Code-swift.struct/corrupt`` if the file is too damaged to be checked.
     public func integrityCheck() async throws -> [String] {
         try await onReader { connection, _ in

@@ -8,7 +8,7 @@ extension Connection {
     /// - Parameter id: The row that was to be removed; nil if it is unknown.
     func explained(_ error: any Error, removing id: Int64?, from table: String) -> any Error {
         guard let known = error as? ActiveObjectError, known.code == .brokenReference,
-            let reference = try? referenceInTheWay(of: id, in: table)
+            let reference = try? blockingReference(of: id, in: table)
         else { return error }
         let rows = id.map { "row \($0)" } ?? "rows"
         let refers =
@@ -21,10 +21,10 @@ extension Connection {
             }
         return ActiveObjectError(
             .brokenReference,
-            """
-            cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change the \
-            referring rows, or declare another `onRemove`
-            """, table: reference.table, column: reference.column, resultCode: known.resultCode)
+            message: """
+                cannot remove \(rows) of \(table): \(reference.table).\(reference.column) \(refers); remove or change \
+                the referring rows, or declare another `onRemove`
+                """, table: reference.table, column: reference.column, resultCode: known.resultCode)
     }
 
     /// Returns the error for a record that could not be saved, with the reference that names a missing row.
@@ -38,18 +38,18 @@ extension Connection {
                 let target = try? Tables.key(of: reference.target)
             else { continue }
             let sql = "SELECT 1 FROM \(target.table.quotedName) WHERE \(target.column.quotedName) = ?1"
-            let isThere = try? withStatement(sql) { statement in
+            let exists = try? withStatement(sql) { statement in
                 try statement.bind(id, at: 1)
                 return try statement.step()
             }
-            guard isThere == false else { continue }
+            guard exists == false else { continue }
             let value = field.isPrivate ? "a row" : "row \(id)"
             return ActiveObjectError(
                 .brokenReference,
-                """
-                cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which does not \
-                exist; save that row first
-                """, table: table.name, column: field.column, resultCode: known.resultCode)
+                message: """
+                    cannot save to \(table.name): \(field.column) refers to \(value) of \(target.table), which does \
+                    not exist; save that row first
+                    """, table: table.name, column: field.column, resultCode: known.resultCode)
         }
         return error
     }
@@ -73,7 +73,7 @@ extension Connection {
     }
 
     /// Returns the first reference whose rows prevent the removal of the row, or of rows that a cascade would remove.
-    private func referenceInTheWay(of id: Int64?, in table: String) throws -> ForeignKeyColumn? {
+    private func blockingReference(of id: Int64?, in table: String) throws -> ForeignKeyColumn? {
         let references = try foreignKeys()
         var seen: Set<String> = []
         /// Searches for references to `parent`. `rows` is a query for the rowids of `parent` that would be removed.
@@ -91,7 +91,7 @@ extension Connection {
                     "SELECT 1 FROM \(reference.table.quotedName) WHERE \(condition(reference)) LIMIT 1"
                 if try withStatement(
                     sql,
-                    {
+                    body: {
                         try bind(id, to: $0)
                         return try $0.step()
                     })

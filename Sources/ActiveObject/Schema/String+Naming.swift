@@ -5,17 +5,17 @@
 /// because a predictable rule is more useful than correct English, and `tableName` overrides it.
 func conventionalTableName(of type: String) -> String {
     // Nested and generic types are named `Outer.Person<Int>`. Only the innermost name counts.
-    let name = type.prefix { $0 != "<" }.split(separator: ".").last ?? Substring(type)
-    var words = ""
+    let type = type.prefix { $0 != "<" }.split(separator: ".").last ?? Substring(type)
+    var name = ""
     var previous: Character = "_"
-    for (character, next) in zip(name, name.dropFirst().map(Optional.some) + [nil]) {
+    for (character, next) in zip(type, type.dropFirst().map(Optional.some) + [nil]) {
         // An uppercase letter begins a word unless it is inside an abbreviation: `HTTPKey` is http_key.
         let beginsWord = character.isUppercase && (!previous.isUppercase || next?.isLowercase == true)
-        if beginsWord, !words.isEmpty, previous != "_" { words.append("_") }
-        words.append(contentsOf: character.lowercased())
+        if beginsWord, !name.isEmpty, previous != "_" { name.append("_") }
+        name.append(contentsOf: character.lowercased())
         previous = character
     }
-    return plural(words)
+    return plural(name)
 }
 
 private func plural(_ word: String) -> String {

@@ -15,7 +15,7 @@ extension IntegerCodec {
     }
 
     @inline(__always)
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Self {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Self {
         guard let value = Self(exactly: try statement.integer(index)) else { throw .outOfRange(type: "\(Self.self)") }
         return value
     }
@@ -45,7 +45,7 @@ extension Bool: BuiltInCodec {
         try statement.bind(value ? 1 : 0 as Int64, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Bool {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Bool {
         switch try statement.integer(index) {
         case 0: false
         case 1: true
@@ -64,7 +64,7 @@ extension Double: BuiltInCodec {
         try statement.bind(value, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Double {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Double {
         try statement.real(index)
     }
 
@@ -82,10 +82,13 @@ extension Float: BuiltInCodec {
         try statement.bind(Double(value), at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Float {
-        let real = try statement.real(index)
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Float {
+        try narrowed(try statement.real(index))
+    }
+
+    /// Returns the nearest value. Throws if it would be infinite although `real` is finite.
+    static func narrowed(_ real: Double) throws(ColumnFault) -> Float {
         let value = Float(real)
-        // A value that is too large would become infinite.
         guard value.isFinite || real.isInfinite else { throw .outOfRange(type: "Float") }
         return value
     }
@@ -101,7 +104,7 @@ extension String: BuiltInCodec {
         try statement.bind(value, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> String {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> String {
         try statement.text(index)
     }
 
@@ -124,7 +127,7 @@ extension Data: BuiltInCodec {
         if let fault { throw fault }
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Data {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Data {
         try unsafe statement.withBlob(index) { unsafe Data($0) }
     }
 
@@ -141,7 +144,7 @@ extension UUID: BuiltInCodec {
         try statement.bind(value.uuidString, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> UUID {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> UUID {
         guard let value = UUID(uuidString: try statement.text(index)) else { throw .unreadable(type: "UUID") }
         return value
     }
@@ -158,7 +161,7 @@ extension Character: BuiltInCodec {
         try statement.bind(String(value), at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> Character {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> Character {
         let text = try statement.text(index)
         guard let character = text.first, text.count == 1 else { throw .unreadable(type: "Character") }
         return character
@@ -176,7 +179,7 @@ extension URL: BuiltInCodec {
         try statement.bind(value.absoluteString, at: index)
     }
 
-    static func read(_ statement: Statement, _ index: Int32) throws(ColumnFault) -> URL {
+    static func read(from statement: Statement, at index: Int32) throws(ColumnFault) -> URL {
         guard let value = URL(string: try statement.text(index)) else { throw .unreadable(type: "URL") }
         return value
     }

@@ -6,7 +6,7 @@ extension Query {
     }
 
     func sumOfIntegers(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Int {
-        try numbers(column, in: snapshot)
+        try checkIsNumeric(column, in: snapshot)
         do {
             return try integer("coalesce(sum(%), 0)", of: column, in: snapshot)
         } catch let error as ActiveObjectError where error.cause == .integerOverflow {
@@ -23,7 +23,7 @@ extension Query {
     }
 
     func sumOfReals(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Double {
-        try numbers(column, in: snapshot)
+        try checkIsNumeric(column, in: snapshot)
         return try aggregate("sum(%), count(%)", of: column, in: snapshot) { statement, table, field in
             if try statement.integer(1) == 0 { return 0 }
             if statement.isNull(0) { throw ColumnFault.outOfRange(type: "Double: the sum is not a number") }
@@ -32,16 +32,16 @@ extension Query {
     }
 
     func average(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Double? {
-        try numbers(column, in: snapshot)
+        try checkIsNumeric(column, in: snapshot)
         return try aggregate("avg(%)", of: column, in: snapshot) { statement, _, _ in
             statement.isNull(0) ? nil : try statement.real(0)
         }
     }
 
-    func extreme<Value>(_ expression: String, _ column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Value? {
+    func extreme<Value>(_ expression: String, of column: ColumnPath<Record>, in snapshot: Snapshot) throws -> Value? {
         try aggregate(expression, of: column, in: snapshot) { statement, table, field in
-            guard !(field.codec is any WholeCodec.Type) else { throw table.hasNoOrder(field) }
-            return statement.isNull(0) ? nil : try read(statement, 0, with: field.codec)
+            guard !(field.codec is any UnorderedCodec.Type) else { throw table.hasNoOrder(field) }
+            return statement.isNull(0) ? nil : try read(from: statement, at: 0, with: field.codec)
         }
     }
 
@@ -49,13 +49,13 @@ extension Query {
         let table = try snapshot.table(of: Record.self)
         let field = try column.field(in: table)
         let name = field.column.quotedName
-        var text = try source("SELECT \(name), count(*)", name, in: table)
+        var text = try statement("SELECT \(name), count(*)", over: name, in: table)
         text.append(" GROUP BY 1 ORDER BY 1")
         return try snapshot.withStatement(text, of: table.name) { statement in
             var counts: [(value: Value, count: Int)] = []
             while try statement.step() {
                 do throws(ColumnFault) {
-                    counts.append((try read(statement, 0, with: field.codec), Int(try statement.integer(1))))
+                    counts.append((try read(from: statement, at: 0, with: field.codec), Int(try statement.integer(1))))
                 } catch {
                     throw table.error(error, in: field)
                 }
@@ -64,12 +64,13 @@ extension Query {
         }
     }
 
-    private func numbers(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws {
+    private func checkIsNumeric(_ column: ColumnPath<Record>, in snapshot: Snapshot) throws {
         let table = try snapshot.table(of: Record.self)
         let field = try column.field(in: table)
         guard field.codec.valueClass == .integer || field.codec.valueClass == .real else {
             throw ActiveObjectError(
-                .typeMismatch, "\(table.name).\(field.column) holds \(field.codec.valueClass), which cannot be summed",
+                .typeMismatch,
+                message: "\(table.name).\(field.column) holds \(field.codec.valueClass), which cannot be summed",
                 table: table.name, column: field.column, valueClass: field.codec.valueClass)
         }
     }
@@ -77,13 +78,13 @@ extension Query {
     /// Calls `body` with the only row of an expression.
     private func aggregate<Result>(
         _ expression: String, of column: ColumnPath<Record>?, in snapshot: Snapshot,
-        _ body: (Statement, Table<Record>, Table<Record>.Field) throws -> Result
+        body: (Statement, Table<Record>, Table<Record>.Field) throws -> Result
     ) throws -> Result {
         let table = try snapshot.table(of: Record.self)
         let field = try column?.field(in: table) ?? table.fields[0]
         let name = field.column.quotedName
         let expression = expression.split(separator: "%", omittingEmptySubsequences: false).joined(separator: name)
-        let text = try source("SELECT \(expression)", name, in: table)
+        let text = try statement("SELECT \(expression)", over: name, in: table)
         return try snapshot.withStatement(text, of: table.name) { statement in
             _ = try statement.step()
             do {
@@ -95,7 +96,7 @@ extension Query {
     }
 
     /// Returns `select` FROM the rows of the query: those of the table, or those within the limit.
-    private func source(_ select: String, _ column: String, in table: Table<Record>) throws -> SQLText {
+    private func statement(_ select: String, over column: String, in table: Table<Record>) throws -> SQLText {
         guard isLimited else {
             var text = SQLText("\(select) FROM \(table.name.quotedName)")
             try text.append(where: criteria, in: table)
@@ -110,8 +111,8 @@ extension Query {
 
 /// Reads a value with its column's codec, for a caller that knows the type.
 private func read<Codec: ColumnCodec, Value>(
-    _ statement: Statement, _ index: Int32, with codec: Codec.Type
+    from statement: Statement, at index: Int32, with codec: Codec.Type
 ) throws(ColumnFault) -> Value {
-    guard let value = try Codec.read(statement, index) as? Value else { throw .notOfType("\(Value.self)") }
+    guard let value = try Codec.read(from: statement, at: index) as? Value else { throw .notOfType("\(Value.self)") }
     return value
 }

@@ -52,7 +52,8 @@ extension ActiveRecord {
         guard let objectId else { return try table.changes(from: nil, to: self) }
         guard let row = try Self.find(objectId, in: snapshot) else {
             throw ActiveObjectError(
-                .notFound, "\(table.name) has no row \(objectId) to compare with: it was removed", table: table.name)
+                .notFound, message: "\(table.name) has no row \(objectId) to compare with: it was removed",
+                table: table.name)
         }
         return try table.changes(from: row, to: self)
     }
@@ -96,10 +97,11 @@ extension ActiveRecord {
             func text(_ id: Int64?) -> String { id.map { "row \($0)" } ?? "a record that was not saved" }
             throw ActiveObjectError(
                 .badRecord,
-                "\(text(objectId)) of \(table.name) cannot be compared with \(text(original.objectId)): pass an "
+                message:
+                    "\(text(objectId)) of \(table.name) cannot be compared with \(text(original.objectId)): pass an "
                     + "earlier value of the same record", table: table.name)
         }
-        return try put(by: .changes(since: original), in: transaction, table)
+        return try put(by: .changes(since: original), in: transaction, table: table)
     }
 
     /// Saves only the columns that differ from an earlier value, in a transaction of its own in a database, by default
@@ -115,20 +117,21 @@ extension ActiveRecord {
 extension Table {
     /// Returns the columns that an update must write, without those that the library writes itself.
     func changedColumns(from old: Record, to new: Record) throws -> [Int] {
-        try compare(old, new).map(\.column).filter {
+        try differences(from: old, to: new).map(\.column).filter {
             $0 != saving.managed.created?.column && $0 != saving.managed.updated?.column
                 && $0 != saving.managed.version?.column
         }
     }
 
     fileprivate func changes(from old: Record?, to new: Record) throws -> [ColumnChange] {
-        try compare(old, new).map {
+        try differences(from: old, to: new).map {
             let field = fields[$0.column]
             return ColumnChange(column: field.column, old: $0.old, new: $0.new, isPrivate: field.isPrivate)
         }
     }
 
-    private func compare(_ old: Record?, _ new: Record) throws -> [(column: Int, old: SQLValue, new: SQLValue)] {
+    private func differences(from old: Record?, to new: Record) throws -> [(column: Int, old: SQLValue, new: SQLValue)]
+    {
         try (1..<fields.count).compactMap { column in
             let before = try old.map { try stored(column, of: $0) } ?? .null
             let after = try stored(column, of: new)

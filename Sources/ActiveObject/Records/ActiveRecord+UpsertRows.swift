@@ -27,7 +27,7 @@ extension ActiveRecord {
         in transaction: Transaction
     ) throws -> Int {
         let table = try transaction.table(of: Self.self)
-        return try transaction.upsertRows(records, table.upsertPlan(key, columns), in: table)
+        return try transaction.upsertRows(records, by: table.upsertPlan(on: key, updating: columns), in: table)
     }
 
     /// Upserts all records without reading rows back, in a transaction of its own in a database, by default the one
@@ -39,16 +39,16 @@ extension ActiveRecord {
         _ records: [Self], on key: PartialKeyPath<Self>..., updating columns: UpsertColumns<Self> = .all,
         in database: Database? = nil
     ) async throws -> Int {
-        let plan = try Tables.table(of: Self.self).upsertPlan(key, columns)
+        let plan = try Tables.table(of: Self.self).upsertPlan(on: key, updating: columns)
         return try await (database ?? Self.database()).write { transaction in
-            try transaction.upsertRows(records, plan, in: transaction.table(of: Self.self))
+            try transaction.upsertRows(records, by: plan, in: transaction.table(of: Self.self))
         }
     }
 }
 
 extension Transaction {
     fileprivate func upsertRows<Record>(
-        _ records: [Record], _ plan: UpsertPlan, in table: Table<Record>
+        _ records: [Record], by plan: UpsertPlan, in table: Table<Record>
     ) throws -> Int {
         var index = 0
         do {
@@ -62,7 +62,7 @@ extension Transaction {
                     }
                     return count
                 }
-                return try upsertPlain(records, plan, in: table, at: &index)
+                return try upsertPlain(records, by: plan, in: table, at: &index)
             }
         } catch let error as ActiveObjectError where records.indices.contains(index) {
             throw connection.explained(error.at(index), saving: records[index], at: index)
@@ -71,7 +71,7 @@ extension Transaction {
 
     /// Upserts directly from the memory of the records. No code of the caller runs here.
     private func upsertPlain<Record>(
-        _ records: [Record], _ plan: UpsertPlan, in table: Table<Record>, at index: inout Int
+        _ records: [Record], by plan: UpsertPlan, in table: Table<Record>, at index: inout Int
     ) throws -> Int {
         let statement = try connection.take(plan.silentSQL)
         defer { connection.giveBack(statement) }

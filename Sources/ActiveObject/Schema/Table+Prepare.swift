@@ -34,7 +34,7 @@ extension Connection {
 
     fileprivate func apply(_ changes: SchemaChanges, to definition: TableDefinition) throws {
         for name in changes.obsoleteIndexes { try run("DROP INDEX \(name.quotedName)") }
-        for place in changes.addedColumns { try add(definition.columns[place], to: definition) }
+        for index in changes.addedColumns { try add(definition.columns[index], to: definition) }
         for index in changes.newIndexes { try create(index, in: definition) }
     }
 
@@ -68,7 +68,9 @@ extension Connection {
         let conventional = index.name(in: definition.name)
         var name = conventional
         var number = 1
-        while try !rows("SELECT 1 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE", [.text(name)], { _ in }).isEmpty {
+        while try !rows(
+            "SELECT 1 FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE", parameters: [.text(name)], body: { _ in }
+        ).isEmpty {
             number += 1
             name = "\(conventional)_\(number)"
         }
@@ -79,10 +81,10 @@ extension Connection {
             let columns = index.columns.joined(separator: ", ")
             throw ActiveObjectError(
                 .notUnique,
-                """
-                \(definition.name) has rows with the same \(columns), which \(definition.record) now declares unique; \
-                change them in a Migration
-                """, table: definition.name, column: columns, resultCode: error.resultCode)
+                message: """
+                    \(definition.name) has rows with the same \(columns), which \(definition.record) now declares \
+                    unique; change them in a Migration
+                    """, table: definition.name, column: columns, resultCode: error.resultCode)
         }
     }
 
@@ -102,7 +104,7 @@ extension Connection {
         let fault = try withStatement("SELECT \(text)") { statement -> ColumnFault? in
             _ = try statement.step()
             do throws(ColumnFault) {
-                try column.codec.check(statement, 0)
+                try column.codec.checkIsReadable(from: statement, at: 0)
                 return nil
             } catch {
                 return error
@@ -116,7 +118,7 @@ extension Connection {
                 table: definition.name, column: column.name, wanted: column.valueClass, isPrivate: column.isPrivate)
             throw ActiveObjectError(
                 .badRecord,
-                "\(definition.name).\(column.name) has an invalid default in \(definition.record): \(error)",
+                message: "\(definition.name).\(column.name) has an invalid default in \(definition.record): \(error)",
                 table: definition.name, column: column.name, valueClass: column.valueClass)
         }
     }

@@ -11,7 +11,7 @@ extension ActiveRecord {
     public mutating func save(in transaction: Transaction) throws {
         let table = try transaction.table(of: Self.self)
         guard table.saving.isPlain else {
-            try put(by: .save, in: transaction, table)
+            try put(by: .save, in: transaction, table: table)
             return
         }
         do {
@@ -34,7 +34,7 @@ extension ActiveRecord {
     ///
     /// - Throws: ``ActiveObjectError``: `notUnique` if a row with this key exists, and the errors of `save`.
     public mutating func insert(in transaction: Transaction) throws {
-        try put(by: .insert, in: transaction, transaction.table(of: Self.self))
+        try put(by: .insert, in: transaction, table: transaction.table(of: Self.self))
     }
 
     /// Inserts the record in a transaction of its own in a database, by default the one that the type names.
@@ -51,7 +51,7 @@ extension ActiveRecord {
 
     /// Saves with all hooks and rules. The record is only changed if everything succeeds.
     @discardableResult
-    mutating func put(by verb: SaveVerb, in transaction: Transaction, _ table: Table<Self>) throws -> Bool {
+    mutating func put(by verb: SaveVerb, in transaction: Transaction, table: Table<Self>) throws -> Bool {
         var record = self
         do {
             let isWritten = try transaction.put(&record, by: verb, in: table)
@@ -65,7 +65,7 @@ extension ActiveRecord {
     /// Runs an operation on a copy, in a transaction of its own. The copy becomes the record when the transaction is
     /// committed.
     mutating func write<Result: Sendable>(
-        to database: Database?, _ body: @escaping @Sendable (inout Self, Transaction) throws -> Result
+        to database: Database?, body: @escaping @Sendable (inout Self, Transaction) throws -> Result
     ) async throws -> Result {
         let record = self
         let done = try await (database ?? Self.database()).write { transaction in

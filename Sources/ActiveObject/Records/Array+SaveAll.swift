@@ -7,8 +7,8 @@ extension Array where Element: ActiveRecord {
     /// - Throws: The errors of `save` for one record, with its ``ActiveObjectError/index``.
     public mutating func saveAll(in transaction: Transaction) throws {
         let table = try transaction.table(of: Element.self)
-        guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table) }
-        try transaction.savepoint { try savePlain(from: 0, in: transaction, table) }
+        guard table.saving.isPlain else { return try putAll(by: .save, in: transaction, table: table) }
+        try transaction.savepoint { try savePlain(from: 0, in: transaction, table: table) }
     }
 
     /// Saves all records in a transaction of its own in a database, by default the one that the type names.
@@ -20,7 +20,7 @@ extension Array where Element: ActiveRecord {
     ///
     /// - Throws: The errors of `insert` for one record, with its ``ActiveObjectError/index``.
     public mutating func insertAll(in transaction: Transaction) throws {
-        try putAll(by: .insert, in: transaction, transaction.table(of: Element.self))
+        try putAll(by: .insert, in: transaction, table: transaction.table(of: Element.self))
     }
 
     /// Inserts all records in a transaction of its own in a database, by default the one that the type names.
@@ -29,7 +29,7 @@ extension Array where Element: ActiveRecord {
     }
 
     mutating func putAll(
-        by verb: SaveVerb, in transaction: Transaction, _ table: Table<Element>
+        by verb: SaveVerb, in transaction: Transaction, table: Table<Element>
     ) throws {
         var records = self
         try transaction.savepoint {
@@ -39,7 +39,7 @@ extension Array where Element: ActiveRecord {
             for index in records.indices {
                 // The first record may have shown that the type has no hooks.
                 if case .save = verb, index > 0, plan.isPlain {
-                    return try records.savePlain(from: index, in: transaction, table)
+                    return try records.savePlain(from: index, in: transaction, table: table)
                 }
                 // A hook may save other records of the type with the same statement, so it is only taken if there are
                 // no hooks.
@@ -58,7 +58,7 @@ extension Array where Element: ActiveRecord {
 
     /// - Parameter first: The index of the first record that is not saved yet.
     private mutating func savePlain(
-        from first: Int, in transaction: Transaction, _ table: Table<Element>
+        from first: Int, in transaction: Transaction, table: Table<Element>
     ) throws {
         do {
             try unsafe withUnsafeMutableBytes { try unsafe transaction.saveAllPlain($0, from: first, in: table) }
@@ -69,7 +69,7 @@ extension Array where Element: ActiveRecord {
     }
 
     mutating func write<Result: Sendable>(
-        to database: Database?, _ body: @escaping @Sendable (inout Self, Transaction) throws -> Result
+        to database: Database?, body: @escaping @Sendable (inout Self, Transaction) throws -> Result
     ) async throws -> Result {
         let records = self
         let done = try await (database ?? Element.database()).write { transaction in
