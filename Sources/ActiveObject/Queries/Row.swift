@@ -80,7 +80,7 @@ private func swiftValue(of value: SQLValue, as type: Any.Type) throws(ColumnFaul
         return number == 1
     case (is Double.Type, .real(let number)): return number
     case (is Double.Type, .integer(let number)): return Double(number)
-    case (is Float.Type, .real(let number)): return Float(number)
+    case (is Float.Type, .real(let number)): return try Float.narrowed(number)
     case (is Float.Type, .integer(let number)): return Float(number)
     case (is String.Type, .text(let text)): return text
     case (is Data.Type, .blob(let data)): return data
@@ -89,12 +89,7 @@ private func swiftValue(of value: SQLValue, as type: Any.Type) throws(ColumnFaul
         return uuid
     case (is Date.Type, .real(let seconds)): return Date(timeIntervalSinceReferenceDate: seconds)
     case (is Date.Type, .integer(let milliseconds)): return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
-    case (is Date.Type, .text(let text)):
-        let date =
-            (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
-            ?? (try? Date.ISO8601FormatStyle().parse(text))
-        guard let date else { throw .unreadable(type: "ISO 8601 date") }
-        return date
+    case (is Date.Type, .text(let text)): return try ISO8601.date(text)
     case (let type as any RawRepresentable.Type, _): return try rawValue(of: value, as: type)
     default:
         throw value == .null

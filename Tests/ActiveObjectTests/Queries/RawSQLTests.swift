@@ -41,12 +41,15 @@ import Testing
     @Test func `A row converts its values and names a column that does not fit`() async throws {
         try await withDatabase { database in
             try await people(database)
-            let rows = try await database.rows("SELECT *, 300 AS big, x'00' AS bytes, 'nobody' AS who FROM persons")
+            let rows = try await database.rows(
+                "SELECT *, 300 AS big, x'00' AS bytes, 'nobody' AS who, 1e300 AS huge, 9e999 AS endless FROM persons")
             let joe = try #require(rows.first)
             #expect(try joe["name", as: String.self] == "Joe")
             #expect(try joe["age", as: Int8.self] == 42)
             #expect(try joe["income", as: Double.self] == 1.5)
             #expect(try joe["age", as: Double?.self] == 42)
+            #expect(try joe["income", as: Float.self] == 1.5)
+            #expect(try joe["endless", as: Float.self] == .infinity)
             #expect(try joe["sex", as: Person.Sex?.self] == .male)
             #expect(try joe["active", as: Bool.self])
             #expect(try joe["birthdate", as: Date.self] == Date(timeIntervalSinceReferenceDate: 0.5))
@@ -65,6 +68,8 @@ import Testing
                 (error { _ = try joe["who", as: Int.self] }, .typeMismatch, "who"),
                 (error { _ = try joe["who", as: UUID.self] }, .typeMismatch, "who"),
                 (error { _ = try joe["income", as: Int.self] }, .typeMismatch, "income"),
+                (error { _ = try joe["huge", as: Float.self] }, .outOfRange, "huge"),
+                (error { _ = try joe["huge", as: Float?.self] }, .outOfRange, "huge"),
                 (error { _ = try joe["nothing", as: Int.self] }, .badSQL, "nothing"),
                 (error { _ = try joe[99, as: Int.self] }, .badSQL, nil),
             ]

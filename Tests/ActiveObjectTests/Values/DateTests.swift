@@ -117,6 +117,9 @@ import Testing
             let found = try await Event.find(1, in: database)
             let date = try #require(found?.iso)
             #expect(abs(date.timeIntervalSince1970 - seconds) < 0.000_01)
+            // Custom SQL reads the same texts.
+            let row = try await database.rows("SELECT iso FROM events").first
+            #expect(try row?["iso", as: Date.self] == date)
         }
     }
 
@@ -132,6 +135,9 @@ import Testing
         ]) { database in
             let error = await thrownError { _ = try await Event.find(1, in: database) }
             #expect(error?.code == .typeMismatch && error?.column == "iso")
+            let row = try #require(try await database.rows("SELECT iso FROM events").first)
+            let rowError = #expect(throws: ActiveObjectError.self) { try row["iso", as: Date.self] }
+            #expect(rowError?.code == .typeMismatch && rowError?.column == "iso")
         }
     }
 }
