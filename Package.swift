@@ -35,11 +35,12 @@ let package = Package(
         .target(name: "JSON5", swiftSettings: settings),
         .target(name: "PushTime", swiftSettings: settings),
         .target(name: "PushText", swiftSettings: settings),
+        .target(name: "PushRandom", swiftSettings: settings),
         .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
         .target(
             name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
             swiftSettings: settings),
-        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settings),
+        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime", "PushRandom"], swiftSettings: settings),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.
         .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),
@@ -72,7 +73,7 @@ let package = Package(
 
         // Floor 4: a simulated Apple. It imports none of the production codecs, and reads what peers send as raw memory.
         .target(
-            name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushTransport", "PushLoop"],
+            name: "PushSimulator", dependencies: ["JSON5", "PushText", "PushRandom", "PushTransport", "PushLoop"],
             swiftSettings: settingsOverC),
 
         // Floor 5: the settings, and what they are made into; the admin API.
@@ -102,7 +103,7 @@ let package = Package(
             name: "carillon",
             dependencies: [
                 "PushServer", "PushAdmin", "PushConfiguration", "PushStore", "PushGateways", "PushLogic", "PushWire",
-                "PushModel", "PushTime", "PushText", "PushSimulator", "PushTransport", "PushLoop",
+                "PushModel", "PushTime", "PushText", "PushRandom", "PushSimulator", "PushTransport", "PushLoop",
             ], swiftSettings: settings),
         .executableTarget(
             name: "Benchmarks",
@@ -113,7 +114,8 @@ let package = Package(
             swiftSettings: settings),
 
         // Certificates, clocks and peers that tests and benchmarks share.
-        .target(name: "TestSupport", dependencies: ["PushTransport", "PushLoop"], swiftSettings: settings),
+        .target(
+            name: "TestSupport", dependencies: ["PushTransport", "PushLoop", "PushRandom"], swiftSettings: settings),
         // An admin API with scripted parts behind it, and configurations, for the tests of server and command line.
         .target(
             name: "ServerTestSupport",

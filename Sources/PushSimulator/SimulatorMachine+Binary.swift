@@ -42,11 +42,11 @@ extension SimulatorMachine {
         swap(&parser, &connection.parser)
         do {
             try parser.parse(bytes) { frame in
-                take(frame, &connection, &reaction, now)
+                receive(frame, on: &connection, now: now, reaction: &reaction)
                 return !connection.isFinished && !connection.isSilent
             }
         } catch {
-            fail(error, &connection, &reaction, now)
+            reject(error, on: &connection, now: now, reaction: &reaction)
         }
         swap(&parser, &connection.parser)
         return reaction
@@ -59,8 +59,8 @@ extension SimulatorMachine {
         return arrival.isCutShort ? Array(bytes.dropLast(3)) : bytes
     }
 
-    private mutating func take(
-        _ frame: BinaryFrame, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction, _ now: WallTime
+    private mutating func receive(
+        _ frame: BinaryFrame, on connection: inout BinaryConnection, now: WallTime, reaction: inout BinaryReaction
     ) {
         connection.frames += 1
         var status = BinaryStatus.noError
@@ -68,7 +68,7 @@ extension SimulatorMachine {
         if let certificate = connection.certificate, !certificate.environments.contains(connection.environment) {
             status = .invalidToken
         } else {
-            status = judge(token, connection, now)
+            status = judge(token, on: connection)
         }
         var decision = FaultDecision()
         if !faults.isEmpty {
@@ -83,9 +83,10 @@ extension SimulatorMachine {
         case .packet(let code):
             // A shutdown packet names the last accepted notification, which is this one.
             if code != BinaryStatus.shutdown.rawValue { status = BinaryStatus(rawValue: code) ?? .unknown }
-            finish(code, identifier, &connection, &reaction)
+            end(&connection, status: code, identifier: identifier, reaction: &reaction)
         case .halfFrame:
-            reaction.packet = Array(Self.packet(BinaryStatus.processingError.rawValue, identifier).prefix(3))
+            let packet = Self.errorPacket(status: BinaryStatus.processingError.rawValue, identifier: identifier)
+            reaction.packet = Array(packet.prefix(3))
             reaction.closes = true
             connection.isFinished = true
             status = .processingError
@@ -97,15 +98,15 @@ extension SimulatorMachine {
             connection.isSilent = true
             if decision.isProcessed == false { flags.insert(.isUnprocessed) }
         default:
-            if status != .noError { finish(status.rawValue, identifier, &connection, &reaction) }
+            if status != .noError {
+                end(&connection, status: status.rawValue, identifier: identifier, reaction: &reaction)
+            }
         }
-        record(frame, token, status, flags, connection, now)
+        record(frame, token: token, status: status, flags: flags, on: connection, now: now)
     }
 
     /// Judges a token. An unregistered token is accepted silently and reported by the feedback service.
-    private mutating func judge(
-        _ token: TokenBytes, _ connection: borrowing BinaryConnection, _ now: WallTime
-    ) -> BinaryStatus {
+    private mutating func judge(_ token: TokenBytes, on connection: borrowing BinaryConnection) -> BinaryStatus {
         let topic = connection.certificate.map { Array($0.userID.utf8) }
         let refusal =
             if let topic {
@@ -121,19 +122,20 @@ extension SimulatorMachine {
         return .noError
     }
 
-    private func finish(
-        _ status: UInt8, _ identifier: UInt32, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction
+    /// Ends the connection with an error packet.
+    private func end(
+        _ connection: inout BinaryConnection, status: UInt8, identifier: UInt32, reaction: inout BinaryReaction
     ) {
-        reaction.packet = Self.packet(status, identifier)
+        reaction.packet = Self.errorPacket(status: status, identifier: identifier)
         reaction.closes = true
         connection.isFinished = true
     }
 
-    private mutating func fail(
-        _ fault: BinaryFault, _ connection: inout BinaryConnection, _ reaction: inout BinaryReaction, _ now: WallTime
+    private mutating func reject(
+        _ fault: BinaryFault, on connection: inout BinaryConnection, now: WallTime, reaction: inout BinaryReaction
     ) {
         connection.frames += 1
-        finish(fault.status.rawValue, fault.identifier, &connection, &reaction)
+        end(&connection, status: fault.status.rawValue, identifier: fault.identifier, reaction: &reaction)
         var record = Record()
         record.at = now.milliseconds
         record.service = .binary
@@ -143,13 +145,13 @@ extension SimulatorMachine {
         ByteView.lending([]) { _ = log.append(record, token: $0, label: nil, payload: $0) }
     }
 
-    private static func packet(_ status: UInt8, _ identifier: UInt32) -> [UInt8] {
+    private static func errorPacket(status: UInt8, identifier: UInt32) -> [UInt8] {
         [8, status] + [24, 16, 8, 0].map { (shift: UInt32) in UInt8(truncatingIfNeeded: identifier >> shift) }
     }
 
     private mutating func record(
-        _ frame: BinaryFrame, _ token: TokenBytes, _ status: BinaryStatus, _ flags: Record.Flags,
-        _ connection: borrowing BinaryConnection, _ now: WallTime
+        _ frame: BinaryFrame, token: TokenBytes, status: BinaryStatus, flags: Record.Flags,
+        on connection: borrowing BinaryConnection, now: WallTime
     ) {
         var record = Record()
         record.at = now.milliseconds
@@ -174,8 +176,7 @@ extension SimulatorMachine {
             warnings.insert(.expirationPassed)
         }
         record.warnings = warnings.rawValue
-        record.tokenLength = UInt8(token.count)
-        record.token = (token.words[0], token.words[1], token.words[2], token.words[3])
+        record.setToken(token)
         record.payloadLength = UInt32(clamping: frame.payload.count)
         if let certificate = connection.certificate {
             record.topic = ByteView.lending(Array(certificate.userID.utf8)) { topics.topic($0).number }

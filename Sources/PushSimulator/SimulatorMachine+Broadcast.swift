@@ -11,45 +11,40 @@ extension SimulatorMachine {
 
     /// Handles a request that is not for a device: broadcasts, their channels, and unknown paths.
     mutating func receiveElsewhere(
-        _ fields: RequestFields, _ body: ByteView, _ stream: Int32, _ connection: inout ProviderConnection,
-        _ now: WallTime
+        _ request: ProviderRequest, on connection: inout ProviderConnection
     ) -> Reaction {
+        let fields = request.fields
         let path = fields.path
         if let path, connection.services != .management, path.equals("/3/device") {
-            return receiveDevice(
-                fields, path.prefix(0), topic: fields.topic, body, stream, &connection, now)
+            return receiveDevice(request, token: path.prefix(0), topic: fields.topic, on: &connection)
         }
-        var record = Record()
         let isBroadcast = path.map { $0.hasPrefix(Self.sendPath) || $0.hasPrefix(Self.managePath) } ?? false
         let id = isBroadcast ? fields.requestID : fields.messageID
-        var reaction: Reaction
-        if let own = id.flatMap({ MessageID($0) }) {
-            reaction = Reaction(id: own)
-            record.flags.insert(.hasOwnID)
-        } else {
-            reaction = Reaction(id: MessageID.random(&random))
-        }
-        reaction.isRequestID = isBroadcast
-        record.service = path?.hasPrefix(Self.sendPath) == true ? .broadcast : .channels
-        record.priority = fields.priority.map { DeviceRequest.priority($0) } ?? 0
+        let ownID = id.flatMap { MessageID($0) }
+        var judgment = Judgment(Reaction(id: ownID ?? MessageID.random(&random)))
+        if ownID != nil { judgment.record.flags.insert(.hasOwnID) }
+        judgment.reaction.isRequestID = isBroadcast
+        judgment.record.service = path?.hasPrefix(Self.sendPath) == true ? .broadcast : .channels
+        judgment.record.priority = fields.priority.map { DeviceRequest.priority($0) } ?? 0
         if let seconds = fields.expiration?.decimal() {
-            record.expiration = UInt32(clamping: seconds)
-            record.flags.insert(.hasExpiration)
+            judgment.record.expiration = UInt32(clamping: seconds)
+            judgment.record.flags.insert(.hasExpiration)
         }
-        if fields.pushType.flatMap({ PushType(named: $0) }) == .liveactivity { record.pushType = .liveactivity }
+        if fields.pushType.flatMap({ PushType(named: $0) }) == .liveactivity {
+            judgment.record.pushType = .liveactivity
+        }
         let bundle = path.flatMap { Self.bundle(in: $0) }
-        if let bundle, !bundle.isEmpty { record.topic = topics.topic(bundle).number }
+        if let bundle, !bundle.isEmpty { judgment.record.topic = topics.topic(bundle).number }
+        judgment.topic = bundle
+        judgment.label = fields.channelID
 
-        var warnings: Warnings = []
-        reaction.reason = judge(fields, path, id, body, &warnings, &reaction, &connection, now)
-        if reaction.reason != .none {
-            reaction.body = []
-            reaction.channelID = []
+        judgment.reaction.reason = judge(request, id: id, judgment: &judgment, on: &connection)
+        if judgment.reaction.reason != .none {
+            judgment.reaction.body = []
+            judgment.reaction.channelID = []
         }
-        record.warnings = warnings.rawValue
-        finish(
-            &reaction, &record, TokenBytes(), topic: bundle, label: fields.channelID, body, stream, &connection, now)
-        return reaction
+        finish(&judgment, of: request, on: &connection)
+        return judgment.reaction
     }
 
     private static func bundle(in path: ByteView) -> ByteView? {
@@ -66,7 +61,7 @@ extension SimulatorMachine {
 
     /// Returns the operation for a path and method, or why there is none.
     private static func operation(
-        _ path: ByteView, _ bundle: ByteView, _ method: ByteView?, _ services: ProviderConnection.Services
+        path: ByteView, bundle: ByteView, method: ByteView?, services: ProviderConnection.Services
     ) -> Result<Operation, OperationError> {
         guard !bundle.isEmpty, let method else { return .failure(.path) }
         if path.hasPrefix(sendPath) {
@@ -88,20 +83,21 @@ extension SimulatorMachine {
         case path, method
     }
 
+    /// Returns why the request is rejected, or `none` after the operation was carried out.
     private mutating func judge(
-        _ fields: RequestFields, _ path: ByteView?, _ id: ByteView?, _ body: ByteView,
-        _ warnings: inout Warnings, _ reaction: inout Reaction, _ connection: inout ProviderConnection, _ now: WallTime
+        _ request: ProviderRequest, id: ByteView?, judgment: inout Judgment, on connection: inout ProviderConnection
     ) -> Reason {
-        guard let path, let bundle = Self.bundle(in: path) else { return .badPath }
+        let fields = request.fields
+        guard let path = fields.path, let bundle = judgment.topic else { return .badPath }
         let operation: Operation
-        switch Self.operation(path, bundle, fields.method, connection.services) {
+        switch Self.operation(path: path, bundle: bundle, method: fields.method, services: connection.services) {
         case .success(let known): operation = known
         case .failure(.path): return .badPath
         case .failure(.method): return .methodNotAllowed
         }
         if fields.hasRepeated { return .badRequestParams }
         if let id, MessageID(id) == nil { return .badMessageID }
-        let authorization = authorize(fields, &connection, &reaction, now)
+        let authorization = authorize(request, on: &connection, reaction: &judgment.reaction)
         if authorization != .none { return authorization }
         if let certificate = connection.certificate {
             if !certificate.allows(bundle) { return .topicMismatch }
@@ -113,42 +109,43 @@ extension SimulatorMachine {
         {
             return .featureNotEnabled
         }
+        let app = ChannelBook.App(bundle, in: connection.environment)
         switch operation {
-        case .create: return create(bundle, body, &reaction, connection.environment)
+        case .create: return createChannel(of: app, from: request.body, reaction: &judgment.reaction)
         case .list:
             var text = JSONText()
-            let ids = channels.ids(bundle, connection.environment)
-            text.object { $0.array("channels") { list in for id in ids { list.string(bytes: id) } } }
-            reaction.body = text.bytes
+            let ids = channels.ids(of: app)
+            text.object { $0.array("channels") { list in for id in ids { list.element(bytes: id) } } }
+            judgment.reaction.body = text.bytes
             return .none
         case .read, .delete, .send: break
         }
         guard let channelID = fields.channelID, !channelID.isEmpty else { return .missingChannelID }
         guard Base64.decode(channelID) != nil else { return .badChannelID }
-        guard let channel = channels.channel(channelID, bundle, connection.environment) else {
+        guard let channel = channels.channel(channelID, of: app) else {
             return .channelNotRegistered
         }
         switch operation {
         case .read:
             var text = JSONText()
             text.object {
-                $0.number("message-storage-policy", channel.policy)
-                $0.string("push-type", "LiveActivity")
+                $0.member("message-storage-policy", number: channel.policy)
+                $0.member("push-type", string: "LiveActivity")
             }
-            reaction.body = text.bytes
+            judgment.reaction.body = text.bytes
         case .delete:
-            _ = channels.remove(channelID, bundle, connection.environment)
-            reaction.status = 204
+            _ = channels.remove(channelID, of: app)
+            judgment.reaction.status = 204
         case .create, .list, .send:
-            let refusal = Self.judgeBroadcast(fields, channel, body, &warnings, now)
+            let refusal = Self.judgeBroadcast(request, on: channel, warnings: &judgment.warnings)
             if refusal != .none { return refusal }
-            channels.noteBroadcast(channelID, bundle, connection.environment)
+            channels.noteBroadcast(on: channelID, of: app)
         }
         return .none
     }
 
-    private mutating func create(
-        _ bundle: ByteView, _ body: ByteView, _ reaction: inout Reaction, _ environment: APNsEnvironment
+    private mutating func createChannel(
+        of app: ChannelBook.App, from body: ByteView, reaction: inout Reaction
     ) -> Reason {
         if body.isEmpty { return .payloadEmpty }
         if body.count > PushType.alert.payloadLimit { return .payloadTooLarge }
@@ -159,7 +156,7 @@ extension SimulatorMachine {
         guard let number = policy.integer, number == 0 || number == 1 else { return .badRequestParams }
         guard
             let id = channels.create(
-                bundle, environment, policy: UInt8(number), limit: settings.channelLimit, random: &random)
+                for: app, policy: UInt8(number), limit: settings.channelLimit, random: &random)
         else { return .cannotCreateChannelConfig }
         reaction.status = 201
         reaction.channelID = id
@@ -167,20 +164,21 @@ extension SimulatorMachine {
     }
 
     private static func judgeBroadcast(
-        _ fields: RequestFields, _ channel: ChannelBook.Channel, _ body: ByteView,
-        _ warnings: inout Warnings, _ now: WallTime
+        _ request: ProviderRequest, on channel: ChannelBook.Channel, warnings: inout Warnings
     ) -> Reason {
+        let fields = request.fields
+        let body = request.body
         guard let type = fields.pushType else { return .missingPushType }
         guard PushType(named: type) == .liveactivity else { return .invalidPushType }
         if let text = fields.priority, DeviceRequest.priority(text) == 0 { return .badPriority }
         guard let expiration = fields.expiration?.decimal() else { return .badExpirationDate }
         // A channel that stores no messages needs no expiration.
         if channel.policy == 0, expiration != 0 { return .badExpirationDate }
-        if expiration > 0, expiration < now.seconds { warnings.insert(.expirationPassed) }
+        if expiration > 0, expiration < request.receivedAt.seconds { warnings.insert(.expirationPassed) }
         if body.isEmpty { return .payloadEmpty }
         if body.count > 5120 { return .payloadTooLarge }
         guard let facts = JSONScanner.scan(body), facts.isObject else { return .badRequestPayload }
-        warnings.formUnion(PayloadRules.warnings(for: .liveactivity, facts))
+        warnings.formUnion(PayloadRules.warnings(for: .liveactivity, payload: facts))
         // A broadcast cannot start an activity.
         if facts.event == .start { warnings.insert(.broadcastStart) }
         return .none

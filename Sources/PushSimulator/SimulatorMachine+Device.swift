@@ -5,88 +5,79 @@ extension SimulatorMachine {
     /// headers, topic, payload size, device, payload.
     @inline(__always)
     mutating func receiveDevice(
-        _ fields: RequestFields, _ digits: ByteView, topic: ByteView?, _ body: ByteView, _ stream: Int32,
-        _ connection: inout ProviderConnection, _ now: WallTime
+        _ request: ProviderRequest, token digits: ByteView, topic: ByteView?, on connection: inout ProviderConnection
     ) -> Reaction {
-        let request = DeviceRequest(fields, token: digits)
-        var record = Record()
-        var reaction: Reaction
-        if let id = request.id {
-            reaction = Reaction(id: id)
-            record.flags.insert(.hasOwnID)
-        } else {
-            reaction = Reaction(id: MessageID.random(&random))
+        let push = DeviceRequest(request.fields, token: digits)
+        var judgment = Judgment(Reaction(id: push.id ?? MessageID.random(&random)))
+        if push.id != nil { judgment.record.flags.insert(.hasOwnID) }
+        if connection.environment == .sandbox { judgment.reaction.uniqueID = MessageID.random(&random) }
+        judgment.token = push.token
+        judgment.topic = topic
+        judgment.label = request.fields.collapseID
+        judgment.record.pushType = push.pushType
+        judgment.record.priority = push.priority
+        if push.expiration >= 0 {
+            judgment.record.expiration = UInt32(clamping: push.expiration)
+            judgment.record.flags.insert(.hasExpiration)
         }
-        if connection.environment == .sandbox { reaction.uniqueID = MessageID.random(&random) }
-        record.pushType = request.pushType
-        record.priority = request.priority
-        if request.expiration >= 0 {
-            record.expiration = UInt32(clamping: request.expiration)
-            record.flags.insert(.hasExpiration)
-        }
-        var found: TopicBook.Topic?
+        var known: TopicBook.Topic?
         if let topic, !topic.isEmpty {
-            let known = topics.topic(topic)
-            record.topic = known.number
-            found = known
+            let entry = topics.topic(topic)
+            judgment.record.topic = entry.number
+            known = entry
         }
-        var warnings = request.warnings(now: now.seconds)
-        reaction.reason = judge(
-            request, fields, found, topic, body, &warnings, &reaction, &connection, now)
-        if connection.tokens.isDER { warnings.insert(.signatureAsDER) }
-        record.warnings = warnings.rawValue
-        finish(
-            &reaction, &record, request.token, topic: topic, label: fields.collapseID, body, stream, &connection, now)
-        return reaction
+        judgment.warnings = push.warnings(now: request.receivedAt.seconds)
+        judgment.reaction.reason = judge(push, in: request, topic: known, judgment: &judgment, on: &connection)
+        if connection.tokens.isDER { judgment.warnings.insert(.signatureAsDER) }
+        finish(&judgment, of: request, on: &connection)
+        return judgment.reaction
     }
 
+    /// Returns why the notification is rejected, or `none`.
     @inline(__always)
     private mutating func judge(
-        _ request: DeviceRequest, _ fields: RequestFields, _ found: TopicBook.Topic?,
-        _ topic: ByteView?, _ body: ByteView, _ warnings: inout Warnings, _ reaction: inout Reaction,
-        _ connection: inout ProviderConnection, _ now: WallTime
+        _ push: DeviceRequest, in request: ProviderRequest, topic known: TopicBook.Topic?,
+        judgment: inout Judgment, on connection: inout ProviderConnection
     ) -> Reason {
-        if request.firstFault != .none { return request.firstFault }
-        let authorization = authorize(fields, &connection, &reaction, now)
+        if push.firstFault != .none { return push.firstFault }
+        let authorization = authorize(request, on: &connection, reaction: &judgment.reaction)
         if authorization != .none { return authorization }
-        if request.secondFault != .none { return request.secondFault }
+        if push.secondFault != .none { return push.secondFault }
 
-        guard let found, let topic else { return .missingTopic }
-        let misfit = DeviceRequest.topicFault(found, for: request.pushType)
+        guard let known, let topic = judgment.topic else { return .missingTopic }
+        let misfit = DeviceRequest.topicFault(known, for: push.pushType)
         if misfit != .none { return misfit }
-        if found.number == TopicBook.other || connection.permittedTopic != found.number {
-            let refusal = permission(found, topic, request.pushType, connection)
-            if refusal != .none { return refusal }
-            connection.permittedTopic = found.number
+        if known.number == TopicBook.other || connection.permittedTopic != known.number {
+            guard isPermitted(topic, baseLength: known.baseLength, on: connection) else { return .topicDisallowed }
+            connection.permittedTopic = known.number
         }
-        if connection.certificate != nil, request.pushType == .location || request.pushType == .liveactivity {
+        if connection.certificate != nil, push.pushType == .location || push.pushType == .liveactivity {
             // These two push types need a provider token.
             return .topicDisallowed
         }
 
+        let body = request.body
         if body.isEmpty { return .payloadEmpty }
-        let type = request.pushType == .unspecified ? found.suffix ?? .unspecified : request.pushType
+        let type = push.pushType == .unspecified ? known.suffix ?? .unspecified : push.pushType
         if body.count > type.payloadLimit { return .payloadTooLarge }
 
-        if request.target == .malformed { return .badDeviceToken }
+        if push.target == .malformed { return .badDeviceToken }
         if let refusal = devices.refusal(
-            of: request.token, topic: topic, baseLength: found.baseLength, environment: connection.environment)
+            of: push.token, topic: topic, baseLength: known.baseLength, environment: connection.environment)
         {
-            if refusal.reason.status == 410 { reaction.timestamp = refusal.since.milliseconds }
+            if refusal.reason.status == 410 { judgment.reaction.timestamp = refusal.since.milliseconds }
             return refusal.reason
         }
         // Apple does not document its answer to a payload that is not a JSON object; this reason is the closest one.
         guard let facts = JSONScanner.scan(body), facts.isObject else { return .payloadEmpty }
-        warnings.formUnion(PayloadRules.warnings(for: request.pushType, facts))
+        judgment.warnings.formUnion(PayloadRules.warnings(for: push.pushType, payload: facts))
         return .none
     }
 
-    private func permission(
-        _ found: TopicBook.Topic, _ topic: ByteView, _ type: PushType, _ connection: borrowing ProviderConnection
-    ) -> Reason {
-        if let certificate = connection.certificate {
-            return certificate.allows(topic) ? .none : .topicDisallowed
-        }
-        return keys.allows(topic, baseLength: found.baseLength, key: connection.tokens.key) ? .none : .topicDisallowed
+    private func isPermitted(
+        _ topic: ByteView, baseLength: Int, on connection: borrowing ProviderConnection
+    ) -> Bool {
+        if let certificate = connection.certificate { return certificate.allows(topic) }
+        return keys.allows(topic, baseLength: baseLength, key: connection.tokens.key)
     }
 }

@@ -1,4 +1,5 @@
 package import PushLoop
+import PushRandom
 
 /// The decisions of the simulated Apple push service, without sockets and without a clock.
 ///
@@ -15,7 +16,7 @@ package struct SimulatorMachine: ~Copyable {
     var faultSources: [[UInt8]] = []
     package internal(set) var log: ReceivedLog
     package internal(set) var feedback = FeedbackList()
-    var random: SplitMix
+    var random: SeededRandom
     var connections: UInt32 = 0
     var refusedConnections: UInt64 = 0
     let startedAt: WallTime
@@ -29,7 +30,7 @@ package struct SimulatorMachine: ~Copyable {
         keys = ProviderKeys(keys: settings.keys, check: signatures)
         faults = Faults(script)
         log = ReceivedLog(records: settings.records, retainedBytes: settings.retainedBytes)
-        random = SplitMix(seed: settings.seed)
+        random = SeededRandom(seed: settings.seed)
         startedAt = now
     }
 
@@ -116,7 +117,7 @@ package struct SimulatorMachine: ~Copyable {
             case .back(let requests): Int32(max(Int64(stream) - 2 * Int64(requests), 0))
             }
         var text = JSONText()
-        if let reason = fault.reason { text.object { $0.string("reason", reason) } }
+        if let reason = fault.reason { text.object { $0.member("reason", string: reason) } }
         return Reaction.GoAway(lastStream: last, code: fault.code, text: text.bytes, closes: fault.closes)
     }
 
@@ -128,17 +129,18 @@ package struct SimulatorMachine: ~Copyable {
         now: WallTime
     ) -> Reaction {
         connection.requests += 1
+        let request = ProviderRequest(fields: fields, body: body, stream: stream, receivedAt: now)
         guard let path = fields.path, connection.services != .management, path.hasPrefix(DeviceRequest.path) else {
-            return receiveElsewhere(fields, body, stream, &connection, now)
+            return receiveElsewhere(request, on: &connection)
         }
         let token = path.dropFirst(DeviceRequest.path.utf8CodeUnitCount)
         if fields.topic == nil, let certificate = connection.certificate, certificate.topics.count == 1 {
             // A certificate with a single topic implies that topic.
             return ByteView.lending(certificate.topics[0]) {
-                receiveDevice(fields, token, topic: $0, body, stream, &connection, now)
+                receiveDevice(request, token: token, topic: $0, on: &connection)
             }
         }
-        return receiveDevice(fields, token, topic: fields.topic, body, stream, &connection, now)
+        return receiveDevice(request, token: token, topic: fields.topic, on: &connection)
     }
 
     /// Called when the transport could not deliver an answer; `record` is the number of the request's record.
@@ -153,16 +155,16 @@ package struct SimulatorMachine: ~Copyable {
     /// Returns why the sender is not authorized, or `none`.
     @inline(__always)
     mutating func authorize(
-        _ fields: RequestFields, _ connection: inout ProviderConnection, _ reaction: inout Reaction,
-        _ now: WallTime
+        _ request: ProviderRequest, on connection: inout ProviderConnection, reaction: inout Reaction
     ) -> Reason {
+        let authorization = request.fields.authorization
         if let certificate = connection.certificate {
             return certificate.environments.contains(connection.environment) ? .none : .badCertificateEnvironment
         }
-        if !settings.requiresAuthentication, fields.authorization == nil, !connection.tokens.isWedged { return .none }
+        if !settings.requiresAuthentication, authorization == nil, !connection.tokens.isWedged { return .none }
         let refusal = connection.tokens.refusal(
-            of: fields.authorization, keys: keys, policy: settings.tokens, environment: connection.environment, now: now
-        )
+            of: authorization, keys: keys, policy: settings.tokens, environment: connection.environment,
+            now: request.receivedAt)
         if refusal == .none, connection.raisesStreams {
             connection.raisesStreams = false
             connection.streamLimit = settings.streamLimit
@@ -174,95 +176,79 @@ package struct SimulatorMachine: ~Copyable {
     /// Applies the faults to a judged request and records it.
     @inline(__always)
     mutating func finish(
-        _ reaction: inout Reaction, _ record: inout Record, _ token: TokenBytes, topic: ByteView?, label: ByteView?,
-        _ body: ByteView, _ stream: Int32, _ connection: inout ProviderConnection, _ now: WallTime
+        _ judgment: inout Judgment, of request: ProviderRequest, on connection: inout ProviderConnection
     ) {
-        reaction.status = reaction.reason == .none ? reaction.status : reaction.reason.status
-        record.reason = reaction.reason
-        record.status = reaction.status
-        if stream > connection.lastStream || connection.isClosing {
-            reaction.action = .ignore
-            record.flags.formUnion([.isUnprocessed, .isUnanswered])
+        let reason = judgment.reaction.reason
+        if reason != .none { judgment.reaction.status = reason.status }
+        judgment.record.reason = reason
+        judgment.record.status = judgment.reaction.status
+        judgment.record.warnings = judgment.warnings.rawValue
+        if request.stream > connection.lastStream || connection.isClosing {
+            judgment.reaction.action = .ignore
+            judgment.record.flags.formUnion([.isUnprocessed, .isUnanswered])
         } else if connection.isSilent {
-            reaction.action = .silence
-            record.flags.formUnion([.isUnprocessed, .isUnanswered])
+            judgment.reaction.action = .silence
+            judgment.record.flags.formUnion([.isUnprocessed, .isUnanswered])
         } else if !faults.isEmpty {
-            applyFaults(&reaction, &record, token, topic, stream, &connection, now)
+            applyFaults(to: &judgment, of: request, on: &connection)
         }
-        record.at = now.milliseconds
-        record.connection = connection.number
-        record.stream = UInt32(bitPattern: stream)
-        record.payloadLength = UInt32(clamping: body.count)
-        record.tokenLength = UInt8(token.count)
-        record.token = (token.words[0], token.words[1], token.words[2], token.words[3])
-        record.idFirst = reaction.id.first
-        record.idSecond = reaction.id.second
-        if reaction.id.isUppercase { record.flags.insert(.isUppercaseID) }
-        reaction.record = token.withBytes { log.append(record, token: $0, label: label, payload: body) }
+        let id = judgment.reaction.id
+        judgment.record.at = request.receivedAt.milliseconds
+        judgment.record.connection = connection.number
+        judgment.record.stream = UInt32(bitPattern: request.stream)
+        judgment.record.payloadLength = UInt32(clamping: request.body.count)
+        judgment.record.setToken(judgment.token)
+        judgment.record.idFirst = id.first
+        judgment.record.idSecond = id.second
+        if id.isUppercase { judgment.record.flags.insert(.isUppercaseID) }
+        judgment.reaction.record = judgment.token.withBytes {
+            log.append(judgment.record, token: $0, label: judgment.label, payload: request.body)
+        }
     }
 
     private mutating func applyFaults(
-        _ reaction: inout Reaction, _ record: inout Record, _ token: TokenBytes, _ topic: ByteView?, _ stream: Int32,
-        _ connection: inout ProviderConnection, _ now: WallTime
+        to judgment: inout Judgment, of request: ProviderRequest, on connection: inout ProviderConnection
     ) {
         let decision = faults.decide(
             FaultFacts(
-                moment: .request, token: token, topic: topic, pushType: record.pushType, connection: connection.number,
-                request: connection.requests, status: reaction.status, reason: reaction.reason))
-        reaction.delay = decision.delay
+                moment: .request, token: judgment.token, topic: judgment.topic, pushType: judgment.record.pushType,
+                connection: connection.number, request: connection.requests, status: judgment.reaction.status,
+                reason: judgment.reaction.reason))
+        judgment.reaction.delay = decision.delay
         if let streams = decision.streams, streams != connection.streamLimit {
             connection.streamLimit = streams
-            reaction.streamLimit = streams
+            judgment.reaction.streamLimit = streams
         }
         guard let effect = decision.effect else { return }
-        record.flags.insert(.isFault)
+        judgment.record.flags.insert(.isFault)
         switch effect {
         case .answer(let answer):
-            reaction.status = answer.status
-            reaction.reason = answer.reason
-            reaction.customReason = answer.customReason
-            // Without a timestamp in the rule, the token is dead from now on. An older time would not affect a device
-            // that registered after the start of the simulator.
-            reaction.timestamp = answer.timestamp ?? (answer.status == 410 ? now.milliseconds : 0)
-            reaction.retryAfter = answer.retryAfter
-            reaction.body = []
-            reaction.channelID = []
+            judgment.replaceAnswer(with: answer, at: request.receivedAt)
         case .goAway(let fault):
-            let goAway = Self.goAway(fault, after: stream)
+            let goAway = Self.goAway(fault, after: request.stream)
             connection.lastStream = goAway.lastStream
-            reaction.goAway = goAway
-            if stream > goAway.lastStream {
-                reaction.action = .ignore
-                withhold(&record, isProcessed: false)
-            }
+            judgment.reaction.goAway = goAway
+            if request.stream > goAway.lastStream { judgment.withhold(.ignore, isProcessed: false) }
         case .reset(let code):
-            reaction.action = .reset
-            reaction.resetCode = code
+            judgment.reaction.resetCode = code
             // REFUSED_STREAM guarantees that the request was not processed.
-            withhold(&record, isProcessed: decision.isProcessed ?? (code != 7))
+            judgment.withhold(.reset, isProcessed: decision.isProcessed ?? (code != 7))
         case .silence:
-            reaction.action = .silence
             connection.isSilent = true
-            withhold(&record, isProcessed: decision.isProcessed ?? true)
+            judgment.withhold(.silence, isProcessed: decision.isProcessed ?? true)
         case .halfFrame, .close:
-            reaction.action = effect == .close ? .close : .halfFrame
             connection.isClosing = true
-            withhold(&record, isProcessed: decision.isProcessed ?? true)
+            judgment.withhold(effect == .close ? .close : .halfFrame, isProcessed: decision.isProcessed ?? true)
         case .wedge:
             connection.tokens.wedge()
-            reaction.reason = .expiredProviderToken
-            reaction.status = Reason.expiredProviderToken.status
-            reaction.timestamp = 0
+            judgment.reaction.reason = .expiredProviderToken
+            judgment.reaction.status = Reason.expiredProviderToken.status
+            judgment.reaction.timestamp = 0
         case .refuse, .refuseTLS, .expiredCertificate, .packet:
             break
         }
-        record.reason = reaction.reason
-        record.status = reaction.status
-        record.customReason = reaction.customReason
-    }
-
-    private func withhold(_ record: inout Record, isProcessed: Bool) {
-        record.flags.insert(.isUnanswered)
-        if !isProcessed { record.flags.insert(.isUnprocessed) }
+        judgment.record.reason = judgment.reaction.reason
+        judgment.record.status = judgment.reaction.status
+        judgment.record.customReason = judgment.reaction.customReason
     }
 }

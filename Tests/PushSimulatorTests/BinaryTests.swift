@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -111,7 +112,7 @@ final class BinaryClient {
     ]
 
     @Test("The first invalid frame is answered with its status, and the connection is closed", arguments: faulty)
-    func answersTheFirstFaultAndCloses(_ frame: [UInt8], _ status: UInt8, _ id: UInt32) throws {
+    func answersTheFirstFaultAndCloses(frame: [UInt8], status: UInt8, id: UInt32) throws {
         let client = try BinaryClient()
         let reaction = client.send(Frames.enhanced(1) + frame + Frames.enhanced(2))
         #expect(reaction == BinaryReaction(packet: Frames.error(status, id), closes: true))
@@ -159,7 +160,7 @@ final class BinaryClient {
     /// Splits mutated frames at random and compares the result with that of the unsplit bytes.
     @Test("Mutated frames have the same result however they are split", .timeLimit(.minutes(10)))
     func splitsDoNotMatterForMutations() throws {
-        var random = SplitMix(seed: 21)
+        var random = SeededRandom(seed: 21)
         for _ in 0..<1500 {
             var bytes: [UInt8] = []
             for id in 1...3 as ClosedRange<UInt32> {

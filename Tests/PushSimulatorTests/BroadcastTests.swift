@@ -82,7 +82,7 @@ import Testing
     ]
 
     @Test("The body that creates a channel is validated", arguments: creations)
-    func judgesCreation(_ body: String, _ reason: Reason) throws {
+    func judgesCreation(body: String, reason: Reason) throws {
         let provider = try Provider()
         let reaction = provider.send(Self.headers("POST", "/1/apps/com.example.shop/channels"), body)
         #expect(reaction.reason == reason)
@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test("Unknown paths and methods are rejected", arguments: paths)
-    func judgesPaths(_ method: String, _ path: String, _ reason: Reason) throws {
+    func judgesPaths(method: String, path: String, reason: Reason) throws {
         #expect(try Provider().send(Self.headers(method, path), "").reason == reason)
     }
 

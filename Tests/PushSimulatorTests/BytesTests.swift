@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -5,7 +6,7 @@ import Testing
 @Suite struct BytesTests {
     @Test("Hexadecimal digits are converted in steps of eight, and other characters are rejected")
     func hexBySteps() {
-        var random = SplitMix(seed: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<2000 {
             let value = UInt32(truncatingIfNeeded: random.next())
             let digits = withUnsafeBytes(of: value.littleEndian) { Hex.text(Array($0)) }
@@ -29,7 +30,7 @@ import Testing
     ]
 
     @Test("The examples of RFC 4648 encode and decode", arguments: encoded)
-    func base64(_ plain: String, _ text: String) {
+    func base64(plain: String, text: String) {
         let bytes = Array(plain.utf8)
         #expect(Base64.encode(bytes) == Array(text.utf8))
         #expect(ByteView.lending(Array(text.utf8)) { Base64.decode($0) } == bytes)
@@ -62,7 +63,7 @@ import Testing
     func tableAgainstDictionary() {
         var table = ByteTable<Int>()
         var model: [[UInt8]: Int] = [:]
-        var random = SplitMix(seed: 3)
+        var random = SeededRandom(seed: 3)
         for step in 0..<20_000 {
             let key = (0..<Int.random(in: 0...2, using: &random)).map { _ in UInt8.random(in: 0..<40, using: &random) }
             if Int.random(in: 0..<3, using: &random) == 0 {
@@ -82,9 +83,9 @@ import Testing
 
     @Test("The same seed produces the same random numbers")
     func randomRepeats() {
-        var first = SplitMix(seed: 42)
-        var second = SplitMix(seed: 42)
-        var other = SplitMix(seed: 43)
+        var first = SeededRandom(seed: 42)
+        var second = SeededRandom(seed: 42)
+        var other = SeededRandom(seed: 43)
         let values = (0..<100).map { _ in first.next() }
         #expect(values == (0..<100).map { _ in second.next() })
         #expect(values != (0..<100).map { _ in other.next() })

@@ -1,5 +1,6 @@
 import JSON5
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -53,7 +54,7 @@ import Testing
 
     @Test("An invalid request is answered with the problem and advice", arguments: wrong)
     func saysHowToDoItRight(
-        _ method: String, _ path: String, _ query: String, _ body: String, _ status: UInt16, _ part: String
+        method: String, path: String, query: String, body: String, status: UInt16, part: String
     ) throws {
         let provider = try Provider()
         let answer = provider.control(method, path, query, body)
@@ -242,7 +243,7 @@ import Testing
     func survivesNonsense() throws {
         let provider = try Provider()
         provider.send()
-        var random = SplitMix(seed: 8)
+        var random = SeededRandom(seed: 8)
         let seeds =
             Self.wrong.map { ($0.0, $0.1, $0.2, $0.3) } + [
                 (

@@ -98,7 +98,7 @@ import Testing
     @Test("The number of prefixes is limited")
     func isBounded() {
         var book = DeviceBook()
-        for number in 0..<DeviceBook.mostPrefixes {
+        for number in 0..<DeviceBook.maxPrefixes {
             let digits = String(number, radix: 16)
             let done4 = book.set(.init(), for: DeviceBook.Pattern(digits + "f*")!)
             #expect(done4)

@@ -160,7 +160,7 @@ import Testing
             (nil, "com.example.shop.voip", 5120),
             (nil, "com.example.shop", 4096), ("liveactivity", "com.example.shop.push-type.liveactivity", 4096),
         ] as [(String?, String, Int)])
-    func limitsThePayload(_ type: String?, _ topic: String, _ limit: Int) throws {
+    func limitsThePayload(type: String?, topic: String, limit: Int) throws {
         let provider = try Provider()
         let changes = ["apns-push-type": type, "apns-topic": topic]
         #expect(provider.send(changes, Self.padded(limit)).reason == Reason.none)
@@ -221,7 +221,7 @@ import Testing
                 []
             ),
         ] as [(String, String, String, Warnings)])
-    func warns(_ type: String, _ suffix: String, _ payload: String, _ warnings: Warnings) throws {
+    func warns(type: String, suffix: String, payload: String, warnings: Warnings) throws {
         let provider = try Provider()
         let topic = type == "mdm" ? "com.apple.mgmt.External.1" : "com.example.shop" + suffix
         let priority = type == "background" ? "5" : "10"
@@ -251,7 +251,7 @@ import Testing
                 .locationPriority
             ),
         ] as [([String: String?], Warnings)])
-    func warnsOfHeaders(_ changes: [String: String?], _ warnings: Warnings) throws {
+    func warnsOfHeaders(changes: [String: String?], warnings: Warnings) throws {
         let provider = try Provider()
         #expect(provider.send(changes).status == 200)
         #expect(provider.warnings == warnings)

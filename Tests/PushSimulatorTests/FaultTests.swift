@@ -75,7 +75,7 @@ import Testing
     ]
 
     @Test("An invalid script is rejected with the problem", arguments: faulty)
-    func saysWhatIsWrong(_ text: String, _ part: String) throws {
+    func saysWhatIsWrong(text: String, part: String) throws {
         let error = try #require(throws: ScriptError.self) { try script(text) }
         #expect(error.description.contains(part), "\(error)")
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -77,7 +78,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
 
     @Test("The scanner and Foundation agree on mutated texts", .timeLimit(.minutes(10)))
     func agreesWithFoundationOnMutations() {
-        var random = SplitMix(seed: 0x5eed)
+        var random = SeededRandom(seed: 0x5eed)
         let seeds = Self.valid.map { Array($0.utf8) } + Self.invalid.map { Array($0.utf8) }
         let alphabet =
             Array("{}[]\",:\\ \n0123456789.-+eEtrufalsn/bx".utf8) + [0x1f, 0x80, 0xc3, 0xa9, 0xe2, 0x82, 0xac]
@@ -154,7 +155,7 @@ func scan(_ bytes: [UInt8]) -> PayloadFacts? { ByteView.lending(bytes) { JSONSca
     ]
 
     @Test("Every key of `aps` is known with the type of its value", arguments: keys)
-    func knows(_ name: String, _ value: String, _ key: APSKeys) {
+    func knows(name: String, value: String, key: APSKeys) {
         let right = scan("{\"aps\":{\"\(name)\":\(value)}}")
         #expect(right?.keys == key)
         #expect(right?.mistyped == [])

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -5,7 +6,7 @@ import Testing
 @Suite struct MessageIDTests {
     @Test("An id has the same value after it is written and parsed")
     func goesThereAndBack() {
-        var random = SplitMix(seed: 9)
+        var random = SeededRandom(seed: 9)
         for _ in 0..<500 {
             let id = MessageID.random(&random)
             #expect(ByteView.lending(id.text) { MessageID($0) } == id)
@@ -30,7 +31,7 @@ import Testing
 
     @Test("Tokens of every length up to 100 bytes are decoded")
     func tokensOfEveryLength() {
-        var random = SplitMix(seed: 11)
+        var random = SeededRandom(seed: 11)
         for length in 0...101 {
             let bytes = (0..<length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
             let decoded = ByteView.lending(Array(Hex.text(bytes).utf8)) { TokenBytes(hex: $0) }

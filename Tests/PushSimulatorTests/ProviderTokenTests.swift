@@ -89,7 +89,7 @@ import Testing
             provider.send(bearer(Provider.jwt(at: after(1201))), at: after(1201)).status == 200,
             "the limit applies per connection")
 
-        let lenient = try Provider(Provider.settings { $0.tokens.shortestRenewal = 0 })
+        let lenient = try Provider(Provider.settings { $0.tokens.minRenewalInterval = 0 })
         #expect(lenient.send().status == 200)
         #expect(lenient.send(bearer(Provider.jwt(at: after(1))), at: after(1)).status == 200)
     }
@@ -263,7 +263,7 @@ import Testing
     @Test(
         "Location and Live Activity notifications need a provider token",
         arguments: [("location", ".location-query"), ("liveactivity", ".push-type.liveactivity")])
-    func cannotSendWhatIsForTokens(_ type: String, _ suffix: String) throws {
+    func cannotSendWhatIsForTokens(type: String, suffix: String) throws {
         let topic = "com.example.shop" + suffix
         let certified = try Provider(certificate: CertificateIdentity(userID: topic))
         #expect(certified.send(["apns-push-type": type, "apns-topic": topic]).reason == .topicDisallowed)

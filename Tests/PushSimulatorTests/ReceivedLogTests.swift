@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -27,7 +28,7 @@ import Testing
         var duplicates: UInt64 = 0
         var acceptedAgain: UInt64 = 0
         var counts: [UInt16: UInt64] = [:]
-        var random = SplitMix(seed: 77)
+        var random = SeededRandom(seed: 77)
         for step in 0..<20_000 {
             switch Int.random(in: 0..<200, using: &random) {
             case 0:
@@ -57,9 +58,9 @@ import Testing
                 model[newest]!.record.flags.insert(.isUnprocessed)
                 model[newest]!.record.flags.remove(.isAcceptedAgain)
             default:
-                let token = Self.bytes([0, 1, 31, 32, 33, 100].randomElement(using: &random)!, &random)
-                let label = Self.bytes(Int.random(in: 0...64, using: &random), &random)
-                let payload = Self.bytes([0, 10, 300, 2900, 3001].randomElement(using: &random)!, &random)
+                let token = Self.bytes([0, 1, 31, 32, 33, 100].randomElement(using: &random)!, using: &random)
+                let label = Self.bytes(Int.random(in: 0...64, using: &random), using: &random)
+                let payload = Self.bytes([0, 10, 300, 2900, 3001].randomElement(using: &random)!, using: &random)
                 var record = Record()
                 record.at = Int64(step)
                 record.flags = .hasOwnID
@@ -127,15 +128,15 @@ import Testing
         #expect(duplicates > 0 && newest > 1000)
     }
 
-    private static func bytes(_ count: Int, _ random: inout SplitMix) -> [UInt8] {
+    private static func bytes(_ count: Int, using random: inout SeededRandom) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: random.next() >> 20) }
     }
 
     @Test("The set of ids agrees with a dictionary after random operations")
     func idsAgainstADictionary() {
-        var set = IdentifierSet(most: 200)
+        var set = IdentifierSet(maxCount: 200)
         var model: [MessageID: UInt64] = [:]
-        var random = SplitMix(seed: 4)
+        var random = SeededRandom(seed: 4)
         for step in 1...50_000 as ClosedRange<UInt64> {
             // Use few ids, so that runs of occupied slots form and break.
             let id = MessageID(first: UInt64.random(in: 0..<180, using: &random), second: 0, isUppercase: false)

@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 import Testing
 
 @testable import PushSimulator
@@ -11,7 +12,7 @@ import Testing
                 "{rules: [{match: {share: 0.01}, goaway: {back: 1}}, {match: {share: 0.01}, reset: 'CANCEL'}, {match: {share: 0.01}, close: true}]}"
         )
         _ = provider.machine.devices.set(.init(state: .unregistered, since: noon), for: DeviceBook.Pattern("aa*")!)
-        var random = SplitMix(seed: 99)
+        var random = SeededRandom(seed: 99)
         let names = [
             ":method", ":path", "authorization", "apns-topic", "apns-push-type", "apns-id", "apns-expiration",
             "apns-priority",

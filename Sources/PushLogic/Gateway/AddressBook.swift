@@ -1,3 +1,4 @@
+import PushRandom
 import PushTime
 
 /// The addresses of one host that went silent or failed, and the time until which they are in quarantine.
@@ -23,7 +24,7 @@ struct AddressBook {
     /// Returns the least used address that is not in quarantine, a random one if several are used equally. If all are
     /// in quarantine, returns the one whose quarantine ends first. Returns nil if there are no addresses.
     func choose(
-        from found: [String], uses: (String) -> Int, now: MonotonicTime, using random: inout SplitMix
+        from found: [String], uses: (String) -> Int, now: MonotonicTime, using random: inout SeededRandom
     ) -> String? {
         var best: [String] = []
         var fewest = Int.max

@@ -1,4 +1,5 @@
 package import PushModel
+import PushRandom
 package import PushTime
 
 /// The connection pool of one app. It decides how many connections there are, where they lead, how many deliveries each
@@ -62,7 +63,7 @@ package struct GatewayMachine: ~Copyable {
     /// The index of the connection at which the rotation of single deliveries starts.
     var turn = 0
 
-    var random: SplitMix
+    var random: SeededRandom
     var actions: [Action] = []
 
     /// Creates a pool.
@@ -77,7 +78,7 @@ package struct GatewayMachine: ~Copyable {
         addresses = AddressBook(quarantine: policy.quarantine)
         breaker = CircuitBreaker(policy.breaker)
         tokens = TokenState(isUsed: usesTokens)
-        random = SplitMix(seed: seed)
+        random = SeededRandom(seed: seed)
     }
 
     // MARK: Queries

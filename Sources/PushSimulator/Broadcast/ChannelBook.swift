@@ -1,3 +1,5 @@
+import PushRandom
+
 /// The broadcast channels of all apps.
 package struct ChannelBook {
     package struct Channel: Equatable, Sendable {
@@ -7,20 +9,25 @@ package struct ChannelBook {
         package var broadcasts: UInt64 = 0
     }
 
-    private struct App: Hashable {
-        var bundle: [UInt8]
-        var environment: APNsEnvironment
+    /// The app in one environment that a channel belongs to.
+    struct App: Hashable {
+        private let bundle: [UInt8]
+        private let environment: APNsEnvironment
+
+        init(_ bundle: ByteView, in environment: APNsEnvironment) {
+            self.bundle = bundle.copied()
+            self.environment = environment
+        }
     }
 
-    private static let mostApps = 1000
+    private static let maxApps = 1000
     private var apps: [App: ByteTable<Channel>] = [:]
 
     /// Creates a channel and returns its id, or nil if the app already has the maximum number of channels.
     mutating func create(
-        _ bundle: ByteView, _ environment: APNsEnvironment, policy: UInt8, limit: Int, random: inout SplitMix
+        for app: App, policy: UInt8, limit: Int, random: inout SeededRandom
     ) -> [UInt8]? {
-        let app = App(bundle: bundle.copied(), environment: environment)
-        guard apps[app] != nil || apps.count < Self.mostApps, apps[app, default: ByteTable()].count < limit else {
+        guard apps[app] != nil || apps.count < Self.maxApps, apps[app, default: ByteTable()].count < limit else {
             return nil
         }
         var bytes: [UInt8] = []
@@ -30,24 +37,23 @@ package struct ChannelBook {
         return id
     }
 
-    func channel(_ id: ByteView, _ bundle: ByteView, _ environment: APNsEnvironment) -> Channel? {
-        apps[App(bundle: bundle.copied(), environment: environment)]?[id]
+    func channel(_ id: ByteView, of app: App) -> Channel? {
+        apps[app]?[id]
     }
 
-    mutating func remove(_ id: ByteView, _ bundle: ByteView, _ environment: APNsEnvironment) -> Bool {
-        apps[App(bundle: bundle.copied(), environment: environment)]?.remove(id.copied()) != nil
+    mutating func remove(_ id: ByteView, of app: App) -> Bool {
+        apps[app]?.remove(id.copied()) != nil
     }
 
-    mutating func noteBroadcast(_ id: ByteView, _ bundle: ByteView, _ environment: APNsEnvironment) {
-        let app = App(bundle: bundle.copied(), environment: environment)
+    mutating func noteBroadcast(on id: ByteView, of app: App) {
         guard var channel = apps[app]?[id] else { return }
         channel.broadcasts += 1
         apps[app]?.set(channel, for: id.copied())
     }
 
-    func ids(_ bundle: ByteView, _ environment: APNsEnvironment) -> [[UInt8]] {
+    func ids(of app: App) -> [[UInt8]] {
         var ids: [[UInt8]] = []
-        apps[App(bundle: bundle.copied(), environment: environment)]?.forEach { id, _ in ids.append(id) }
+        apps[app]?.forEach { id, _ in ids.append(id) }
         return ids
     }
 

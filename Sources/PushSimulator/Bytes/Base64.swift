@@ -46,13 +46,14 @@ enum Base64 {
     }
 
     static func encode(_ bytes: [UInt8]) -> [UInt8] {
-        encode(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", pads: true)
-    }
-    static func encodeURL(_ bytes: [UInt8]) -> [UInt8] {
-        encode(bytes, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", pads: false)
+        encode(bytes, alphabet: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/", pads: true)
     }
 
-    private static func encode(_ bytes: [UInt8], _ alphabet: String, pads: Bool) -> [UInt8] {
+    static func encodeURL(_ bytes: [UInt8]) -> [UInt8] {
+        encode(bytes, alphabet: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", pads: false)
+    }
+
+    private static func encode(_ bytes: [UInt8], alphabet: String, pads: Bool) -> [UInt8] {
         let alphabet = Array(alphabet.utf8)
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
@@ -61,8 +62,8 @@ enum Base64 {
             var bits: UInt32 = 0
             for byte in group { bits = bits << 8 | UInt32(byte) }
             bits <<= UInt32(8 * (3 - group.count))
-            for place in 0...group.count {
-                text.append(alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)])
+            for index in 0...group.count {
+                text.append(alphabet[Int(bits >> UInt32(18 - 6 * index) & 63)])
             }
             if pads { text.append(contentsOf: repeatElement(UInt8(ascii: "="), count: 3 - group.count)) }
         }

@@ -12,7 +12,7 @@ struct ByteTable<Value> {
     private var entries: [Entry] = []
     /// The hash slots. A slot holds one more than an index into `entries`; 0 marks a free slot. The number of slots is
     /// a power of two, and at most half of them are used.
-    private var places: [UInt32] = []
+    private var slots: [UInt32] = []
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -21,14 +21,14 @@ struct ByteTable<Value> {
     func index(of key: ByteView) -> Int? {
         if count == 0 { return nil }
         let hash = key.hash()
-        let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: hash) & mask
-        while places[place] != 0 {
-            let index = Int(places[place]) - 1
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: hash) & mask
+        while slots[slot] != 0 {
+            let index = Int(slots[slot]) - 1
             if entries[index].hash == hash, entries[index].value != nil, key.equals(entries[index].key) {
                 return index
             }
-            place = (place + 1) & mask
+            slot = (slot + 1) & mask
         }
         return nil
     }
@@ -43,11 +43,11 @@ struct ByteTable<Value> {
     subscript(key: [UInt8]) -> Value? { ByteView.lending(key) { self[$0] } }
 
     mutating func set(_ value: Value, for key: [UInt8]) {
-        if let index = ByteView.lending(key, { index(of: $0) }) {
+        if let index = ByteView.lending(key, to: { index(of: $0) }) {
             entries[index].value = value
             return
         }
-        if 2 * (entries.count + 1) > places.count { rebuild(room: count + 1) }
+        if 2 * (entries.count + 1) > slots.count { rebuild(room: count + 1) }
         let hash = ByteView.lending(key) { $0.hash() }
         entries.append(Entry(key: key, hash: hash, value: value))
         count += 1
@@ -56,7 +56,7 @@ struct ByteTable<Value> {
 
     @discardableResult
     mutating func remove(_ key: [UInt8]) -> Value? {
-        guard let index = ByteView.lending(key, { index(of: $0) }) else { return nil }
+        guard let index = ByteView.lending(key, to: { index(of: $0) }) else { return nil }
         count -= 1
         return entries[index].value.take()
     }
@@ -71,17 +71,17 @@ struct ByteTable<Value> {
     }
 
     private mutating func link(_ index: Int) {
-        let mask = places.count - 1
-        var place = Int(truncatingIfNeeded: entries[index].hash) & mask
-        while places[place] != 0 { place = (place + 1) & mask }
-        places[place] = UInt32(index + 1)
+        let mask = slots.count - 1
+        var slot = Int(truncatingIfNeeded: entries[index].hash) & mask
+        while slots[slot] != 0 { slot = (slot + 1) & mask }
+        slots[slot] = UInt32(index + 1)
     }
 
     private mutating func rebuild(room: Int) {
         entries.removeAll { $0.value == nil }
         var size = 16
         while size < 4 * room { size *= 2 }
-        places = Array(repeating: 0, count: size)
+        slots = Array(repeating: 0, count: size)
         for index in entries.indices { link(index) }
     }
 }

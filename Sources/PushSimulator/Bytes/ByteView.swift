@@ -1,4 +1,5 @@
 import Glibc
+import PushRandom
 
 /// A view of bytes that another object owns, valid for the duration of a call.
 ///
@@ -29,7 +30,7 @@ package struct ByteView {
 
     /// Calls `body` with a view of the bytes of an array.
     package static func lending<Result, Failure: Error>(
-        _ bytes: [UInt8], _ body: (ByteView) throws(Failure) -> Result
+        _ bytes: [UInt8], to body: (ByteView) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         unsafe try bytes.withUnsafeBufferPointer { (buffer) throws(Failure) -> Result in
             unsafe try body(ByteView(borrowing: UnsafeRawBufferPointer(buffer)))
@@ -144,6 +145,6 @@ package struct ByteView {
             hash = (hash ^ UInt64(self[position])) &* 0x0000_0100_0000_01b3
             position += 1
         }
-        return SplitMix.mix(hash)
+        return SeededRandom.mix(hash)
     }
 }

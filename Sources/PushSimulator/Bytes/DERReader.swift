@@ -22,7 +22,7 @@ struct DERReader {
             let size = length & 0x7f
             guard size >= 1, size <= 3, rest.count >= 2 + size else { return nil }
             length = 0
-            for place in 0..<size { length = length << 8 | Int(rest[2 + place]) }
+            for index in 0..<size { length = length << 8 | Int(rest[2 + index]) }
             start += size
         }
         guard length <= rest.count - start else { return nil }

@@ -14,14 +14,14 @@ enum Hex {
     static func bytes(_ digits: UInt64) -> UInt32? {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let highs: UInt64 = 0x8080_8080_8080_8080
-        // Sets the high bit of each byte that is at least `character`. This is correct for bytes below 128; the guard
+        // Returns the high bit of each byte in `word` that is at least `character`. This is correct for bytes below 128; the guard
         // below rejects larger ones.
-        @inline(__always) func atLeast(_ word: UInt64, _ character: UInt64) -> UInt64 {
+        @inline(__always) func atLeast(_ character: UInt64, in word: UInt64) -> UInt64 {
             ((word | highs) &- character &* ones) & highs
         }
         let lowered = digits | 0x2020_2020_2020_2020
-        let numbers = atLeast(digits, 0x30) & ~atLeast(digits, 0x3a)
-        let letters = atLeast(lowered, 0x61) & ~atLeast(lowered, 0x67)
+        let numbers = atLeast(0x30, in: digits) & ~atLeast(0x3a, in: digits)
+        let letters = atLeast(0x61, in: lowered) & ~atLeast(0x67, in: lowered)
         guard (numbers | letters) == highs, digits & highs == 0 else { return nil }
         let nibbles = (digits & 0x0f0f_0f0f_0f0f_0f0f) &+ ((digits >> 6) & ones) &* 9
         let pairs = ((nibbles << 4) | (nibbles >> 8)) & 0x00ff_00ff_00ff_00ff

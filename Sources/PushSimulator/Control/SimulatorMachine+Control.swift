@@ -6,7 +6,7 @@ extension SimulatorMachine {
     /// Answers one request to the control port.
     package mutating func control(_ request: ControlRequest, now: WallTime) -> ControlResponse {
         do {
-            return try route(request, now)
+            return try route(request, now: now)
         } catch {
             return error.response
         }
@@ -20,18 +20,18 @@ extension SimulatorMachine {
         ("/devices/TOKEN", ["GET", "PUT", "DELETE"]), ("/feedback", ["GET", "POST", "DELETE"]),
     ]
 
-    private mutating func route(_ request: ControlRequest, _ now: WallTime) throws(ControlError) -> ControlResponse {
+    private mutating func route(_ request: ControlRequest, now: WallTime) throws(ControlError) -> ControlResponse {
         let device = request.path.hasPrefix("/devices/") ? String(request.path.dropFirst(9)) : nil
         let path = device == nil ? request.path : "/devices/TOKEN"
         guard let known = Self.methods.first(where: { $0.path == path }) else {
             let nearest = NearestWord.to(path, in: Self.methods.map(\.path))
             throw ControlError(
-                404, "unknown path \(request.path)",
+                "unknown path \(request.path)", status: 404,
                 advice: nearest.map { "did you mean \($0)?" } ?? "GET / lists the known paths")
         }
         guard known.methods.contains(request.method) else {
             throw ControlError(
-                405, "method \(request.method) is not allowed for \(path)",
+                "method \(request.method) is not allowed for \(path)", status: 405,
                 advice: "use \(known.methods.joined(separator: ", "))")
         }
         switch (request.method, path) {
@@ -43,18 +43,18 @@ extension SimulatorMachine {
             log.removeAll()
             return Self.done
         case (_, "/faults"): return try controlFaults(request)
-        case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, device, now)
-        case (_, "/feedback"): return try controlFeedback(request, now)
+        case (_, "/devices"), (_, "/devices/TOKEN"): return try controlDevices(request, token: device, now: now)
+        case (_, "/feedback"): return try controlFeedback(request, now: now)
         case ("GET", "/state"):
             _ = try ControlQuery(request.query, keys: [])
-            return state(now)
+            return state(now: now)
         default:
             _ = try ControlQuery(request.query, keys: [])
             return counts()
         }
     }
 
-    static var done: ControlResponse { .json { $0.boolean("done", true) } }
+    static var done: ControlResponse { .json { $0.member("done", boolean: true) } }
 
     /// Parses a body as JSON5, so that the contents of a script file can be sent unchanged.
     static func tree(_ body: [UInt8]) throws(ControlError) -> JSONTree {
@@ -67,39 +67,39 @@ extension SimulatorMachine {
 
     // MARK: State and counts
 
-    private func state(_ now: WallTime) -> ControlResponse {
+    private func state(now: WallTime) -> ControlResponse {
         .json {
-            $0.number("started_at", startedAt.milliseconds)
-            $0.number("now", now.milliseconds)
-            $0.number("connections", connections)
-            $0.number("connections_refused", refusedConnections)
-            $0.number("requests", log.total)
-            $0.number("accepted", log.acceptedTotal)
+            $0.member("started_at", number: startedAt.milliseconds)
+            $0.member("now", number: now.milliseconds)
+            $0.member("connections", number: connections)
+            $0.member("connections_refused", number: refusedConnections)
+            $0.member("requests", number: log.total)
+            $0.member("accepted", number: log.acceptedTotal)
             $0.object("records") {
-                $0.number("kept", log.ring.count)
-                $0.number("capacity", log.ring.capacity)
-                $0.number("oldest", log.ring.oldest)
-                $0.number("newest", log.ring.newest)
+                $0.member("kept", number: log.ring.count)
+                $0.member("capacity", number: log.ring.capacity)
+                $0.member("oldest", number: log.ring.oldest)
+                $0.member("newest", number: log.ring.newest)
             }
             $0.object("devices") {
-                $0.number("known", devices.count)
-                $0.string("unknown", devices.acceptsUnknown ? "accept" : "reject")
+                $0.member("known", number: devices.count)
+                $0.member("unknown", string: devices.acceptsUnknown ? "accept" : "reject")
             }
-            $0.number("channels", channels.count)
-            $0.number("feedback", feedback.count)
-            $0.number("fault_rules", faults.script.rules.count)
+            $0.member("channels", number: channels.count)
+            $0.member("feedback", number: feedback.count)
+            $0.member("fault_rules", number: faults.script.rules.count)
             $0.object("checks") {
-                $0.boolean("authentication", settings.requiresAuthentication)
-                $0.boolean("signatures", !keys.isOpen && keys.check != nil)
-                $0.boolean("begins_with_one_stream", settings.beginsWithOneStream)
-                $0.boolean("wedges_after_expired", settings.tokens.wedgesAfterExpired)
+                $0.member("authentication", boolean: settings.requiresAuthentication)
+                $0.member("signatures", boolean: !keys.isOpen && keys.check != nil)
+                $0.member("begins_with_one_stream", boolean: settings.beginsWithOneStream)
+                $0.member("wedges_after_expired", boolean: settings.tokens.wedgesAfterExpired)
             }
             $0.array("keys") { list in
                 for key in settings.keys {
                     list.object {
-                        $0.string("key_id", key.keyID)
-                        $0.string("team_id", key.teamID)
-                        $0.string("environment", key.environment?.rawValue ?? "both")
+                        $0.member("key_id", string: key.keyID)
+                        $0.member("team_id", string: key.teamID)
+                        $0.member("environment", string: key.environment?.rawValue ?? "both")
                     }
                 }
             }
@@ -108,25 +108,25 @@ extension SimulatorMachine {
 
     private func counts() -> ControlResponse {
         .json { text in
-            text.number("requests", log.total)
-            text.number("accepted", log.acceptedTotal)
-            text.number("unanswered", log.unansweredTotal)
-            text.number("unprocessed", log.unprocessedTotal)
-            text.number("duplicates", log.duplicateTotal)
-            text.number("accepted_again", log.acceptedDuplicateTotal)
+            text.member("requests", number: log.total)
+            text.member("accepted", number: log.acceptedTotal)
+            text.member("unanswered", number: log.unansweredTotal)
+            text.member("unprocessed", number: log.unprocessedTotal)
+            text.member("duplicates", number: log.duplicateTotal)
+            text.member("accepted_again", number: log.acceptedDuplicateTotal)
             text.array("answers") { list in
                 log.forEachCount { status, reason, custom, count in
                     list.object {
-                        $0.number("status", status)
-                        if reason != .none { $0.string("reason", name(of: reason, custom)) }
-                        $0.number("count", count)
+                        $0.member("status", number: status)
+                        if reason != .none { $0.member("reason", string: name(of: reason, custom: custom)) }
+                        $0.member("count", number: count)
                     }
                 }
             }
         }
     }
 
-    func name(of reason: Reason, _ custom: UInt8) -> String {
+    func name(of reason: Reason, custom: UInt8) -> String {
         guard reason == .custom else { return reason.name.description }
         let names = faults.script.customReasons
         return Int(custom) < names.count ? names[Int(custom)] : reason.name.description
@@ -139,14 +139,16 @@ extension SimulatorMachine {
         switch request.method {
         case "GET":
             return .json { text in
-                text.number("seed", faults.script.seed)
+                text.member("seed", number: faults.script.seed)
                 text.array("rules") { list in
                     for (index, rule) in faults.script.rules.enumerated() {
                         list.object {
-                            $0.string("on", rule.moment.rawValue)
-                            $0.number("applied", faults.applied(index))
-                            if let times = rule.times { $0.number("left", times - min(times, faults.applied(index))) }
-                            if index < faultSources.count { $0.raw("rule", faultSources[index]) }
+                            $0.member("on", string: rule.moment.rawValue)
+                            $0.member("applied", number: faults.applied(index))
+                            if let times = rule.times {
+                                $0.member("left", number: times - min(times, faults.applied(index)))
+                            }
+                            if index < faultSources.count { $0.member("rule", json: faultSources[index]) }
                         }
                     }
                 }
@@ -173,7 +175,7 @@ extension SimulatorMachine {
             }
             replaceFaults(script, sources: sources)
         }
-        return .json { $0.number("rules", faults.script.rules.count) }
+        return .json { $0.member("rules", number: faults.script.rules.count) }
     }
 
     package mutating func replaceFaults(_ script: FaultScript, sources: [[UInt8]] = []) {
@@ -194,7 +196,7 @@ extension SimulatorMachine {
     // MARK: Feedback
 
     private mutating func controlFeedback(
-        _ request: ControlRequest, _ now: WallTime
+        _ request: ControlRequest, now: WallTime
     ) throws(ControlError) -> ControlResponse {
         _ = try ControlQuery(request.query, keys: [])
         switch request.method {
@@ -202,8 +204,8 @@ extension SimulatorMachine {
             var text = JSONText()
             for entry in feedback.entries {
                 text.object {
-                    $0.hex("token", entry.token)
-                    $0.number("time", entry.time)
+                    $0.member("token", hex: entry.token)
+                    $0.member("time", number: entry.time)
                 }
                 text.newline()
             }
@@ -219,12 +221,12 @@ extension SimulatorMachine {
                 guard let pattern = DeviceBook.Pattern(text), !pattern.isPrefix, let token = Hex.bytes(text) else {
                     throw ControlError("\"\(text)\" is not a token", advice: advice)
                 }
-                return (token, try object.integer("time", in: 0...Int64(UInt32.max)) ?? now.seconds)
+                return (token: token, time: try object.integer("time", in: 0...Int64(UInt32.max)) ?? now.seconds)
             }
-            guard feedback.add(entry.0, at: WallTime(milliseconds: entry.1 * 1000)) else {
-                throw ControlError(409, "the feedback list is full", advice: "read it, or DELETE /feedback")
+            guard feedback.add(entry.token, at: WallTime(milliseconds: entry.time * 1000)) else {
+                throw ControlError("the feedback list is full", status: 409, advice: "read it, or DELETE /feedback")
             }
-            return .json { $0.number("entries", feedback.count) }
+            return .json { $0.member("entries", number: feedback.count) }
         }
     }
 }

@@ -10,7 +10,7 @@ extension SimulatorMachine {
         "use an even number of at most 200 hexadecimal digits, or digits and * for a prefix"
 
     mutating func controlDevices(
-        _ request: ControlRequest, _ token: String?, _ now: WallTime
+        _ request: ControlRequest, token: String?, now: WallTime
     ) throws(ControlError) -> ControlResponse {
         _ = try ControlQuery(request.query, keys: [])
         guard let token else {
@@ -20,29 +20,29 @@ extension SimulatorMachine {
                 devices.removeAll()
                 devices.acceptsUnknown = true
                 return Self.done
-            default: return try setDevices(request.body, now)
+            default: return try setDevices(from: request.body, now: now)
             }
         }
         let pattern = try Self.pattern(token)
         switch request.method {
         case "GET":
             guard let device = devices.device(for: pattern) else { throw Self.unknown(token) }
-            return .json { Self.write(pattern.description, device, to: &$0) }
+            return .json { Self.write(device, token: pattern.description, to: &$0) }
         case "DELETE":
             guard devices.remove(pattern) else { throw Self.unknown(token) }
             return Self.done
         default:
             let device = try ControlError.reading(advice: Self.deviceAdvice) {
-                try Self.device(Self.tree(request.body), at: "", keys: [], now)
+                try Self.device(Self.tree(request.body), at: "", keys: [], now: now)
             }
-            try add(device, pattern)
-            return .json { Self.write(pattern.description, device, to: &$0) }
+            try add(device, for: pattern)
+            return .json { Self.write(device, token: pattern.description, to: &$0) }
         }
     }
 
     private static func unknown(_ token: String) -> ControlError {
         ControlError(
-            404, "no state is set for \(token)",
+            "no state is set for \(token)", status: 404,
             advice: "GET /devices lists the tokens that have a state")
     }
 
@@ -53,41 +53,41 @@ extension SimulatorMachine {
         return pattern
     }
 
-    private mutating func add(_ device: DeviceBook.Device, _ pattern: DeviceBook.Pattern) throws(ControlError) {
+    private mutating func add(_ device: DeviceBook.Device, for pattern: DeviceBook.Pattern) throws(ControlError) {
         guard devices.set(device, for: pattern) else {
             throw ControlError(
-                409, "the device table is full: \(DeviceBook.mostExact) tokens, \(DeviceBook.mostPrefixes) prefixes",
-                advice: "DELETE /devices, or cover many tokens with one prefix")
+                "the device table is full: \(DeviceBook.maxTokens) tokens, \(DeviceBook.maxPrefixes) prefixes",
+                status: 409, advice: "DELETE /devices, or cover many tokens with one prefix")
         }
     }
 
     /// Handles PUT /devices: `{"unknown": "accept", "devices": [{"token": …, "state": …}, …]}`. An invalid entry
     /// rejects the whole request.
-    private mutating func setDevices(_ body: [UInt8], _ now: WallTime) throws(ControlError) -> ControlResponse {
+    private mutating func setDevices(from body: [UInt8], now: WallTime) throws(ControlError) -> ControlResponse {
         var unknown: String?
         let read = try ControlError.reading(advice: Self.deviceAdvice) {
             let object = try ScriptObject(Self.tree(body), at: "", keys: ["unknown", "devices"])
             unknown = try object.string("unknown")
             if let unknown, unknown != "accept", unknown != "reject" {
-                throw object.error("unknown", "this must be \"accept\" or \"reject\"")
+                throw object.error("this must be \"accept\" or \"reject\"", at: "unknown")
             }
             guard let list = object.value("devices") else { return [(DeviceBook.Pattern, DeviceBook.Device)]() }
-            guard let elements = list.elements else { throw object.error("devices", "this must be an array") }
+            guard let elements = list.elements else { throw object.error("this must be an array", at: "devices") }
             return try elements.enumerated().map { index, element in
                 let path = "devices[\(index)]"
                 guard let text = element["token"]?.string else {
                     throw ScriptError(line: nil, path: path, problem: "\"token\" is missing")
                 }
-                return (try Self.pattern(text), try Self.device(element, at: path, keys: ["token"], now))
+                return (try Self.pattern(text), try Self.device(element, at: path, keys: ["token"], now: now))
             }
         }
-        for (pattern, device) in read { try add(device, pattern) }
+        for (pattern, device) in read { try add(device, for: pattern) }
         if let unknown { devices.acceptsUnknown = unknown == "accept" }
-        return .json { $0.number("known", devices.count) }
+        return .json { $0.member("known", number: devices.count) }
     }
 
     private static func device(
-        _ tree: JSONTree, at path: String, keys: [String], _ now: WallTime
+        _ tree: JSONTree, at path: String, keys: [String], now: WallTime
     ) throws(ScriptError) -> DeviceBook.Device {
         let object = try ScriptObject(tree, at: path, keys: keys + ["state", "since", "topics", "environment"])
         var device = DeviceBook.Device(since: now)
@@ -98,7 +98,7 @@ extension SimulatorMachine {
         device.environment = try object.choice("environment", of: APNsEnvironment.self)
         if let topics = object.value("topics") {
             guard let list = topics.elements, list.allSatisfy({ $0.string != nil }) else {
-                throw object.error("topics", "this must be an array of bundle ids")
+                throw object.error("this must be an array of bundle ids", at: "topics")
             }
             device.topics = list.compactMap(\.string)
         }
@@ -108,19 +108,19 @@ extension SimulatorMachine {
     private func listDevices() -> ControlResponse {
         var text = JSONText()
         devices.forEach { token, device in
-            text.object { Self.write(token, device, to: &$0) }
+            text.object { Self.write(device, token: token, to: &$0) }
             text.newline()
         }
         return .lines(text.bytes)
     }
 
-    private static func write(_ token: String, _ device: DeviceBook.Device, to text: inout JSONText) {
-        text.string("token", token)
-        text.string("state", device.state.rawValue)
-        text.number("since", device.since.milliseconds)
+    private static func write(_ device: DeviceBook.Device, token: String, to text: inout JSONText) {
+        text.member("token", string: token)
+        text.member("state", string: device.state.rawValue)
+        text.member("since", number: device.since.milliseconds)
         if !device.topics.isEmpty {
-            text.array("topics") { list in for topic in device.topics { list.string(nil, topic) } }
+            text.array("topics") { list in for topic in device.topics { list.element(topic) } }
         }
-        if let environment = device.environment { text.string("environment", environment.rawValue) }
+        if let environment = device.environment { text.member("environment", string: environment.rawValue) }
     }
 }

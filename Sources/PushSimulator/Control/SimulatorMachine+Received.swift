@@ -33,7 +33,7 @@ extension SimulatorMachine {
         filter.status = try query.integer("status", in: 0...999).map { UInt16($0) }
         filter.reason = query["reason"]
         if let text = query["id"] {
-            guard let id = ByteView.lending(Array(text.utf8), { MessageID($0) }) else {
+            guard let id = ByteView.lending(Array(text.utf8), to: { MessageID($0) }) else {
                 throw ControlError("\"\(text)\" is not an id", advice: "use a UUID in the form 8-4-4-4-12")
             }
             filter.id = id
@@ -46,32 +46,32 @@ extension SimulatorMachine {
         if let since = try query.integer("since", in: 0...UInt64(Int64.max)) {
             var number = max(since + 1, log.ring.oldest)
             while number <= log.ring.newest, numbers.count < limit {
-                if matches(number, filter) { numbers.append(number) }
+                if matches(number, filter: filter) { numbers.append(number) }
                 number += 1
             }
         } else {
             var number = log.ring.newest
             while number >= log.ring.oldest, numbers.count < limit {
-                if matches(number, filter) { numbers.append(number) }
+                if matches(number, filter: filter) { numbers.append(number) }
                 number -= 1
             }
             numbers.reverse()
         }
         var text = JSONText()
         for number in numbers {
-            write(log.ring[number], number, withPayload: withPayload, to: &text)
+            write(log.ring[number], number: number, withPayload: withPayload, to: &text)
             text.newline()
         }
         return .lines(text.bytes)
     }
 
-    private func matches(_ number: UInt64, _ filter: Filter) -> Bool {
+    private func matches(_ number: UInt64, filter: Filter) -> Bool {
         let record = log.ring[number]
         if let status = filter.status, record.status != status { return false }
         if let topic = filter.topic, record.topic != topic { return false }
         if let connection = filter.connection, record.connection != connection { return false }
         if let id = filter.id, record.id != id { return false }
-        if let reason = filter.reason, name(of: record.reason, record.customReason) != reason { return false }
+        if let reason = filter.reason, name(of: record.reason, custom: record.customReason) != reason { return false }
         if let pattern = filter.token {
             guard record.tokenLength > 0, let token = log.token(of: record) else { return false }
             return ByteView.lending(token) { pattern.matches($0) }
@@ -79,44 +79,46 @@ extension SimulatorMachine {
         return true
     }
 
-    private func write(_ record: Record, _ number: UInt64, withPayload: Bool, to text: inout JSONText) {
+    private func write(_ record: Record, number: UInt64, withPayload: Bool, to text: inout JSONText) {
         text.object {
-            $0.number("number", number)
-            $0.number("at", record.at)
-            $0.string("service", "\(record.service)")
-            $0.number("connection", record.connection)
+            $0.member("number", number: number)
+            $0.member("at", number: record.at)
+            $0.member("service", string: "\(record.service)")
+            $0.member("connection", number: record.connection)
             if record.service == .binary {
-                $0.number("identifier", record.stream)
+                $0.member("identifier", number: record.stream)
             } else {
-                $0.number("stream", record.stream)
-                $0.string("id", bytes: record.id.text)
+                $0.member("stream", number: record.stream)
+                $0.member("id", bytes: record.id.text)
             }
-            $0.number("status", record.status)
-            if record.reason != .none { $0.string("reason", name(of: record.reason, record.customReason)) }
-            if record.tokenLength > 0, let token = log.token(of: record) { $0.hex("token", token) }
-            if record.topic != TopicBook.none { $0.string("topic", bytes: topics.name(record.topic)) }
-            if record.pushType != .unspecified { $0.string("push_type", record.pushType.name.description) }
-            if record.priority != 0 { $0.number("priority", record.priority) }
-            if record.flags.contains(.hasExpiration) { $0.number("expiration", record.expiration) }
+            $0.member("status", number: record.status)
+            if record.reason != .none {
+                $0.member("reason", string: name(of: record.reason, custom: record.customReason))
+            }
+            if record.tokenLength > 0, let token = log.token(of: record) { $0.member("token", hex: token) }
+            if record.topic != TopicBook.none { $0.member("topic", bytes: topics.name(record.topic)) }
+            if record.pushType != .unspecified { $0.member("push_type", string: record.pushType.name.description) }
+            if record.priority != 0 { $0.member("priority", number: record.priority) }
+            if record.flags.contains(.hasExpiration) { $0.member("expiration", number: record.expiration) }
             if record.labelLength > 0, let label = log.label(of: record) {
-                $0.string(record.service == .device ? "collapse_id" : "channel_id", bytes: label)
+                $0.member(record.service == .device ? "collapse_id" : "channel_id", bytes: label)
             }
-            $0.number("payload_bytes", record.payloadLength)
-            $0.boolean("accepted", record.isAccepted)
-            if record.flags.contains(.isDuplicate) { $0.boolean("duplicate", true) }
-            if record.flags.contains(.isUnanswered) { $0.boolean("unanswered", true) }
-            if record.flags.contains(.isUnprocessed) { $0.boolean("unprocessed", true) }
-            if record.flags.contains(.isFault) { $0.boolean("fault", true) }
+            $0.member("payload_bytes", number: record.payloadLength)
+            $0.member("accepted", boolean: record.isAccepted)
+            if record.flags.contains(.isDuplicate) { $0.member("duplicate", boolean: true) }
+            if record.flags.contains(.isUnanswered) { $0.member("unanswered", boolean: true) }
+            if record.flags.contains(.isUnprocessed) { $0.member("unprocessed", boolean: true) }
+            if record.flags.contains(.isFault) { $0.member("fault", boolean: true) }
             let warnings = Warnings(rawValue: record.warnings)
             if !warnings.isEmpty {
-                $0.array("warnings") { list in for name in warnings.list { list.string(nil, name) } }
+                $0.array("warnings") { list in for name in warnings.list { list.element(name) } }
             }
             if withPayload, let payload = log.payload(of: record) {
                 // Valid JSON is embedded; other payloads are written as text.
-                if !payload.isEmpty, ByteView.lending(payload, { JSONScanner.scan($0) }) != nil {
-                    $0.raw("payload", payload.filter { $0 != 0x0a && $0 != 0x0d })
+                if !payload.isEmpty, ByteView.lending(payload, to: { JSONScanner.scan($0) }) != nil {
+                    $0.member("payload", json: payload.filter { $0 != 0x0a && $0 != 0x0d })
                 } else {
-                    $0.string("payload_text", bytes: payload)
+                    $0.member("payload_text", bytes: payload)
                 }
             }
         }
@@ -131,17 +133,17 @@ extension SimulatorMachine {
         var text = JSONText()
         for duplicate in log.duplicates.lazy.filter({ !onlyAccepted || $0.accepted > 1 }).prefix(limit) {
             text.object {
-                $0.string("id", bytes: duplicate.id.text)
-                $0.number("times", duplicate.occurrences.count + duplicate.more)
-                $0.number("accepted", duplicate.accepted)
+                $0.member("id", bytes: duplicate.id.text)
+                $0.member("times", number: duplicate.occurrences.count + duplicate.more)
+                $0.member("accepted", number: duplicate.accepted)
                 $0.array("occurrences") { list in
                     for occurrence in duplicate.occurrences {
                         list.object {
-                            $0.number("number", occurrence.record)
-                            $0.number("at", occurrence.at.milliseconds)
-                            $0.hex("token", occurrence.token)
-                            $0.number("status", occurrence.status)
-                            $0.boolean("accepted", occurrence.isAccepted)
+                            $0.member("number", number: occurrence.record)
+                            $0.member("at", number: occurrence.at.milliseconds)
+                            $0.member("token", hex: occurrence.token)
+                            $0.member("status", number: occurrence.status)
+                            $0.member("accepted", boolean: occurrence.isAccepted)
                         }
                     }
                 }

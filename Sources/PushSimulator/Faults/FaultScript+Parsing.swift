@@ -17,9 +17,9 @@ extension FaultScript {
         let object = try ScriptObject(tree, at: "", keys: ["seed", "rules"])
         seed = UInt64(try object.integer("seed", in: 0...9_007_199_254_740_992) ?? 1)
         guard let list = object.value("rules") else { return }
-        guard let elements = list.elements else { throw object.error("rules", "this must be an array of rules") }
-        guard elements.count <= Self.mostRules else {
-            throw object.error("rules", "\(elements.count) rules exceed the maximum of \(Self.mostRules)")
+        guard let elements = list.elements else { throw object.error("this must be an array of rules", at: "rules") }
+        guard elements.count <= Self.maxRules else {
+            throw object.error("\(elements.count) rules exceed the maximum of \(Self.maxRules)", at: "rules")
         }
         for (index, element) in elements.enumerated() {
             try append(element, at: "rules[\(index)]", line: object.line(of: "rules"))
@@ -62,20 +62,20 @@ extension FaultScript {
         guard effects.count <= 1 else {
             throw object.error("a rule may have one effect; this rule has \(effects.joined(separator: " and "))")
         }
-        if let key = effects.first { rule.effect = try effect(key, object) }
+        if let key = effects.first { rule.effect = try effect(key, of: object) }
         guard rule.effect != nil || rule.latency + rule.spread > 0 || rule.streams != nil else {
             throw object.error(
                 "this rule does nothing; give it one of latency, streams, \(Self.effectKeys.joined(separator: ", "))")
         }
-        try Self.check(rule, object)
+        try Self.check(rule, of: object)
         rules.append(rule)
     }
 
-    private mutating func effect(_ key: String, _ object: ScriptObject) throws(ScriptError) -> FaultRule.Effect {
+    private mutating func effect(_ key: String, of object: ScriptObject) throws(ScriptError) -> FaultRule.Effect {
         switch key {
         case "answer": return .answer(try answer(object))
         case "goaway": return .goAway(try Self.goAway(object))
-        case "reset": return .reset(try Self.code("reset", object))
+        case "reset": return .reset(try Self.code("reset", of: object))
         case "packet":
             guard let status = try object.integer("packet", in: 0...255) else { break }
             return .packet(UInt8(status))
@@ -83,12 +83,12 @@ extension FaultScript {
             switch try object.string("tls") {
             case "refuse": return .refuseTLS
             case "expired_certificate": return .expiredCertificate
-            default: throw object.error("tls", "this must be \"refuse\" or \"expired_certificate\"")
+            default: throw object.error("this must be \"refuse\" or \"expired_certificate\"", at: "tls")
             }
         default: break
         }
         guard try object.boolean(key) == true else {
-            throw object.error(key, "this must be true; remove the key to disable the effect")
+            throw object.error("this must be true; remove the key to disable the effect", at: key)
         }
         switch key {
         case "silence": return .silence
@@ -110,13 +110,13 @@ extension FaultScript {
         }
         var answer = FaultRule.Answer(status: status, reason: known ?? .none)
         if let name, known == nil {
-            guard name.utf8.count <= 100 else { throw parts.error("reason", "a reason may have at most 100 bytes") }
+            guard name.utf8.count <= 100 else { throw parts.error("a reason may have at most 100 bytes", at: "reason") }
             if !customReasons.contains(name) { customReasons.append(name) }
-            guard customReasons.count <= 256, let place = customReasons.firstIndex(of: name) else {
-                throw parts.error("reason", "a script may have at most 256 reasons that are not Apple's")
+            guard customReasons.count <= 256, let index = customReasons.firstIndex(of: name) else {
+                throw parts.error("a script may have at most 256 reasons that are not Apple's", at: "reason")
             }
             answer.reason = .custom
-            answer.customReason = UInt8(place)
+            answer.customReason = UInt8(index)
         }
         answer.timestamp = try parts.integer("timestamp", in: 0...9_007_199_254_740_992)
         answer.retryAfter = try parts.integer("retry_after", in: 0...Int64(UInt32.max)).map(UInt32.init)
@@ -134,7 +134,7 @@ extension FaultScript {
         } else if let back = try parts.integer("back", in: 0...1_000_000) {
             goAway.last = .back(UInt32(back))
         }
-        if parts.has("code") { goAway.code = try code("code", parts) }
+        if parts.has("code") { goAway.code = try code("code", of: parts) }
         goAway.reason = try parts.string("reason")
         goAway.closes = try parts.boolean("close") ?? false
         return goAway
@@ -147,10 +147,10 @@ extension FaultScript {
         "INADEQUATE_SECURITY", "HTTP_1_1_REQUIRED",
     ]
 
-    private static func code(_ key: String, _ object: ScriptObject) throws(ScriptError) -> UInt32 {
+    private static func code(_ key: String, of object: ScriptObject) throws(ScriptError) -> UInt32 {
         if let name = object.value(key)?.string {
             guard let code = codes.firstIndex(of: name) else {
-                throw object.error(key, "\"\(name)\" is not one of \(codes.joined(separator: ", "))")
+                throw object.error("\"\(name)\" is not one of \(codes.joined(separator: ", "))", at: key)
             }
             return UInt32(code)
         }
@@ -158,7 +158,7 @@ extension FaultScript {
     }
 
     /// Checks that the effect and the criteria fit the moment. A rule that can never apply is an error.
-    private static func check(_ rule: FaultRule, _ object: ScriptObject) throws(ScriptError) {
+    private static func check(_ rule: FaultRule, of object: ScriptObject) throws(ScriptError) {
         let moments: [FaultRule.Moment]
         switch rule.effect {
         case nil: moments = FaultRule.Moment.allCases
@@ -175,17 +175,17 @@ extension FaultScript {
             throw object.error("this effect is not possible on \"\(rule.moment.rawValue)\"; use it on \(right)")
         }
         if rule.streams != nil, rule.moment != .request, rule.moment != .connect {
-            throw object.error("streams", "only HTTP/2 connections have a stream limit")
+            throw object.error("only HTTP/2 connections have a stream limit", at: "streams")
         }
         let match = rule.match
         let isOfRequest = rule.moment == .request || rule.moment == .binary
         if !isOfRequest, match.token != nil || match.request != nil || match.after != nil {
-            throw object.error("match", "a new connection has no token and no requests")
+            throw object.error("a new connection has no token and no requests", at: "match")
         }
         if rule.moment != .request,
             match.status != nil || match.reason != nil || match.topic != nil || match.pushType != nil
         {
-            throw object.error("match", "status, reason, topic and push_type are available only on \"request\"")
+            throw object.error("status, reason, topic and push_type are available only on \"request\"", at: "match")
         }
     }
 }
@@ -199,15 +199,16 @@ extension FaultRule.Match {
         let object = try ScriptObject(tree, at: path, line: line, keys: Self.keys)
         if let text = try object.string("token") {
             guard let pattern = DeviceBook.Pattern(text) else {
-                throw object.error("token", "\"\(text)\" is not a token: use hexadecimal digits, and * after a prefix")
+                throw object.error(
+                    "\"\(text)\" is not a token: use hexadecimal digits, and * after a prefix", at: "token")
             }
             token = pattern
         }
         topic = try object.string("topic")
         if let name = try object.string("push_type") {
-            guard let known = ByteView.lending(Array(name.utf8), { PushType(named: $0) }) else {
+            guard let known = ByteView.lending(Array(name.utf8), to: { PushType(named: $0) }) else {
                 let names = PushType.allCases.dropFirst().map { $0.name.description }.joined(separator: ", ")
-                throw object.error("push_type", "\"\(name)\" is not one of \(names)")
+                throw object.error("\"\(name)\" is not one of \(names)", at: "push_type")
             }
             pushType = known
         }
@@ -219,7 +220,7 @@ extension FaultRule.Match {
             guard let known = Reason(named: name) else {
                 let names = Reason.allCases.map { $0.name.description }
                 let hint = NearestWord.to(name, in: names).map { "; did you mean \"\($0)\"?" } ?? ""
-                throw object.error("reason", "\"\(name)\" is not one of Apple's reasons\(hint)")
+                throw object.error("\"\(name)\" is not one of Apple's reasons\(hint)", at: "reason")
             }
             reason = known
         }

@@ -8,24 +8,24 @@ package struct FaultScript: Equatable, Sendable {
 
     package init() {}
 
-    static let mostRules = 1000
+    static let maxRules = 1000
 
     /// Returns these rules followed by those of another script, with the indices of its custom reasons adjusted.
     func adding(_ other: FaultScript) throws(ScriptError) -> FaultScript {
         var sum = self
-        guard rules.count + other.rules.count <= Self.mostRules else {
-            throw ScriptError(line: nil, path: "rules", problem: "the maximum of \(Self.mostRules) rules is exceeded")
+        guard rules.count + other.rules.count <= Self.maxRules else {
+            throw ScriptError(line: nil, path: "rules", problem: "the maximum of \(Self.maxRules) rules is exceeded")
         }
         for var rule in other.rules {
             if case .answer(var answer) = rule.effect, answer.reason == .custom {
                 let name = other.customReasons[Int(answer.customReason)]
                 if !sum.customReasons.contains(name) { sum.customReasons.append(name) }
-                guard sum.customReasons.count <= 256, let place = sum.customReasons.firstIndex(of: name) else {
+                guard sum.customReasons.count <= 256, let index = sum.customReasons.firstIndex(of: name) else {
                     throw ScriptError(
                         line: nil, path: "rules", problem: "the maximum of 256 reasons that are not Apple's is exceeded"
                     )
                 }
-                answer.customReason = UInt8(place)
+                answer.customReason = UInt8(index)
                 rule.effect = .answer(answer)
             }
             sum.rules.append(rule)

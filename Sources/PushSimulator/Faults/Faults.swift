@@ -1,3 +1,5 @@
+import PushRandom
+
 /// The properties that a rule can match.
 struct FaultFacts {
     var moment: FaultRule.Moment
@@ -25,7 +27,7 @@ struct Faults {
     private struct Progress {
         var matched: UInt64 = 0
         var applied: UInt64 = 0
-        var random: SplitMix
+        var random: SeededRandom
     }
     private var progress: [Progress] = []
 
@@ -37,7 +39,7 @@ struct Faults {
     mutating func replace(_ script: FaultScript) {
         self.script = script
         progress = script.rules.indices.map {
-            Progress(random: SplitMix(seed: SplitMix.mix(script.seed &+ UInt64($0) &* 0x9e37_79b9_7f4a_7c15)))
+            Progress(random: SeededRandom(seed: SeededRandom.mix(script.seed &+ UInt64($0) &* 0x9e37_79b9_7f4a_7c15)))
         }
     }
 
@@ -50,7 +52,7 @@ struct Faults {
     mutating func decide(_ facts: FaultFacts) -> FaultDecision {
         var decision = FaultDecision()
         for index in script.rules.indices {
-            guard script.rules[index].moment == facts.moment, applies(index, facts) else { continue }
+            guard script.rules[index].moment == facts.moment, evaluateRule(at: index, for: facts) else { continue }
             progress[index].applied += 1
             let rule = script.rules[index]
             var latency = rule.latency
@@ -68,7 +70,8 @@ struct Faults {
         return decision
     }
 
-    private mutating func applies(_ index: Int, _ facts: FaultFacts) -> Bool {
+    /// Returns whether the rule applies, and counts the events that it matches.
+    private mutating func evaluateRule(at index: Int, for facts: FaultFacts) -> Bool {
         if let times = script.rules[index].times, progress[index].applied >= times { return false }
         let match = script.rules[index].match
         if let connection = match.connection, connection != facts.connection { return false }
@@ -79,7 +82,7 @@ struct Faults {
         if let pushType = match.pushType, pushType != facts.pushType { return false }
         if let pattern = match.token, !facts.token.withBytes({ pattern.matches($0) }) { return false }
         if let topic = match.topic {
-            guard let given = facts.topic, ByteView.lending(Array(topic.utf8), { given.equals($0) }) else {
+            guard let given = facts.topic, ByteView.lending(Array(topic.utf8), to: { given.equals($0) }) else {
                 return false
             }
         }

@@ -1,15 +1,15 @@
 import JSON5
 import PushText
 
-/// An error in a script or in a request to the control port: the problem, its place, and the correction.
+/// An error in a script or in a request to the control port: the problem, its location, and the correction.
 package struct ScriptError: Error, Equatable, CustomStringConvertible {
     package let line: Int?
     package let path: String
     package let problem: String
 
     package var description: String {
-        let place = [path.isEmpty ? nil : path, line.map { "line \($0)" }].compactMap { $0 }.joined(separator: ", ")
-        return place.isEmpty ? problem : "\(place): \(problem)"
+        let location = [path.isEmpty ? nil : path, line.map { "line \($0)" }].compactMap { $0 }.joined(separator: ", ")
+        return location.isEmpty ? problem : "\(location): \(problem)"
     }
 }
 
@@ -26,14 +26,14 @@ struct ScriptObject {
         self.members = members
         self.path = path
         self.line = line
-        for (place, member) in members.enumerated() {
+        for (index, member) in members.enumerated() {
             if !keys.contains(member.key) {
                 let nearest = NearestWord.to(member.key, in: keys)
                 let hint = nearest.map { "did you mean \"\($0)\"?" } ?? "known keys: \(keys.joined(separator: ", "))"
                 throw ScriptError(
                     line: member.line, path: path, problem: "unknown key \"\(member.key)\"; \(hint)")
             }
-            if members[..<place].contains(where: { $0.key == member.key }) {
+            if members[..<index].contains(where: { $0.key == member.key }) {
                 throw ScriptError(line: member.line, path: path, problem: "the key \"\(member.key)\" occurs twice")
             }
         }
@@ -49,7 +49,7 @@ struct ScriptObject {
 
     func path(of key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
 
-    func error(_ key: String, _ problem: String) -> ScriptError {
+    func error(_ problem: String, at key: String) -> ScriptError {
         ScriptError(line: line(of: key), path: path(of: key), problem: problem)
     }
 
@@ -57,20 +57,20 @@ struct ScriptObject {
 
     func string(_ key: String) throws(ScriptError) -> String? {
         guard let value = value(key) else { return nil }
-        guard let text = value.string else { throw error(key, "this must be a string, not \(value.kind)") }
+        guard let text = value.string else { throw error("this must be a string, not \(value.kind)", at: key) }
         return text
     }
 
     func boolean(_ key: String) throws(ScriptError) -> Bool? {
         guard let value = value(key) else { return nil }
-        guard let flag = value.boolean else { throw error(key, "this must be true or false, not \(value.kind)") }
+        guard let flag = value.boolean else { throw error("this must be true or false, not \(value.kind)", at: key) }
         return flag
     }
 
     func integer(_ key: String, in range: ClosedRange<Int64>) throws(ScriptError) -> Int64? {
         guard let value = value(key) else { return nil }
         guard let number = value.integer, range.contains(number) else {
-            throw error(key, "this must be a whole number from \(range.lowerBound) to \(range.upperBound)")
+            throw error("this must be a whole number from \(range.lowerBound) to \(range.upperBound)", at: key)
         }
         return number
     }
@@ -78,7 +78,7 @@ struct ScriptObject {
     func share(_ key: String) throws(ScriptError) -> Double? {
         guard let value = value(key) else { return nil }
         guard let number = value.number, (0...1).contains(number) else {
-            throw error(key, "this must be a share from 0 to 1, such as 0.01 for one in a hundred")
+            throw error("this must be a share from 0 to 1, such as 0.01 for one in a hundred", at: key)
         }
         return number
     }
@@ -88,7 +88,7 @@ struct ScriptObject {
     ) throws(ScriptError) -> Choice? where Choice.RawValue == String {
         guard let text = try string(key) else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            throw error(key, "\"\(text)\" is not one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+            throw error("\"\(text)\" is not one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))", at: key)
         }
         return choice
     }
@@ -103,6 +103,6 @@ struct ScriptObject {
             }
             break
         }
-        throw error(key, "\"\(text)\" is not a duration; write \"250ms\", \"5s\" or \"2m\"")
+        throw error("\"\(text)\" is not a duration; write \"250ms\", \"5s\" or \"2m\"", at: key)
     }
 }

@@ -32,7 +32,7 @@ enum JSONEscapes {
         return resolved
     }
 
-    static func equals(_ text: ByteView, _ name: StaticString) -> Bool {
+    static func resolves(_ text: ByteView, to name: StaticString) -> Bool {
         guard let plain = resolve(text) else { return false }
         return ByteView.lending(plain) { $0.equals(name) }
     }
@@ -42,8 +42,8 @@ enum JSONEscapes {
             text[position + 1] == UInt8(ascii: "u")
         else { return nil }
         var unit: UInt32 = 0
-        for place in position + 2..<position + 6 {
-            guard let digit = Hex.value(text[place]) else { return nil }
+        for index in position + 2..<position + 6 {
+            guard let digit = Hex.value(text[index]) else { return nil }
             unit = unit << 4 | UInt32(digit)
         }
         return unit

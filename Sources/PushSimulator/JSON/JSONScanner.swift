@@ -1,10 +1,10 @@
 /// A scanner that checks in one pass that bytes are one JSON text (RFC 8259, including UTF-8), and notes what the
 /// payload rules need.
 ///
-/// It allocates nothing. Nesting deeper than `deepest` is rejected. An escaped unpaired surrogate is accepted, because
+/// It allocates nothing. Nesting deeper than `maxDepth` is rejected. An escaped unpaired surrogate is accepted, because
 /// the grammar allows it.
 package struct JSONScanner {
-    static let deepest = 63
+    static let maxDepth = 63
 
     private let bytes: ByteView
     private var position = 0
@@ -97,7 +97,7 @@ package struct JSONScanner {
             note(.string, from: start, to: position - 1)
             return .next
         case UInt8(ascii: "{"):
-            guard depth < Self.deepest else { return nil }
+            guard depth < Self.maxDepth else { return nil }
             position += 1
             if case .aps = pending { isInAPS = true }
             if depth == 0 { facts.isObject = true }
@@ -106,7 +106,7 @@ package struct JSONScanner {
             depth += 1
             return .keyOrEnd
         case UInt8(ascii: "["):
-            guard depth < Self.deepest else { return nil }
+            guard depth < Self.maxDepth else { return nil }
             position += 1
             note(.array, from: position, to: position)
             open = open << 1
@@ -117,9 +117,9 @@ package struct JSONScanner {
             guard skipNumber() else { return nil }
             note(.number, from: start, to: position)
             return .next
-        case UInt8(ascii: "t"): return literal("true", .boolean)
-        case UInt8(ascii: "f"): return literal("false", .boolean)
-        case UInt8(ascii: "n"): return literal("null", .null)
+        case UInt8(ascii: "t"): return literal("true", as: .boolean)
+        case UInt8(ascii: "f"): return literal("false", as: .boolean)
+        case UInt8(ascii: "n"): return literal("null", as: .null)
         default: return nil
         }
     }
@@ -130,7 +130,7 @@ package struct JSONScanner {
         if depth == 1 { isInAPS = false }
     }
 
-    private mutating func literal(_ text: StaticString, _ kind: JSONKinds) -> Expected? {
+    private mutating func literal(_ text: StaticString, as kind: JSONKinds) -> Expected? {
         let end = position + text.utf8CodeUnitCount
         guard end <= bytes.count, bytes.slice(from: position, to: end).equals(text) else { return nil }
         note(kind, from: position, to: end)
@@ -231,7 +231,7 @@ package struct JSONScanner {
             return true
         case UInt8(ascii: "u"):
             guard position + 6 <= bytes.count else { return false }
-            for place in position + 2..<position + 6 where Hex.value(bytes[place]) == nil { return false }
+            for index in position + 2..<position + 6 where Hex.value(bytes[index]) == nil { return false }
             position += 6
             return true
         default:
@@ -255,10 +255,10 @@ package struct JSONScanner {
         default: return false
         }
         guard position + length <= bytes.count, second.contains(bytes[position + 1]) else { return false }
-        var place = 2
-        while place < length {
-            if bytes[position + place] & 0xc0 != 0x80 { return false }
-            place += 1
+        var offset = 2
+        while offset < length {
+            if bytes[position + offset] & 0xc0 != 0x80 { return false }
+            offset += 1
         }
         position += length
         return true
@@ -276,30 +276,31 @@ package struct JSONScanner {
             if facts.keys.contains(known) { facts.repeated.insert(known) }
             facts.keys.insert(known)
             pending = .key(known)
-        } else if `is`(key, "aps") {
+        } else if resolves(key, to: "aps") {
             if facts.hasAPS || facts.hasMistypedAPS { facts.repeatsAPS = true }
             pending = .aps
-        } else if `is`(key, "mdm") {
+        } else if resolves(key, to: "mdm") {
             pending = .mdm
-        } else if `is`(key, "container-identifier") {
+        } else if resolves(key, to: "container-identifier") {
             pending = .containerIdentifier
         } else {
             pending = .nothing
         }
     }
 
-    private func `is`(_ key: ByteView, _ name: StaticString) -> Bool {
-        sawEscape ? JSONEscapes.equals(key, name) : key.equals(name)
+    /// Returns whether the string that was just read has this value after its escapes are resolved.
+    private func resolves(_ text: ByteView, to value: StaticString) -> Bool {
+        sawEscape ? JSONEscapes.resolves(text, to: value) : text.equals(value)
     }
 
     /// Called at the start of a value. Notes what the rules need if they need its key.
     @inline(__always)
     private mutating func note(_ kind: JSONKinds, from start: Int, to end: Int) {
         if case .nothing = pending { return }
-        noteWanted(kind, bytes.slice(from: start, to: end))
+        noteWanted(kind, text: bytes.slice(from: start, to: end))
     }
 
-    private mutating func noteWanted(_ kind: JSONKinds, _ text: ByteView) {
+    private mutating func noteWanted(_ kind: JSONKinds, text: ByteView) {
         defer { pending = .nothing }
         switch pending {
         case .nothing, .unknown: return
@@ -316,16 +317,16 @@ package struct JSONScanner {
             } else if key == .contentChanged {
                 facts.isContentChanged = kind == .boolean && text.equals("true")
             } else if key == .event {
-                facts.event = event(kind, text)
+                facts.event = event(from: text, kind: kind)
             }
         }
     }
 
-    private func event(_ kind: JSONKinds, _ text: ByteView) -> PayloadFacts.Event {
+    private func event(from text: ByteView, kind: JSONKinds) -> PayloadFacts.Event {
         guard kind == .string else { return .unknown }
-        if `is`(text, "start") { return .start }
-        if `is`(text, "update") { return .update }
-        if `is`(text, "end") { return .end }
+        if resolves(text, to: "start") { return .start }
+        if resolves(text, to: "update") { return .update }
+        if resolves(text, to: "end") { return .end }
         return .unknown
     }
 }
@@ -363,7 +364,7 @@ extension APSKeys {
     /// The key with a name that contains escapes. This is rare and may be slow.
     fileprivate init?(escaped name: ByteView) {
         guard let plain = JSONEscapes.resolve(name),
-            let key = ByteView.lending(plain, { APSKeys(named: $0) })
+            let key = ByteView.lending(plain, to: { APSKeys(named: $0) })
         else { return nil }
         self = key
     }

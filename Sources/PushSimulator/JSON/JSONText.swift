@@ -8,53 +8,37 @@ struct JSONText {
 
     init() {}
 
-    mutating func object(_ key: StaticString? = nil, _ body: (inout JSONText) -> Void) {
+    mutating func object(_ key: StaticString? = nil, with body: (inout JSONText) -> Void) {
         begin(key)
-        container(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
+        container(from: "{", to: "}", with: body)
     }
 
-    mutating func array(_ key: StaticString? = nil, _ body: (inout JSONText) -> Void) {
+    mutating func array(_ key: StaticString? = nil, with body: (inout JSONText) -> Void) {
         begin(key)
-        container(UInt8(ascii: "["), UInt8(ascii: "]"), body)
+        container(from: "[", to: "]", with: body)
     }
 
-    /// Writes an object whose key is known only at run time.
-    mutating func object(named key: String, _ body: (inout JSONText) -> Void) {
-        begin(named: key)
-        container(UInt8(ascii: "{"), UInt8(ascii: "}"), body)
-    }
-
-    mutating func string(_ key: StaticString? = nil, _ value: String) {
+    mutating func member(_ key: StaticString, string value: String) {
         begin(key)
         quote(value.utf8)
     }
 
     /// Writes bytes from a peer as a string; invalid UTF-8 is replaced.
-    mutating func string(_ key: StaticString? = nil, bytes value: [UInt8]) {
-        string(key, String(decoding: value, as: UTF8.self))
+    mutating func member(_ key: StaticString, bytes value: [UInt8]) {
+        member(key, string: String(decoding: value, as: UTF8.self))
     }
 
-    mutating func number(_ key: StaticString? = nil, _ value: some BinaryInteger) {
+    mutating func member(_ key: StaticString, number value: some BinaryInteger) {
         begin(key)
         bytes.append(contentsOf: String(value).utf8)
     }
 
-    mutating func number(_ key: StaticString? = nil, _ value: Double) {
-        begin(key)
-        bytes.append(contentsOf: String(value).utf8)
-    }
-
-    mutating func number(named key: String, _ value: some BinaryInteger) {
-        begin(named: key)
-        bytes.append(contentsOf: String(value).utf8)
-    }
-
-    mutating func boolean(_ key: StaticString? = nil, _ value: Bool) {
+    mutating func member(_ key: StaticString, boolean value: Bool) {
         begin(key)
         bytes.append(contentsOf: (value ? "true" : "false").utf8)
     }
 
-    mutating func hex(_ key: StaticString? = nil, _ value: [UInt8]) {
+    mutating func member(_ key: StaticString, hex value: [UInt8]) {
         begin(key)
         bytes.append(UInt8(ascii: "\""))
         for byte in value { Hex.append(byte, to: &bytes) }
@@ -62,25 +46,33 @@ struct JSONText {
     }
 
     /// Writes text that is known to be valid JSON.
-    mutating func raw(_ key: StaticString? = nil, _ value: [UInt8]) {
+    mutating func member(_ key: StaticString, json value: [UInt8]) {
         begin(key)
         bytes.append(contentsOf: value)
+    }
+
+    mutating func element(_ value: String) {
+        begin(nil)
+        quote(value.utf8)
+    }
+
+    /// Writes bytes from a peer as a string; invalid UTF-8 is replaced.
+    mutating func element(bytes value: [UInt8]) {
+        element(String(decoding: value, as: UTF8.self))
     }
 
     /// Writes a parsed value.
     mutating func tree(_ tree: JSONTree) {
         switch tree.value {
-        case .null: raw(nil, Array("null".utf8))
-        case .boolean(let flag): boolean(nil, flag)
+        case .null: literal("null")
+        case .boolean(let flag): literal(flag ? "true" : "false")
         case .number(let number):
             if let whole = tree.integer {
-                self.number(nil, whole)
-            } else if number.isFinite {
-                self.number(nil, number)
+                literal(String(whole))
             } else {
-                raw(nil, Array("null".utf8))
+                literal(number.isFinite ? String(number) : "null")
             }
-        case .string(let text): string(nil, text)
+        case .string(let text): element(text)
         case .array(let elements): array { list in for element in elements { list.tree(element) } }
         case .object(let members):
             object { text in
@@ -93,16 +85,23 @@ struct JSONText {
         }
     }
 
+    private mutating func literal(_ text: String) {
+        begin(nil)
+        bytes.append(contentsOf: text.utf8)
+    }
+
     mutating func newline() {
         bytes.append(0x0a)
         needsComma = false
     }
 
-    private mutating func container(_ first: UInt8, _ last: UInt8, _ body: (inout JSONText) -> Void) {
-        bytes.append(first)
+    private mutating func container(
+        from first: Unicode.Scalar, to last: Unicode.Scalar, with body: (inout JSONText) -> Void
+    ) {
+        bytes.append(UInt8(ascii: first))
         needsComma = false
         body(&self)
-        bytes.append(last)
+        bytes.append(UInt8(ascii: last))
         needsComma = true
     }
 

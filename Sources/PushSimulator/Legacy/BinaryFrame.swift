@@ -35,11 +35,11 @@ struct BinaryFault: Error, Equatable {
 ///
 /// The parser holds at most one incomplete frame, whose size is bounded by the limits of its parts.
 struct BinaryParser {
-    static let longestToken = 100
-    static let longestPayload = 2048
+    static let maxTokenLength = 100
+    static let maxPayloadLength = 2048
     /// The maximum length of a frame with command 2. It has room for every item at its maximum, and it is large enough
     /// that an oversized payload is reported as such and not as a protocol error.
-    static let longestFrame = 16_384
+    static let maxFrameLength = 16_384
 
     private var pending: [UInt8] = []
 
@@ -50,30 +50,35 @@ struct BinaryParser {
         case incomplete
     }
 
-    /// Calls `take` for each complete frame. If `take` returns false, the remaining bytes are discarded. Throws at the
-    /// first invalid frame; the bytes after it are not parsed.
-    mutating func parse(_ bytes: ByteView, _ take: (BinaryFrame) -> Bool) throws(BinaryFault) {
+    /// Calls `body` for each complete frame. If it returns false, the remaining bytes are discarded. Throws at the first
+    /// invalid frame; the bytes after it are not parsed.
+    mutating func parse(_ bytes: ByteView, forEachFrame body: (BinaryFrame) -> Bool) throws(BinaryFault) {
         if pending.isEmpty {
-            let used = try Self.frames(bytes, take)
+            let used = try Self.parseFrames(in: bytes, forEach: body)
             pending = bytes.dropFirst(used).copied()
             return
         }
         var joined: [UInt8] = []
         swap(&joined, &pending)
         joined.append(contentsOf: bytes.copied())
-        let used = try ByteView.lending(joined) { (view) throws(BinaryFault) in try Self.frames(view, take) }
+        let used = try ByteView.lending(joined) { (view) throws(BinaryFault) in
+            try Self.parseFrames(in: view, forEach: body)
+        }
         joined.removeFirst(used)
         pending = joined
     }
 
-    private static func frames(_ bytes: ByteView, _ take: (BinaryFrame) -> Bool) throws(BinaryFault) -> Int {
+    /// Returns the number of bytes that belong to complete frames.
+    private static func parseFrames(
+        in bytes: ByteView, forEach body: (BinaryFrame) -> Bool
+    ) throws(BinaryFault) -> Int {
         var used = 0
         while used < bytes.count {
             switch try frame(bytes.dropFirst(used)) {
             case .incomplete: return used
             case .frame(let frame, let length):
                 used += length
-                if !take(frame) { return bytes.count }
+                if !body(frame) { return bytes.count }
             }
         }
         return used
@@ -91,12 +96,12 @@ struct BinaryParser {
         }
     }
 
-    private static func number(_ bytes: ByteView, at place: Int) -> UInt32 {
-        UInt32(bigEndian: bytes.halfWord(at: place).littleEndian)
+    private static func number(_ bytes: ByteView, at offset: Int) -> UInt32 {
+        UInt32(bigEndian: bytes.halfWord(at: offset).littleEndian)
     }
 
-    private static func length(_ bytes: ByteView, at place: Int) -> Int {
-        Int(bytes[place]) << 8 | Int(bytes[place + 1])
+    private static func length(_ bytes: ByteView, at offset: Int) -> Int {
+        Int(bytes[offset]) << 8 | Int(bytes[offset + 1])
     }
 
     /// Parses commands 0 and 1: token and payload, each after its length. An invalid length is reported before its
@@ -106,11 +111,11 @@ struct BinaryParser {
     ) throws(BinaryFault) -> Step {
         guard bytes.count >= start + 2 else { return .incomplete }
         let tokenLength = length(bytes, at: start)
-        try check(token: tokenLength, identifier)
+        try check(token: tokenLength, identifier: identifier)
         let payloadStart = start + 2 + tokenLength
         guard bytes.count >= payloadStart + 2 else { return .incomplete }
         let payloadLength = length(bytes, at: payloadStart)
-        try check(payload: payloadLength, identifier)
+        try check(payload: payloadLength, identifier: identifier)
         let end = payloadStart + 2 + payloadLength
         guard bytes.count >= end else { return .incomplete }
         let frame = BinaryFrame(
@@ -120,21 +125,21 @@ struct BinaryParser {
         return .frame(frame, length: end)
     }
 
-    private static func check(token length: Int, _ identifier: UInt32?) throws(BinaryFault) {
+    private static func check(token length: Int, identifier: UInt32?) throws(BinaryFault) {
         if length == 0 { throw BinaryFault(status: .missingToken, identifier: identifier ?? 0) }
-        if length > longestToken { throw BinaryFault(status: .invalidTokenSize, identifier: identifier ?? 0) }
+        if length > maxTokenLength { throw BinaryFault(status: .invalidTokenSize, identifier: identifier ?? 0) }
     }
 
-    private static func check(payload length: Int, _ identifier: UInt32?) throws(BinaryFault) {
+    private static func check(payload length: Int, identifier: UInt32?) throws(BinaryFault) {
         if length == 0 { throw BinaryFault(status: .missingPayload, identifier: identifier ?? 0) }
-        if length > longestPayload { throw BinaryFault(status: .invalidPayloadSize, identifier: identifier ?? 0) }
+        if length > maxPayloadLength { throw BinaryFault(status: .invalidPayloadSize, identifier: identifier ?? 0) }
     }
 
     /// Parses command 2: items in any order.
     private static func items(_ bytes: ByteView) throws(BinaryFault) -> Step {
         guard bytes.count >= 5 else { return .incomplete }
         let frameLength = Int(number(bytes, at: 1))
-        guard frameLength <= longestFrame else { throw BinaryFault(status: .protocolError, identifier: 0) }
+        guard frameLength <= maxFrameLength else { throw BinaryFault(status: .protocolError, identifier: 0) }
         guard bytes.count >= 5 + frameLength else { return .incomplete }
 
         let content = bytes.slice(from: 5, to: 5 + frameLength)
@@ -143,14 +148,14 @@ struct BinaryParser {
         var frame = BinaryFrame(command: 2, token: content.prefix(0), payload: content.prefix(0))
         var hasPriority = false
         var isMalformed = false
-        var place = 0
+        var offset = 0
         // Read the whole frame even if it is malformed, because the identifier may be at its end.
-        while place < content.count {
-            guard content.count - place >= 3 else { isMalformed = true; break }
-            let size = length(content, at: place + 1)
-            guard content.count - place - 3 >= size else { isMalformed = true; break }
-            let item = content.slice(from: place + 3, to: place + 3 + size)
-            switch content[place] {
+        while offset < content.count {
+            guard content.count - offset >= 3 else { isMalformed = true; break }
+            let size = length(content, at: offset + 1)
+            guard content.count - offset - 3 >= size else { isMalformed = true; break }
+            let item = content.slice(from: offset + 3, to: offset + 3 + size)
+            switch content[offset] {
             case 1 where token == nil: token = item
             case 2 where payload == nil: payload = item
             case 3 where frame.identifier == nil && size == 4: frame.identifier = number(item, at: 0)
@@ -160,13 +165,13 @@ struct BinaryParser {
                 hasPriority = true
             default: isMalformed = true
             }
-            place += 3 + size
+            offset += 3 + size
         }
         if isMalformed || (frame.priority != 10 && frame.priority != 5) {
             throw BinaryFault(status: .protocolError, identifier: frame.identifier ?? 0)
         }
-        try check(token: token?.count ?? 0, frame.identifier)
-        try check(payload: payload?.count ?? 0, frame.identifier)
+        try check(token: token?.count ?? 0, identifier: frame.identifier)
+        try check(payload: payload?.count ?? 0, identifier: frame.identifier)
         if let token { frame.token = token }
         if let payload { frame.payload = payload }
         return .frame(frame, length: 5 + frameLength)

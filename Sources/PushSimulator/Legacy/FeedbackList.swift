@@ -8,7 +8,7 @@ package struct FeedbackList {
         package var token: [UInt8]
     }
 
-    private static let most = 1_000_000
+    private static let maxEntries = 1_000_000
     private var table = ByteTable<UInt32>()
 
     package init() {}
@@ -18,7 +18,7 @@ package struct FeedbackList {
     /// Adds a device, or updates the time of a known one. Returns false if the list is full.
     @discardableResult
     package mutating func add(_ token: [UInt8], at time: WallTime) -> Bool {
-        guard table.count < Self.most || table[token] != nil else { return false }
+        guard table.count < Self.maxEntries || table[token] != nil else { return false }
         table.set(UInt32(clamping: time.seconds), for: token)
         return true
     }

@@ -32,56 +32,56 @@ package struct AnswerText: ~Copyable {
         unsafe text.deallocate()
     }
 
-    /// Calls `give` for each header except `:status`. The bytes are valid only during the call.
+    /// Calls `body` for each header except `:status`. The bytes are valid only during the call.
     @inline(__always)
-    package func forEachHeader(_ give: (_ name: StaticString, _ value: UnsafeRawBufferPointer) -> Void) {
-        for place in 0..<5 where lengths[place] > 0 {
-            let value = unsafe UnsafeRawBufferPointer(start: text + Self.room * place, count: lengths[place])
-            unsafe give(Field(rawValue: place)!.name, value)
+    package func forEachHeader(_ body: (_ name: StaticString, _ value: UnsafeRawBufferPointer) -> Void) {
+        for index in 0..<5 where lengths[index] > 0 {
+            let value = unsafe UnsafeRawBufferPointer(start: text + Self.room * index, count: lengths[index])
+            unsafe body(Field(rawValue: index)!.name, value)
         }
     }
 
     @inline(__always)
     mutating func render(_ reaction: Reaction, customReasons: [String]) {
         lengths = InlineArray(repeating: 0)
-        put(reaction.id, reaction.isRequestID ? .requestID : .id)
-        if let unique = reaction.uniqueID { put(unique, .uniqueID) }
+        put(reaction.id, in: reaction.isRequestID ? .requestID : .id)
+        if let unique = reaction.uniqueID { put(unique, in: .uniqueID) }
         if !body.isEmpty { body.removeAll(keepingCapacity: true) }
         if reaction.reason != .none || !reaction.body.isEmpty || !reaction.channelID.isEmpty
             || reaction.retryAfter != nil
         {
-            renderMore(reaction, customReasons)
+            renderMore(reaction, customReasons: customReasons)
         }
     }
 
     @inline(__always)
-    private mutating func put(_ id: MessageID, _ field: Field) {
+    private mutating func put(_ id: MessageID, in field: Field) {
         unsafe id.write(to: text + Self.room * field.rawValue)
         lengths[field.rawValue] = MessageID.textLength
     }
 
-    private mutating func put(_ value: [UInt8], _ field: Field) {
+    private mutating func put(_ value: [UInt8], in field: Field) {
         precondition(value.count <= Self.room, "a header value of \(value.count) bytes")
         ByteView.lending(value) { unsafe $0.copy(to: text + Self.room * field.rawValue) }
         lengths[field.rawValue] = value.count
     }
 
-    private mutating func renderMore(_ reaction: Reaction, _ customReasons: [String]) {
-        if !reaction.channelID.isEmpty { put(reaction.channelID, .channelID) }
-        if let seconds = reaction.retryAfter { put(Array(String(seconds).utf8), .retryAfter) }
+    private mutating func renderMore(_ reaction: Reaction, customReasons: [String]) {
+        if !reaction.channelID.isEmpty { put(reaction.channelID, in: .channelID) }
+        if let seconds = reaction.retryAfter { put(Array(String(seconds).utf8), in: .retryAfter) }
         if !reaction.body.isEmpty {
             body.append(contentsOf: reaction.body)
         } else if reaction.reason != .none {
-            renderReason(reaction, customReasons)
+            renderReason(of: reaction, customReasons: customReasons)
         }
     }
 
-    private mutating func renderReason(_ reaction: Reaction, _ customReasons: [String]) {
+    private mutating func renderReason(of reaction: Reaction, customReasons: [String]) {
         append("{\"reason\":\"")
         if reaction.reason == .custom {
-            let place = Int(reaction.customReason)
+            let index = Int(reaction.customReason)
             var escaped = JSONText()
-            escaped.string(nil, place < customReasons.count ? customReasons[place] : "")
+            escaped.element(index < customReasons.count ? customReasons[index] : "")
             body.append(contentsOf: escaped.bytes.dropFirst().dropLast())
         } else {
             append(reaction.reason.name)
@@ -96,7 +96,7 @@ package struct AnswerText: ~Copyable {
 
     private mutating func append(_ literal: StaticString) {
         literal.withUTF8Buffer { bytes in
-            for place in 0..<bytes.count { body.append(unsafe bytes[place]) }
+            for index in 0..<bytes.count { body.append(unsafe bytes[index]) }
         }
     }
 }

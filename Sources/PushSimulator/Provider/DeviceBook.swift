@@ -44,7 +44,7 @@ package struct DeviceBook {
             isPrefix = characters.last == UInt8(ascii: "*")
             if isPrefix { characters.removeLast() }
             let values = characters.map { Hex.value($0) }
-            guard values.count <= 2 * TokenBytes.longest, !values.contains(nil), isPrefix || values.count % 2 == 0,
+            guard values.count <= 2 * TokenBytes.maxCount, !values.contains(nil), isPrefix || values.count % 2 == 0,
                 isPrefix || !values.isEmpty
             else { return nil }
             digits = values.map { $0! }
@@ -61,9 +61,9 @@ package struct DeviceBook {
         @inline(__always)
         func matches(_ token: ByteView) -> Bool {
             guard isPrefix ? 2 * token.count >= digits.count : 2 * token.count == digits.count else { return false }
-            for place in 0..<digits.count {
-                let byte = token[place >> 1]
-                if digits[place] != (place & 1 == 0 ? byte >> 4 : byte & 15) { return false }
+            for index in 0..<digits.count {
+                let byte = token[index >> 1]
+                if digits[index] != (index & 1 == 0 ? byte >> 4 : byte & 15) { return false }
             }
             return true
         }
@@ -76,8 +76,8 @@ package struct DeviceBook {
     /// Whether tokens without a state are accepted.
     package var acceptsUnknown = true
 
-    package static let mostExact = 1_000_000
-    package static let mostPrefixes = 1000
+    package static let maxTokens = 1_000_000
+    package static let maxPrefixes = 1000
 
     package init() {}
 
@@ -86,17 +86,17 @@ package struct DeviceBook {
     /// Sets the state of a token or prefix. Returns false if the table is full.
     package mutating func set(_ device: Device, for pattern: Pattern) -> Bool {
         if !pattern.isPrefix {
-            guard exact.count < Self.mostExact || exact[pattern.bytes] != nil else { return false }
+            guard exact.count < Self.maxTokens || exact[pattern.bytes] != nil else { return false }
             exact.set(device, for: pattern.bytes)
             return true
         }
-        if let place = prefixes.firstIndex(where: { $0.pattern == pattern }) {
-            prefixes[place].device = device
+        if let index = prefixes.firstIndex(where: { $0.pattern == pattern }) {
+            prefixes[index].device = device
             return true
         }
-        guard prefixes.count < Self.mostPrefixes else { return false }
-        let place = prefixes.firstIndex { $0.pattern.digits.count < pattern.digits.count } ?? prefixes.endIndex
-        prefixes.insert((pattern, device), at: place)
+        guard prefixes.count < Self.maxPrefixes else { return false }
+        let index = prefixes.firstIndex { $0.pattern.digits.count < pattern.digits.count } ?? prefixes.endIndex
+        prefixes.insert((pattern, device), at: index)
         return true
     }
 
@@ -106,8 +106,8 @@ package struct DeviceBook {
 
     package mutating func remove(_ pattern: Pattern) -> Bool {
         if !pattern.isPrefix { return exact.remove(pattern.bytes) != nil }
-        guard let place = prefixes.firstIndex(where: { $0.pattern == pattern }) else { return false }
-        prefixes.remove(at: place)
+        guard let index = prefixes.firstIndex(where: { $0.pattern == pattern }) else { return false }
+        prefixes.remove(at: index)
         return true
     }
 

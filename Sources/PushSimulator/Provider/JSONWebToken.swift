@@ -13,12 +13,12 @@ struct JSONWebToken {
     /// Whether the signature is encoded as DER. Apple accepts DER, although the standard requires the raw form.
     let isDER: Bool
 
-    static let longest = 4096
+    static let maxLength = 4096
 
     /// Parses a token. Returns nil if the form is invalid, if the algorithm is not ES256, or if `kid`, `iss` or `iat`
     /// is missing.
     init?(_ text: ByteView) {
-        guard text.count <= Self.longest, let firstPoint = text.firstIndex(of: UInt8(ascii: ".")) else { return nil }
+        guard text.count <= Self.maxLength, let firstPoint = text.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         let rest = text.dropFirst(firstPoint + 1)
         guard let secondPoint = rest.firstIndex(of: UInt8(ascii: ".")) else { return nil }
         guard let header = Self.object(text.prefix(firstPoint)), let claims = Self.object(rest.prefix(secondPoint)),

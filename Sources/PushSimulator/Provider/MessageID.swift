@@ -1,3 +1,5 @@
+import PushRandom
+
 /// A UUID as the identifier of a notification: `apns-id`, `apns-request-id` or `apns-unique-id`.
 package struct MessageID: Hashable, Sendable {
     /// The sixteen bytes in order. The first byte of each word is its least significant one.
@@ -39,7 +41,7 @@ package struct MessageID: Hashable, Sendable {
     }
 
     /// Returns a random id (RFC 9562, version 4), in capital letters like the ids that Apple generates.
-    static func random(_ generator: inout SplitMix) -> MessageID {
+    static func random(_ generator: inout SeededRandom) -> MessageID {
         let first = generator.next() & 0xff0f_ffff_ffff_ffff | 0x0040_0000_0000_0000
         let second = generator.next() & 0xffff_ffff_ffff_ff3f | 0x0000_0000_0000_0080
         return MessageID(first: first, second: second, isUppercase: true)

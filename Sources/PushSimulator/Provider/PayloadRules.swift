@@ -3,7 +3,7 @@
 /// Apple's servers check little: they reject a payload that is empty or not a JSON object, and pass on everything else,
 /// which the device may ignore. Therefore all other violations are warnings.
 enum PayloadRules {
-    static func warnings(for type: PushType, _ facts: PayloadFacts) -> Warnings {
+    static func warnings(for type: PushType, payload facts: PayloadFacts) -> Warnings {
         var warnings: Warnings = []
         if type == .mdm || (type == .unspecified && facts.hasMDM) {
             if !facts.hasMDM { warnings.insert(.mdmKeyMissing) }

@@ -3,10 +3,10 @@ import PushLoop
 /// The limits for provider tokens.
 package struct ProviderTokenPolicy: Equatable, Sendable {
     /// The maximum age in seconds. Older tokens are answered with `ExpiredProviderToken`. Apple documents an hour.
-    package var longestAge: Int64 = 3600
+    package var maxAge: Int64 = 3600
     /// The minimum time in seconds between the issue times of two tokens on one connection. A new token below it is
     /// answered with `TooManyProviderTokenUpdates`. Apple documents 20 minutes; 0 disables the check.
-    package var shortestRenewal: Int64 = 1200
+    package var minRenewalInterval: Int64 = 1200
     /// The number of seconds that `iat` may be in the future. Apple does not document it.
     package var clockTolerance: Int64 = 60
     /// Whether a connection answers `ExpiredProviderToken` forever after an expired token, as Apple's connections have
@@ -51,10 +51,10 @@ struct ProviderTokenCheck {
         if isWedged { return .expiredProviderToken }
         let token = authorization.dropFirst(7)
         if !accepted.isEmpty, token.equals(accepted) {
-            return now.seconds - issuedAt > policy.longestAge ? expire(token, policy) : .none
+            return now.seconds - issuedAt > policy.maxAge ? expire(token, policy: policy) : .none
         }
         if !refused.isEmpty, token.equals(refused) { return refusal }
-        return examine(token, keys, policy, environment, now)
+        return examine(token, keys: keys, policy: policy, environment: environment, now: now)
     }
 
     @inline(__always)
@@ -63,13 +63,13 @@ struct ProviderTokenCheck {
         text.halfWord(at: 0) | 0x2020_2020 == 0x7261_6562 && text.halfWord(at: 3) | 0x2020_2020 == 0x2072_6572
     }
 
-    private mutating func expire(_ token: ByteView, _ policy: ProviderTokenPolicy) -> Reason {
+    private mutating func expire(_ token: ByteView, policy: ProviderTokenPolicy) -> Reason {
         if policy.wedgesAfterExpired { isWedged = true }
-        return refuse(token, .expiredProviderToken)
+        return refuse(token, for: .expiredProviderToken)
     }
 
-    private mutating func refuse(_ token: ByteView, _ reason: Reason) -> Reason {
-        if token.count <= JSONWebToken.longest {
+    private mutating func refuse(_ token: ByteView, for reason: Reason) -> Reason {
+        if token.count <= JSONWebToken.maxLength {
             refused = token.copied()
             refusal = reason
         }
@@ -77,32 +77,32 @@ struct ProviderTokenCheck {
     }
 
     private mutating func examine(
-        _ text: ByteView, _ keys: ProviderKeys, _ policy: ProviderTokenPolicy, _ environment: APNsEnvironment,
-        _ now: WallTime
+        _ text: ByteView, keys: ProviderKeys, policy: ProviderTokenPolicy, environment: APNsEnvironment,
+        now: WallTime
     ) -> Reason {
-        guard let token = JSONWebToken(text) else { return refuse(text, .invalidProviderToken) }
-        var place: Int?
+        guard let token = JSONWebToken(text) else { return refuse(text, for: .invalidProviderToken) }
+        var index: Int?
         if !keys.isOpen {
             guard let found = keys.index(of: token.keyID), keys.keys[found].teamID == token.issuer,
                 keys.check?(token.keyID, token.signingInput, token.signature) ?? (keys.check == nil)
-            else { return refuse(text, .invalidProviderToken) }
+            else { return refuse(text, for: .invalidProviderToken) }
             if let home = keys.keys[found].environment, home != environment {
-                return refuse(text, .badEnvironmentKeyIDInToken)
+                return refuse(text, for: .badEnvironmentKeyIDInToken)
             }
-            place = found
+            index = found
         }
         if token.issuedAt > now.seconds + policy.clockTolerance { return .invalidProviderToken }
-        if token.issuedAt < now.seconds - policy.longestAge { return expire(text, policy) }
+        if token.issuedAt < now.seconds - policy.maxAge { return expire(text, policy: policy) }
         if !accepted.isEmpty {
             if token.issuer != team { return .invalidProviderToken }
             if token.keyID != keyID { return .unrelatedKeyIDInToken }
-            if abs(token.issuedAt - issuedAt) < policy.shortestRenewal { return .tooManyProviderTokenUpdates }
+            if abs(token.issuedAt - issuedAt) < policy.minRenewalInterval { return .tooManyProviderTokenUpdates }
         }
         accepted = text.copied()
         issuedAt = token.issuedAt
         team = token.issuer
         keyID = token.keyID
-        key = place
+        key = index
         isDER = token.isDER
         return .none
     }

@@ -27,36 +27,36 @@ package struct RequestFields {
     @inline(__always)
     package mutating func take(name: ByteView, value: ByteView) {
         switch name.count {
-        case 5: if name.equals(":path") { Self.keep(value, in: &path, &hasRepeated) }
+        case 5: if name.equals(":path") { Self.keep(value, in: &path, hasRepeated: &hasRepeated) }
         case 7:
             if name.equals("apns-id") {
-                Self.keep(value, in: &messageID, &hasRepeated)
+                Self.keep(value, in: &messageID, hasRepeated: &hasRepeated)
             } else if name.equals(":method") {
-                Self.keep(value, in: &method, &hasRepeated)
+                Self.keep(value, in: &method, hasRepeated: &hasRepeated)
             }
-        case 10: if name.equals("apns-topic") { Self.keep(value, in: &topic, &hasRepeated) }
+        case 10: if name.equals("apns-topic") { Self.keep(value, in: &topic, hasRepeated: &hasRepeated) }
         case 13:
             if name.equals("authorization") {
-                Self.keep(value, in: &authorization, &hasRepeated)
+                Self.keep(value, in: &authorization, hasRepeated: &hasRepeated)
             } else if name.equals("apns-priority") {
-                Self.keep(value, in: &priority, &hasRepeated)
+                Self.keep(value, in: &priority, hasRepeated: &hasRepeated)
             }
-        case 14: if name.equals("apns-push-type") { Self.keep(value, in: &pushType, &hasRepeated) }
+        case 14: if name.equals("apns-push-type") { Self.keep(value, in: &pushType, hasRepeated: &hasRepeated) }
         case 15:
             if name.equals("apns-expiration") {
-                Self.keep(value, in: &expiration, &hasRepeated)
+                Self.keep(value, in: &expiration, hasRepeated: &hasRepeated)
             } else if name.equals("apns-channel-id") {
-                Self.keep(value, in: &channelID, &hasRepeated)
+                Self.keep(value, in: &channelID, hasRepeated: &hasRepeated)
             } else if name.equals("apns-request-id") {
-                Self.keep(value, in: &requestID, &hasRepeated)
+                Self.keep(value, in: &requestID, hasRepeated: &hasRepeated)
             }
-        case 16: if name.equals("apns-collapse-id") { Self.keep(value, in: &collapseID, &hasRepeated) }
+        case 16: if name.equals("apns-collapse-id") { Self.keep(value, in: &collapseID, hasRepeated: &hasRepeated) }
         default: break
         }
     }
 
     @inline(__always)
-    private static func keep(_ value: ByteView, in field: inout ByteView?, _ hasRepeated: inout Bool) {
+    private static func keep(_ value: ByteView, in field: inout ByteView?, hasRepeated: inout Bool) {
         if field != nil {
             hasRepeated = true
         } else {

@@ -1,6 +1,6 @@
 /// A device token, stored inline. It has up to 100 bytes, because Apple's documents advise against assuming a length.
 package struct TokenBytes: Sendable {
-    package static let longest = 100
+    package static let maxCount = 100
 
     /// The bytes in order. The first byte of each word is its least significant one; bytes after the end are zero.
     private(set) var words = InlineArray<13, UInt64>(repeating: 0)
@@ -11,7 +11,7 @@ package struct TokenBytes: Sendable {
     /// Decodes hexadecimal digits. Returns nil unless their number is even and at most 200.
     @inline(__always)
     init?(hex digits: ByteView) {
-        guard digits.count % 2 == 0, digits.count <= 2 * Self.longest else { return nil }
+        guard digits.count % 2 == 0, digits.count <= 2 * Self.maxCount else { return nil }
         var position = 0
         while position + 8 <= digits.count {
             guard let bytes = Hex.bytes(digits.word(at: position)) else { return nil }
@@ -27,8 +27,8 @@ package struct TokenBytes: Sendable {
     }
 
     init?(_ bytes: ByteView) {
-        guard bytes.count <= Self.longest else { return nil }
-        for place in 0..<bytes.count { words[place >> 3] |= UInt64(bytes[place]) << UInt64(8 * (place & 7)) }
+        guard bytes.count <= Self.maxCount else { return nil }
+        for index in 0..<bytes.count { words[index >> 3] |= UInt64(bytes[index]) << UInt64(8 * (index & 7)) }
         count = bytes.count
     }
 

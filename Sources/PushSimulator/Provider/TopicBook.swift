@@ -13,7 +13,7 @@ struct TopicBook {
     static let none: UInt16 = 0
     /// The number for all topics beyond the maximum.
     static let other: UInt16 = 1
-    private static let most = 4096
+    private static let maxTopics = 4096
 
     private var table = ByteTable<Topic>()
     private var names: [[UInt8]] = [[], Array("(other)".utf8)]
@@ -21,7 +21,7 @@ struct TopicBook {
     mutating func topic(_ name: ByteView) -> Topic {
         if let known = table[name] { return known }
         var topic = Self.read(name)
-        guard names.count < Self.most, name.count <= 255 else { return topic }
+        guard names.count < Self.maxTopics, name.count <= 255 else { return topic }
         topic.number = UInt16(names.count)
         let name = name.copied()
         names.append(name)

@@ -1,4 +1,5 @@
 import Glibc
+import PushRandom
 
 /// The ids of the records in the ring, each with the number of the last record that has it. The table uses open
 /// addressing with linear probing, is at most half full, and takes 24 bytes per slot. Its memory becomes resident when
@@ -28,14 +29,14 @@ struct IdentifierSet: ~Copyable {
 
     private let slots: UnsafeMutablePointer<Slot>
     private let mask: Int
-    private let most: Int
+    private let maxCount: Int
     private(set) var count = 0
 
-    /// - Parameter most: The maximum number of ids at the same time.
-    init(most: Int) {
+    /// - Parameter maxCount: The maximum number of ids at the same time.
+    init(maxCount: Int) {
         var size = 16
-        while size < 2 * most { size *= 2 }
-        self.most = most
+        while size < 2 * maxCount { size *= 2 }
+        self.maxCount = maxCount
         mask = size - 1
         // The system provides zeroed pages when they are first touched.
         guard let memory = unsafe calloc(size, MemoryLayout<Slot>.stride) else {
@@ -50,18 +51,18 @@ struct IdentifierSet: ~Copyable {
 
     @inline(__always)
     private func home(_ id: MessageID) -> Int {
-        Int(truncatingIfNeeded: SplitMix.mix(id.first ^ id.second &* 0x9e37_79b9_7f4a_7c15)) & mask
+        Int(truncatingIfNeeded: SeededRandom.mix(id.first ^ id.second &* 0x9e37_79b9_7f4a_7c15)) & mask
     }
 
     /// Returns the slot of an id, or the free slot where it belongs.
     @inline(__always)
     private func find(_ id: MessageID) -> Int {
-        var place = home(id)
+        var index = home(id)
         while true {
-            let slot = unsafe slots + place
-            if unsafe slot.pointee.bits == 0 { return place }
-            if unsafe slot.pointee.first == id.first && slot.pointee.second == id.second { return place }
-            place = (place + 1) & mask
+            let slot = unsafe slots + index
+            if unsafe slot.pointee.bits == 0 { return index }
+            if unsafe slot.pointee.first == id.first && slot.pointee.second == id.second { return index }
+            index = (index + 1) & mask
         }
     }
 
@@ -73,13 +74,13 @@ struct IdentifierSet: ~Copyable {
     /// Sets the mark of an id and returns the previous one.
     @inline(__always)
     mutating func set(_ mark: Mark, for id: MessageID) -> Mark? {
-        let place = find(id)
-        let before = unsafe slots[place].bits
+        let index = find(id)
+        let before = unsafe slots[index].bits
         if before == 0 {
-            precondition(count < most, "more ids than the set was made for")
+            precondition(count < maxCount, "more ids than the set was made for")
             count += 1
         }
-        unsafe slots[place] = Slot(first: id.first, second: id.second, bits: mark.bits)
+        unsafe slots[index] = Slot(first: id.first, second: id.second, bits: mark.bits)
         return before == 0 ? nil : Mark(bits: before)
     }
 

@@ -18,8 +18,8 @@ package struct ReceivedLog: ~Copyable {
         var accepted: Int { occurrences.count { $0.isAccepted } }
     }
 
-    private static let mostDuplicates = 10_000
-    private static let mostOccurrences = 16
+    private static let maxDuplicates = 10_000
+    private static let maxOccurrences = 16
 
     private(set) var ring: RecordRing
     private var retained: RetainedBytes
@@ -27,9 +27,9 @@ package struct ReceivedLog: ~Copyable {
     private var duplicatesByID: [MessageID: Int] = [:]
     private(set) var duplicates: [Duplicate] = []
 
-    /// The number of requests per reason. Answers of fault scripts are counted by status and reason in `odd`.
+    /// The number of requests per reason. Answers of fault scripts are counted by status and reason in `otherCounts`.
     private var counts: InlineArray<64, UInt64>
-    private var odd: [UInt32: UInt64] = [:]
+    private var otherCounts: [UInt32: UInt64] = [:]
     package private(set) var total: UInt64 = 0
     private(set) var acceptedTotal: UInt64 = 0
     /// The number of requests whose id was received before, and how many of them were accepted again.
@@ -41,7 +41,7 @@ package struct ReceivedLog: ~Copyable {
     package init(records: Int, retainedBytes: Int) {
         ring = RecordRing(capacity: max(records, 1))
         retained = RetainedBytes(capacity: max(retainedBytes, 0))
-        ids = IdentifierSet(most: max(records, 1))
+        ids = IdentifierSet(maxCount: max(records, 1))
         counts = InlineArray(repeating: 0)
     }
 
@@ -70,8 +70,8 @@ package struct ReceivedLog: ~Copyable {
 
         let number = ring.newest + 1
         let mark = IdentifierSet.Mark(record: number, isAccepted: record.isAccepted)
-        if let before = ids.set(mark, for: record.id) {
-            noteDuplicate(&record, number, before, token.copied())
+        if let previous = ids.set(mark, for: record.id) {
+            noteDuplicate(&record, number: number, previous: previous, token: token.copied())
         }
         return ring.append(record)
     }
@@ -82,11 +82,11 @@ package struct ReceivedLog: ~Copyable {
     }
 
     private mutating func noteDuplicate(
-        _ record: inout Record, _ number: UInt64, _ before: IdentifierSet.Mark, _ token: [UInt8]
+        _ record: inout Record, number: UInt64, previous: IdentifierSet.Mark, token: [UInt8]
     ) {
         record.flags.insert(.isDuplicate)
         duplicateTotal += 1
-        if before.isAccepted {
+        if previous.isAccepted {
             if record.isAccepted {
                 record.flags.insert(.isAcceptedAgain)
                 acceptedDuplicateTotal += 1
@@ -97,21 +97,21 @@ package struct ReceivedLog: ~Copyable {
         let occurrence = Occurrence(
             record: number, at: WallTime(milliseconds: record.at), token: token, status: record.status,
             isAccepted: record.isAccepted)
-        if let place = duplicatesByID[record.id] {
-            if duplicates[place].occurrences.count < Self.mostOccurrences {
-                duplicates[place].occurrences.append(occurrence)
+        if let index = duplicatesByID[record.id] {
+            if duplicates[index].occurrences.count < Self.maxOccurrences {
+                duplicates[index].occurrences.append(occurrence)
             } else {
-                duplicates[place].more += 1
+                duplicates[index].more += 1
             }
             return
         }
-        guard duplicates.count < Self.mostDuplicates else { return }
+        guard duplicates.count < Self.maxDuplicates else { return }
         var occurrences: [Occurrence] = []
-        if ring.contains(before.record) {
-            let first = ring[before.record]
+        if ring.contains(previous.record) {
+            let first = ring[previous.record]
             occurrences.append(
                 Occurrence(
-                    record: before.record, at: WallTime(milliseconds: first.at), token: self.token(of: first) ?? [],
+                    record: previous.record, at: WallTime(milliseconds: first.at), token: self.token(of: first) ?? [],
                     status: first.status, isAccepted: first.isAccepted))
         }
         duplicatesByID[record.id] = duplicates.count
@@ -138,10 +138,10 @@ package struct ReceivedLog: ~Copyable {
         } else if record.isAccepted, record.flags.contains(.hasOwnID), ids.mark(of: record.id)?.record == number {
             _ = ids.set(IdentifierSet.Mark(record: number, isAccepted: false), for: record.id)
         }
-        if let place = duplicatesByID[record.id],
-            let occurrence = duplicates[place].occurrences.firstIndex(where: { $0.record == number })
+        if let index = duplicatesByID[record.id],
+            let occurrence = duplicates[index].occurrences.firstIndex(where: { $0.record == number })
         {
-            duplicates[place].occurrences[occurrence].isAccepted = false
+            duplicates[index].occurrences[occurrence].isAccepted = false
         }
         record.flags.insert(.isUnprocessed)
         count(record, by: 1)
@@ -162,7 +162,7 @@ package struct ReceivedLog: ~Copyable {
             counts[Int(record.reason.rawValue)] &+= step
         } else {
             let key = UInt32(record.status) << 16 | UInt32(record.reason.rawValue) << 8 | UInt32(record.customReason)
-            odd[key, default: 0] &+= step
+            otherCounts[key, default: 0] &+= step
         }
     }
 
@@ -171,7 +171,7 @@ package struct ReceivedLog: ~Copyable {
         for reason in Reason.allCases where counts[Int(reason.rawValue)] > 0 {
             body(reason.status, reason, 0, counts[Int(reason.rawValue)])
         }
-        for (key, count) in odd.sorted(by: { $0.key < $1.key }) where count > 0 {
+        for (key, count) in otherCounts.sorted(by: { $0.key < $1.key }) where count > 0 {
             body(
                 UInt16(key >> 16), Reason(rawValue: UInt8(key >> 8 & 255)) ?? .custom, UInt8(key & 255), count)
         }
@@ -184,7 +184,7 @@ package struct ReceivedLog: ~Copyable {
         duplicatesByID = [:]
         duplicates = []
         counts = InlineArray(repeating: 0)
-        odd = [:]
+        otherCounts = [:]
         total = 0
         acceptedTotal = 0
         duplicateTotal = 0
@@ -199,15 +199,15 @@ package struct ReceivedLog: ~Copyable {
     func token(of record: Record) -> [UInt8]? {
         let length = Int(record.tokenLength)
         var token = Array(repeating: UInt8(0), count: min(length, Record.inlineToken))
-        for place in token.indices {
+        for index in token.indices {
             let word =
-                switch place >> 3 {
+                switch index >> 3 {
                 case 0: record.token.0
                 case 1: record.token.1
                 case 2: record.token.2
                 default: record.token.3
                 }
-            token[place] = UInt8(truncatingIfNeeded: word >> UInt64(8 * (place & 7)))
+            token[index] = UInt8(truncatingIfNeeded: word >> UInt64(8 * (index & 7)))
         }
         if length <= Record.inlineToken { return token }
         guard let rest = extra(of: record, from: 0, count: length - Record.inlineToken) else { return nil }

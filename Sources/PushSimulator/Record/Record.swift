@@ -54,6 +54,13 @@ package struct Record: Sendable {
 
     static let inlineToken = 32
 
+    /// Stores the length of a token and the bytes of it that fit.
+    @inline(__always)
+    mutating func setToken(_ whole: TokenBytes) {
+        tokenLength = UInt8(whole.count)
+        token = (whole.words[0], whole.words[1], whole.words[2], whole.words[3])
+    }
+
     var id: MessageID {
         MessageID(first: idFirst, second: idSecond, isUppercase: flags.contains(.isUppercaseID))
     }

@@ -7,7 +7,7 @@ struct RecordRing: ~Copyable {
     private(set) var newest: UInt64 = 0
     /// The number of the oldest record that is kept. Older ones were overwritten or deleted by a command.
     private(set) var oldest: UInt64 = 1
-    private var place = 0
+    private var cursor = 0
 
     init(capacity: Int) {
         precondition(capacity > 0, "a record ring needs room for one record")
@@ -27,9 +27,9 @@ struct RecordRing: ~Copyable {
     mutating func append(_ record: Record) -> UInt64 {
         if isFull { oldest += 1 }
         newest += 1
-        unsafe (storage + place).initialize(to: record)
-        place += 1
-        if place == capacity { place = 0 }
+        unsafe (storage + cursor).initialize(to: record)
+        cursor += 1
+        if cursor == capacity { cursor = 0 }
         return newest
     }
 
@@ -43,7 +43,7 @@ struct RecordRing: ~Copyable {
     private func index(_ number: UInt64) -> Int {
         precondition(contains(number), "record \(number) is not in \(oldest)...\(newest)")
         let back = Int(newest - number) + 1
-        return place >= back ? place - back : place - back + capacity
+        return cursor >= back ? cursor - back : cursor - back + capacity
     }
 
     mutating func removeAll() { oldest = newest + 1 }

@@ -37,11 +37,11 @@ struct RetainedBytes: ~Copyable {
         if count == 0 { return [] }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
-        var place = Int(start % UInt64(capacity))
+        var offset = Int(start % UInt64(capacity))
         for _ in 0..<count {
-            bytes.append(unsafe storage.load(fromByteOffset: place, as: UInt8.self))
-            place += 1
-            if place == capacity { place = 0 }
+            bytes.append(unsafe storage.load(fromByteOffset: offset, as: UInt8.self))
+            offset += 1
+            if offset == capacity { offset = 0 }
         }
         return bytes
     }

@@ -16,7 +16,7 @@ final class ProviderSession: SimulatorSession {
     private var waiting: [Int32: Waiting] = [:]
 
     init(
-        _ socket: consuming Socket, tls: TLSEngine, _ arrival: SimulatorMachine.Arrival, of service: SimulatorService
+        _ socket: consuming Socket, tls: TLSEngine, arrival: SimulatorMachine.Arrival, of service: SimulatorService
     ) {
         self.service = service
         self.arrival = arrival
@@ -39,7 +39,7 @@ final class ProviderSession: SimulatorSession {
 
     // MARK: Executing reactions
 
-    private func perform(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
+    private func perform(_ reaction: Reaction, stream: Int32, on connection: HTTP2ServerConnection) {
         if let limit = reaction.streamLimit {
             connection.engine.update(HTTP2Settings(maxConcurrentStreams: limit))
         }
@@ -63,15 +63,15 @@ final class ProviderSession: SimulatorSession {
             if reaction.delay > 0 {
                 wait(reaction, stream: stream)
             } else {
-                answer(reaction, stream: stream, connection)
+                answer(reaction, stream: stream, on: connection)
             }
         }
         if let goAway = reaction.goAway {
-            say(goAway, connection)
+            send(goAway, on: connection)
         }
     }
 
-    private func say(_ goAway: Reaction.GoAway, _ connection: HTTP2ServerConnection) {
+    private func send(_ goAway: Reaction.GoAway, on connection: HTTP2ServerConnection) {
         // A GOAWAY frame overtakes the bodies of answers and ends the streams above its last one, so pending answers
         // are sent first.
         connection.flushNow()
@@ -86,19 +86,19 @@ final class ProviderSession: SimulatorSession {
     private func wait(_ reaction: Reaction, stream: Int32) {
         let timer = service.loop.schedule(after: .nanoseconds(reaction.delay)) { [weak self] in
             guard let self, waiting.removeValue(forKey: stream) != nil, let connection else { return }
-            answer(reaction, stream: stream, connection)
+            answer(reaction, stream: stream, on: connection)
             connection.flush()
         }
         waiting[stream] = Waiting(reaction: reaction, timer: timer)
     }
 
-    private func answer(_ reaction: Reaction, stream: Int32, _ connection: HTTP2ServerConnection) {
+    private func answer(_ reaction: Reaction, stream: Int32, on connection: HTTP2ServerConnection) {
         if reaction.action == .reset {
             connection.engine.reset(stream, code: HTTP2ErrorCode(rawValue: reaction.resetCode))
             return
         }
         service.machine.render(reaction, into: &service.answerText)
-        let isTaken = unsafe withUnsafeTemporaryAllocation(of: HTTP2AnswerField.self, capacity: 5) { fields in
+        let isAccepted = unsafe withUnsafeTemporaryAllocation(of: HTTP2AnswerField.self, capacity: 5) { fields in
             var count = 0
             unsafe service.answerText.forEachHeader { name, value in
                 unsafe fields.initializeElement(at: count, to: HTTP2AnswerField(name, value: value, indexed: .once))
@@ -112,12 +112,12 @@ final class ProviderSession: SimulatorSession {
                     body: bytes.isEmpty ? nil : bytes, tag: reaction.record)
             }
         }
-        if !isTaken { lost(reaction.record, stream: stream) }
+        if !isAccepted { recordLoss(of: reaction.record, stream: stream) }
     }
 
     /// Records that the answer did not reach the client. Above the last stream of a GOAWAY frame, the request counts as
     /// not processed.
-    private func lost(_ record: UInt64, stream: Int32) {
+    private func recordLoss(of record: UInt64, stream: Int32) {
         service.machine.answerLost(record)
         if stream > (state.read { $0.lastStream } ?? .max) { service.machine.requestUnprocessed(record) }
     }
@@ -125,7 +125,7 @@ final class ProviderSession: SimulatorSession {
     private func forgetWaiting() {
         for (stream, waiting) in waiting {
             service.loop.cancel(waiting.timer)
-            lost(waiting.reaction.record, stream: stream)
+            recordLoss(of: waiting.reaction.record, stream: stream)
         }
         waiting = [:]
     }
@@ -153,7 +153,7 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
         }
         self.state = consume state
         connection.isMute = arrival.isSilent
-        if let goAway = arrival.goAway { say(goAway, connection) }
+        if let goAway = arrival.goAway { send(goAway, on: connection) }
     }
 
     func http2(_ connection: HTTP2ServerConnection, request: HTTP2ServerRequest) {
@@ -173,18 +173,18 @@ extension ProviderSession: HTTP2ServerConnectionDelegate {
                     now: service.now)
             })
         else { return }
-        perform(reaction, stream: request.stream, connection)
+        perform(reaction, stream: request.stream, on: connection)
     }
 
     func http2(_ connection: HTTP2ServerConnection, withdrew stream: Int32) {
         guard let waiting = waiting.removeValue(forKey: stream) else { return }
         service.loop.cancel(waiting.timer)
-        lost(waiting.reaction.record, stream: stream)
+        recordLoss(of: waiting.reaction.record, stream: stream)
     }
 
     func http2(_ connection: HTTP2ServerConnection, lostAnswerOn stream: Int32, tag: UInt64) {
         // The tag is 0 if the request was not recorded.
-        if tag > 0 { lost(tag, stream: stream) }
+        if tag > 0 { recordLoss(of: tag, stream: stream) }
     }
 
     func http2Closed(_ connection: HTTP2ServerConnection, because reason: any Error) {

@@ -47,7 +47,7 @@ package final class SimulatorService {
     package private(set) var controlPort: UInt16?
 
     /// Listens on every enabled port. Must be called on the event loop.
-    package init(on loop: EventLoop, _ options: Options, script: FaultScript = FaultScript()) throws {
+    package init(on loop: EventLoop, options: Options, script: FaultScript = FaultScript()) throws {
         self.loop = loop
         self.options = options
         let keys = options.publicKeys
@@ -69,17 +69,17 @@ package final class SimulatorService {
     private func listen() throws {
         do {
             if let port = options.providerPort {
-                providerAddress = try accept(port) { [unowned self] in arrived($0, at: .provider) }
+                providerAddress = try listen(on: port) { [unowned self] in arrived($0, at: .provider) }
             }
             if let port = options.binaryPort {
-                binaryAddress = try accept(port) { [unowned self] in arrived($0, at: .binary) }
+                binaryAddress = try listen(on: port) { [unowned self] in arrived($0, at: .binary) }
             }
             if let port = options.feedbackPort {
-                feedbackAddress = try accept(port) { [unowned self] in arrived($0, at: .feedback) }
+                feedbackAddress = try listen(on: port) { [unowned self] in arrived($0, at: .feedback) }
             }
             if let port = options.controlPort {
                 let server = HTTP1Server(on: loop) { [weak self] request, responder in
-                    self?.control(request, responder)
+                    self?.answer(request, with: responder)
                 }
                 control = server
                 controlPort = try server.listen(host: options.host, port: port)
@@ -90,10 +90,10 @@ package final class SimulatorService {
         }
     }
 
-    private func accept(_ port: UInt16, _ accepted: @escaping (consuming Socket) -> Void) throws(TCPError)
-        -> SocketAddress
-    {
-        let listener = try TCPListener(on: loop, at: HostPort(host: options.host, port: port), accepted: accepted)
+    private func listen(
+        on port: UInt16, accepted: @escaping (consuming Socket) -> Void
+    ) throws(TCPError) -> SocketAddress {
+        let listener = try TCPListener(on: loop, HostPort(host: options.host, port: port), accepted: accepted)
         listeners.append(listener)
         return listener.address
     }
@@ -140,21 +140,21 @@ package final class SimulatorService {
             return
         }
         guard arrival.delay > 0 else {
-            begin(socket, arrival, port)
+            begin(socket, as: arrival, at: port)
             return
         }
-        add(WaitingArrival(socket, arrival, port, of: self))
+        add(WaitingArrival(socket, arrival: arrival, port: port, of: self))
     }
 
     /// Continues a connection whose delay has passed.
     fileprivate func begin(_ waiting: WaitingArrival) {
         ended(waiting)
         guard let socket = waiting.socket.take() else { return }
-        begin(socket, waiting.arrival, waiting.port)
+        begin(socket, as: waiting.arrival, at: waiting.port)
     }
 
     private func begin(
-        _ socket: consuming Socket, _ arrival: SimulatorMachine.Arrival, _ port: SimulatorMachine.Port
+        _ socket: consuming Socket, as arrival: SimulatorMachine.Arrival, at port: SimulatorMachine.Port
     ) {
         let context: TLSContext
         switch arrival.tls {
@@ -166,9 +166,9 @@ package final class SimulatorService {
         }
         guard let engine = try? TLSEngine(context: context, role: .server) else { return }
         switch port {
-        case .provider: add(ProviderSession(socket, tls: engine, arrival, of: self))
-        case .binary: add(BinarySession(socket, tls: engine, arrival, of: self))
-        case .feedback: add(FeedbackSession(socket, tls: engine, arrival, of: self))
+        case .provider: add(ProviderSession(socket, tls: engine, arrival: arrival, of: self))
+        case .binary: add(BinarySession(socket, tls: engine, arrival: arrival, of: self))
+        case .feedback: add(FeedbackSession(socket, tls: engine, arrival: arrival, of: self))
         }
     }
 
@@ -178,7 +178,7 @@ package final class SimulatorService {
 
     // MARK: Control
 
-    private func control(_ request: HTTP1Request, _ responder: HTTP1Responder) {
+    private func answer(_ request: HTTP1Request, with responder: HTTP1Responder) {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let response = machine.control(
             ControlRequest(
@@ -211,7 +211,7 @@ private final class WaitingArrival: SimulatorSession {
     private var timer: TimerID?
 
     init(
-        _ socket: consuming Socket, _ arrival: SimulatorMachine.Arrival, _ port: SimulatorMachine.Port,
+        _ socket: consuming Socket, arrival: SimulatorMachine.Arrival, port: SimulatorMachine.Port,
         of service: SimulatorService
     ) {
         self.service = service

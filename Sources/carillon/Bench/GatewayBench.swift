@@ -4,6 +4,7 @@ import PushGateways
 import PushLogic
 import PushLoop
 import PushModel
+import PushRandom
 import PushTransport
 import PushWire
 
@@ -160,7 +161,7 @@ struct GatewayBench: Sendable {
 
         private func delivery(_ number: UInt64) -> Delivery {
             // A notification keeps its token and apns-id when it is sent again, because both identify it.
-            var random = SplitMix(seed: number)
+            var random = SeededRandom(seed: number)
             let token = DeviceToken(words: (number, random.next(), random.next(), random.next()))
             return Delivery(
                 ticket: number, message: message, token: token, apnsID: APNSID(high: random.next(), low: random.next()))

@@ -54,7 +54,7 @@ struct SimulateVerb {
         let service: LoopBound<SimulatorService>
         do {
             service = try await loop.run {
-                LoopBound(try SimulatorService(on: loop, options, script: script), on: loop)
+                LoopBound(try SimulatorService(on: loop, options: options, script: script), on: loop)
             }
         } catch {
             await loop.shutDown()

@@ -119,7 +119,7 @@ func withApple(
     change(&options)
     let loop = EventLoop(name: "apple")
     let (service, port) = try await loop.run { [options] in
-        let service = try SimulatorService(on: loop, options)
+        let service = try SimulatorService(on: loop, options: options)
         return (LoopBound(service, on: loop), service.providerAddress!.port)
     }
     let outcome: Result<Void, any Error>

@@ -66,7 +66,7 @@ import Testing
         let deliveries = ConnectionOwner.deliveries(0..<count)
         try await withSimulatedApple(script: "{ rules: [\(fault.rules)] }") { settings in
             settings.streamLimit = streams
-            settings.tokens.shortestRenewal = 0
+            settings.tokens.minRenewalInterval = 0
         } _: { apple in
             let book = try await GatewayOwner.send(deliveries, to: apple, connections: connections)
             let accounts = try await Accounts(apple)

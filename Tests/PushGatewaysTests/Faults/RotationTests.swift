@@ -21,7 +21,7 @@ import Testing
     {
         let deliveries = ConnectionOwner.deliveries(0..<Self.count)
         try await withSimulatedApple { settings in
-            settings.tokens.shortestRenewal = 0
+            settings.tokens.minRenewalInterval = 0
         } _: { apple in
             // The first credential, and one for each rotation.
             let credentials = try (1...4).map { try Self.credential(kind, $0, apple) }

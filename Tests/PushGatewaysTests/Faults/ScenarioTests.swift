@@ -15,7 +15,7 @@ import Testing
         async throws
     {
         try await withSimulatedApple { settings in
-            settings.tokens.shortestRenewal = 0
+            settings.tokens.minRenewalInterval = 0
             settings.streamLimit = UInt32([3, 40, 500][batch % 3])
         } _: { apple in
             var known = 0

@@ -104,7 +104,7 @@ import Testing
         try await withSimulatedApple(
             script: #"{ rules: [{ answer: { reason: "InvalidProviderToken" } }] }"#
         ) { settings in
-            settings.tokens.shortestRenewal = 0
+            settings.tokens.minRenewalInterval = 0
         } _: { apple in
             let deliveries = ConnectionOwner.deliveries(0..<100)
             let book = try await GatewayOwner.send(deliveries, to: apple, connections: 1...2)

@@ -31,7 +31,8 @@ struct SimulatorScene: Sendable {
         change(&options)
         let loop = EventLoop(name: "apple", clock: clock)
         let service = try await loop.run { [options] in
-            LoopBound(try SimulatorService(on: loop, options, script: try FaultScript(Array(script.utf8))), on: loop)
+            LoopBound(
+                try SimulatorService(on: loop, options: options, script: try FaultScript(Array(script.utf8))), on: loop)
         }
         let scene = SimulatorScene(
             loop: loop, clientLoop: EventLoop(name: "clients", clock: clientClock),

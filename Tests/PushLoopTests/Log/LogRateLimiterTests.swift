@@ -83,7 +83,7 @@ import Testing
             (1_772_357_400_250, "2026-03-01T09:30:00.250Z"), (951_782_400_000, "2000-02-29T00:00:00.000Z"),
             (4_107_542_399_999, "2100-02-28T23:59:59.999Z"), (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
             (1_735_689_599_000, "2024-12-31T23:59:59.000Z"), (-86_400_000, "1969-12-31T00:00:00.000Z"),
-        ]) func timeIsInUTC(_ milliseconds: Int64, _ text: String)
+        ]) func timeIsInUTC(milliseconds: Int64, text: String)
     {
         #expect(WallTime(milliseconds: milliseconds).iso8601 == text)
     }
@@ -94,7 +94,7 @@ import Testing
             (Duration.nanoseconds(17), "17ns"), (.microseconds(1), "1us"), (.nanoseconds(1234), "1.2us"),
             (.milliseconds(250), "250ms"), (.milliseconds(1500), "1.5s"), (.seconds(7200), "7200s"), (.zero, "0ns"),
             (.milliseconds(-20), "-20ms"),
-        ]) func durationHasTheUnitThatFits(_ duration: Duration, _ text: String)
+        ]) func durationHasTheUnitThatFits(duration: Duration, text: String)
     {
         #expect(duration.logValue.plainText == text)
     }

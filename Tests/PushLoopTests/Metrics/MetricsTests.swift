@@ -171,7 +171,7 @@ import Testing
             ("a", .gauge, ["__x": ""], "__x"), ("a", .gauge, ["x:y": ""], "x:y"), ("a", .gauge, ["": ""], "label"),
             ("a", .histogram, ["le": ""], "le"), ("a", .gauge, ["x": "1", "x": "2"], "duplicate"),
         ] as [(String, MetricsRegistry.Kind, MetricLabels, String)])
-    func badNamesAreRefused(_ name: String, _ kind: MetricsRegistry.Kind, _ labels: MetricLabels, _ word: String) {
+    func badNamesAreRefused(name: String, kind: MetricsRegistry.Kind, labels: MetricLabels, word: String) {
         #expect(MetricNames.fault(name: name, kind: kind, labels: labels)?.contains(word) == true)
     }
 

@@ -126,7 +126,7 @@ func withApple(
     let pool = BlockingPool(name: "resolve", threadCount: 1, queueLimit: 4)
     let apple = try await loop.run {
         let service = try SimulatorService(
-            on: loop, Apple.options(settings), script: try FaultScript(Array(script.utf8)))
+            on: loop, options: Apple.options(settings), script: try FaultScript(Array(script.utf8)))
         return (
             LoopBound(Apple.Holder(service), on: loop), service.providerAddress!.port, service.binaryAddress!.port,
             service.feedbackAddress!.port, service.controlPort!
@@ -136,9 +136,10 @@ func withApple(
         LoopBound(Apple.Clients(resolver: NameResolver(pool: pool)), on: clientLoop)
     }
     let isManual = if case .manual = clock { true } else { false }
-    let place = { HostPort(host: "127.0.0.1", port: $0) }
+    let endpoint = { HostPort(host: "127.0.0.1", port: $0) }
     let scene = Apple(
-        loop: loop, clientLoop: clientLoop, provider: place(apple.1), binary: place(apple.2), feedback: place(apple.3),
+        loop: loop, clientLoop: clientLoop, provider: endpoint(apple.1), binary: endpoint(apple.2),
+        feedback: endpoint(apple.3),
         control: ControlPort(port: apple.4), hasManualClock: isManual, holder: apple.0, clients: clients)
     let outcome: Result<Void, any Error>
     do {

@@ -69,7 +69,7 @@ import Testing
                 try await apple.loop.run {
                     var options = Apple.options(Apple.settings())
                     options.controlPort = taken
-                    _ = try SimulatorService(on: apple.loop, options)
+                    _ = try SimulatorService(on: apple.loop, options: options)
                 }
             }
         }

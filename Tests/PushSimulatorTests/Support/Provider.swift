@@ -1,4 +1,5 @@
 import PushLoop
+import TestSupport
 
 @testable import PushSimulator
 
@@ -50,7 +51,7 @@ final class Provider {
 
     static func sign(_ keyID: String, _ input: [UInt8]) -> [UInt8] {
         let seed = ByteView.lending(Array(keyID.utf8) + input) { $0.hash() }
-        var random = SplitMix(seed: seed)
+        var random = SeededRandom(seed: seed)
         return (0..<64).map { _ in UInt8(truncatingIfNeeded: random.next() >> 8) | 1 }
     }
 

@@ -34,8 +34,8 @@ private func readFrames(_ bytes: [UInt8], in size: Int) -> [String] {
         do throws(BinaryFault) {
             try ByteView.lending(piece) { (view) throws(BinaryFault) in
                 try parser.parse(view) { frame in
-                    require(frame.token.count <= BinaryParser.longestToken, "a token exceeds the limit")
-                    require(frame.payload.count <= BinaryParser.longestPayload, "a payload exceeds the limit")
+                    require(frame.token.count <= BinaryParser.maxTokenLength, "a token exceeds the limit")
+                    require(frame.payload.count <= BinaryParser.maxPayloadLength, "a payload exceeds the limit")
                     let head = "\(frame.command) \(frame.identifier ?? 0) \(frame.expiration ?? 0) \(frame.priority)"
                     steps.append("\(head) \(frame.token.copied()) \(frame.payload.copied())")
                     return true
@@ -44,7 +44,7 @@ private func readFrames(_ bytes: [UInt8], in size: Int) -> [String] {
         } catch {
             return steps + ["\(error)"]
         }
-        require(parser.pendingCount <= BinaryParser.longestFrame + 5, "\(parser.pendingCount) bytes are buffered")
+        require(parser.pendingCount <= BinaryParser.maxFrameLength + 5, "\(parser.pendingCount) bytes are buffered")
     }
     return steps
 }

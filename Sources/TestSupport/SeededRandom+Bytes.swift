@@ -1,19 +1,7 @@
-/// A splitmix64 generator: the same seed produces the same run on every machine.
-package struct SeededRandom: RandomNumberGenerator, Sendable {
-    private var state: UInt64
+// Most tests with random inputs use the generator, so this module re-exports it.
+@_exported public import PushRandom
 
-    package init(seed: UInt64) {
-        state = seed
-    }
-
-    package mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
-
+extension SeededRandom {
     package mutating func bytes(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count + 8)
