@@ -51,7 +51,7 @@ final class GatewayMetrics: Sendable {
         registry.computedCounters("carillon_connects_total", help: "Attempts to connect.", labels: ["app"]) {
             [rows] in
             rows.withLock { $0 }.map {
-                MetricValue([$0.status.app.id.name], Double($0.status.gateway?.counts.connects ?? 0))
+                MetricValue(labels: [$0.status.app.id.name], value: Double($0.status.gateway?.counts.connects ?? 0))
             }
         }
     }
@@ -66,7 +66,7 @@ final class GatewayMetrics: Sendable {
             rows.withLock { $0 }.flatMap { row in
                 ["connecting", "open", "draining"].map { state in
                     let count = row.status.gateway?.connections.count { $0.state.rawValue == state } ?? 0
-                    return MetricValue([row.status.app.id.name, state], Double(count))
+                    return MetricValue(labels: [row.status.app.id.name, state], value: Double(count))
                 }
             }
         }
@@ -76,7 +76,8 @@ final class GatewayMetrics: Sendable {
         ) { [rows] in
             rows.withLock { $0 }.flatMap { row in
                 ["running", "paused", "probing", "halted", "draining", "closed"].map { state in
-                    MetricValue([row.status.app.id.name, state], row.status.stateLabel == state ? 1 : 0)
+                    MetricValue(
+                        labels: [row.status.app.id.name, state], value: row.status.stateLabel == state ? 1 : 0)
                 }
             }
         }
@@ -87,7 +88,9 @@ final class GatewayMetrics: Sendable {
         _ registry: MetricsRegistry, _ name: String, _ help: String, _ value: @escaping @Sendable (Row) -> Double?
     ) {
         registry.computedGauges(name, help: help, labels: ["app"]) { [rows] in
-            rows.withLock { $0 }.compactMap { row in value(row).map { MetricValue([row.status.app.id.name], $0) } }
+            rows.withLock { $0 }.compactMap { row in
+                value(row).map { MetricValue(labels: [row.status.app.id.name], value: $0) }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ package enum DurationText {
         ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
     ]
     /// 100 years. A longer duration is a mistake, and sums of shorter ones cannot overflow.
-    private static let longest: Int64 = 36_525 * 86_400_000
+    private static let maxMilliseconds: Int64 = 36_525 * 86_400_000
 
     /// Parses text such as `250ms`, `5s`, `10m`, `2h` or `7d`. Returns nil for any other text.
     package static func read(_ text: String) -> Duration? {
@@ -13,7 +13,7 @@ package enum DurationText {
             let unit = units.first(where: { $0.name == text.dropFirst(digits.count) })
         else { return nil }
         let (milliseconds, overflows) = number.multipliedReportingOverflow(by: unit.milliseconds)
-        guard !overflows, milliseconds <= longest else { return nil }
+        guard !overflows, milliseconds <= maxMilliseconds else { return nil }
         return .milliseconds(milliseconds)
     }
 

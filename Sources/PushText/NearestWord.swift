@@ -9,7 +9,7 @@ package enum NearestWord {
             let letters = plain(candidate)
             // For a short word two edits would change too much of it.
             let limit = letters.count < 5 ? 1 : 2
-            let distance = distance(wanted, letters)
+            let distance = distance(from: wanted, to: letters)
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         return best?.word
@@ -26,7 +26,7 @@ package enum NearestWord {
     }
 
     /// Returns the edit distance: letters changed, added or omitted, and neighbors swapped.
-    private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
+    private static func distance(from one: [UInt8], to other: [UInt8]) -> Int {
         if abs(one.count - other.count) > 2 { return .max }
         var before: [Int] = []
         var row = Array(0...other.count)

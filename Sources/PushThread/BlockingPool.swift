@@ -87,7 +87,7 @@ package final class BlockingPool: Sendable {
     }
 
     private func submit(_ call: Call) {
-        switch state.withLock({ admit(call, &$0) }) {
+        switch state.withLock({ admit(call, to: &$0) }) {
         case .refused(let error): call.abandon(error)
         case .admitted(nil): state.wakeOne()
         case .admitted(let number?):
@@ -96,7 +96,7 @@ package final class BlockingPool: Sendable {
         }
     }
 
-    private func admit(_ call: Call, _ state: inout State) -> Admission {
+    private func admit(_ call: Call, to state: inout State) -> Admission {
         // The call was cancelled before it was queued, so `cancel` did not find it in the queue.
         if call.ticket.isCancelled.load(ordering: .sequentiallyConsistent) { return .refused(CancellationError()) }
         if state.isStopped {
@@ -132,11 +132,11 @@ package final class BlockingPool: Sendable {
 
     private func work() {
         while let call = nextCall() {
-            let tell = call.work()
+            let resumeCaller = call.work()
             // Update the count first: a caller that calls again at once must not find the pool still full with its
             // finished call.
             state.withLock { $0.running -= 1 }
-            tell()
+            resumeCaller()
         }
         let stopped = state.withLock { state in
             state.threads -= 1

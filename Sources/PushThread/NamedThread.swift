@@ -11,7 +11,7 @@ package final class NamedThread: @unchecked Sendable {
     private let isJoined = Locked(false)
 
     /// Starts the thread. Tools such as `top` show the first 15 bytes of `name`.
-    package init(named name: String, _ body: @escaping @Sendable () -> Void) {
+    package init(named name: String, body: @escaping @Sendable () -> Void) {
         let start = unsafe Unmanaged.passRetained(Start(name: name, body: body))
         var thread = pthread_t()
         let result = unsafe pthread_create(

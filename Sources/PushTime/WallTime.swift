@@ -10,10 +10,10 @@ package struct WallTime: Hashable, Comparable, Sendable {
     /// - Parameter seconds: Seconds since 1970. Values beyond any real clock saturate at a quarter of the 64-bit range
     ///   of milliseconds, so that a duration can be added.
     package init(seconds: Int64) {
-        milliseconds = max(-Self.latest, min(seconds, Self.latest)) * 1000
+        milliseconds = max(-Self.maxSeconds, min(seconds, Self.maxSeconds)) * 1000
     }
 
-    private static let latest = Int64.max / 4000
+    private static let maxSeconds = Int64.max / 4000
 
     package var seconds: Int64 { milliseconds / 1000 }
 

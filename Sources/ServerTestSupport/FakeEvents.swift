@@ -21,7 +21,7 @@ package final class FakeEvents: EventLog {
 
     /// Commits a segment whose first event is `time` milliseconds after ``start``.
     @discardableResult
-    package func commit(at time: Int64 = 0, _ write: (inout LogWriter, Int64) -> Void) -> LogSegment {
+    package func commit(at time: Int64 = 0, with write: (inout LogWriter, Int64) -> Void) -> LogSegment {
         let segment = state.withLock { state in
             state.writer.begin(time: Self.start + time, reserving: 100)
             write(&state.writer, Self.start + time)

@@ -38,7 +38,7 @@ package struct PipelineScene: Sendable {
 
 package func withPipeline(
     statistics: [StatsAnswer] = [StatsAnswer(at: 2000, startedAt: 1000, ready: true)],
-    _ body: (PipelineScene) async throws -> Void
+    body: (PipelineScene) async throws -> Void
 ) async throws {
     let devices = FakeDevices(PipelineScene.identities)
     let events = FakeEvents()

@@ -20,7 +20,7 @@ package struct RunningControl: Sendable {
 
 package func withControl(
     limits: HTTP1Limits = .controlSocket, clock: LoopClock = .monotonic, more routes: [AdminRoute] = [],
-    _ body: (RunningControl) async throws -> Void
+    body: (RunningControl) async throws -> Void
 ) async throws {
     let directory = try TemporaryDirectory()
     let data = "\(directory.path)/data"

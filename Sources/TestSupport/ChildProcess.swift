@@ -189,7 +189,7 @@ package final class TemporaryDirectory: Sendable {
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    package func write(_ name: String, _ text: String) throws -> String {
+    package func write(_ name: String, containing text: String) throws -> String {
         let file = "\(path)/\(name)"
         guard let stream = fopen(file, "we") else {
             throw ChildProcess.NotStarted(description: "cannot write \(file): \(SystemError.current)")

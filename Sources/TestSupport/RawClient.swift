@@ -39,21 +39,21 @@ package final class RawClient {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-        try connect(&address, MemoryLayout<sockaddr_in>.size)
+        try connect(to: &address, size: MemoryLayout<sockaddr_in>.size)
     }
 
     package init(unixSocket path: String) throws {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         setUp(nil)
         var address = Self.address(of: path)
-        try connect(&address, MemoryLayout<sockaddr_un>.size)
+        try connect(to: &address, size: MemoryLayout<sockaddr_un>.size)
     }
 
     /// Connects without waiting; nil if the accept queue of the socket is full.
     package init?(unixSocketAtOnce path: String) {
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = Self.address(of: path)
-        guard (try? connect(&address, MemoryLayout<sockaddr_un>.size)) != nil else { return nil }
+        guard (try? connect(to: &address, size: MemoryLayout<sockaddr_un>.size)) != nil else { return nil }
     }
 
     private static func address(of path: String) -> sockaddr_un {
@@ -70,7 +70,7 @@ package final class RawClient {
         address.sin6_family = sa_family_t(AF_INET6)
         address.sin6_port = port.bigEndian
         address.sin6_addr = in6addr_loopback
-        try connect(&address, MemoryLayout<sockaddr_in6>.size)
+        try connect(to: &address, size: MemoryLayout<sockaddr_in6>.size)
     }
 
     deinit {
@@ -89,7 +89,7 @@ package final class RawClient {
         }
     }
 
-    private func connect<Address>(_ address: inout Address, _ size: Int) throws {
+    private func connect<Address>(to address: inout Address, size: Int) throws {
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 Self.uninterrupted { Int(Glibc.connect(descriptor, address, socklen_t(size))) }
@@ -141,7 +141,7 @@ package final class RawClient {
     }
 
     /// Sends bytes until the server closes the connection; errors are ignored.
-    package func sendWhatGoes(_ bytes: [UInt8]) {
+    package func sendUntilClosed(_ bytes: [UInt8]) {
         try? send(bytes)
     }
 

@@ -15,7 +15,7 @@ package final class RawPeer {
     }
 
     /// Starts connecting without waiting; ``isConnected`` reports whether the connection is established.
-    package convenience init(towards endpoint: String) throws {
+    package convenience init(toward endpoint: String) throws {
         try self.init(endpoint, kind: SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue)
     }
 
@@ -108,11 +108,12 @@ package final class RawPeer {
     }
 
     package static func ready(as kind: String, routingID: [UInt8]) -> [UInt8] {
-        func property(_ name: String, _ value: [UInt8]) -> [UInt8] {
+        func property(_ name: String, value: [UInt8]) -> [UInt8] {
             [UInt8(name.utf8.count)] + Array(name.utf8) + length(value.count, bytes: 4) + value
         }
         let body =
-            [5] + Array("READY".utf8) + property("Socket-Type", Array(kind.utf8)) + property("Identity", routingID)
+            [5] + Array("READY".utf8) + property("Socket-Type", value: Array(kind.utf8))
+            + property("Identity", value: routingID)
         return [6] + length(body.count, bytes: 8) + body
     }
 

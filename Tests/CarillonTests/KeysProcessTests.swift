@@ -38,13 +38,13 @@ import Testing
     }
 
     private func makeArchive(_ arguments: [String] = ["-legacy"]) async throws {
-        _ = try directory.write("in.pem", issued.privateKeyPEM + issued.certificatePEM)
+        _ = try directory.write("in.pem", containing: issued.privateKeyPEM + issued.certificatePEM)
         let ended = try await ChildProcess.run(
             "openssl",
             ["pkcs12", "-export", "-in", "in.pem", "-out", "push.p12", "-passout", "pass:\(Self.password)"] + arguments,
             directory: directory.path)
         try #require(ended.status == 0, "\(ended.errors)")
-        _ = try directory.write("password.txt", Self.password + "\n")
+        _ = try directory.write("password.txt", containing: Self.password + "\n")
     }
 
     @Test func `An old .p12 file is converted to a usable PEM file`() async throws {
@@ -68,7 +68,7 @@ import Testing
 
     @Test func `An existing file is not overwritten without --force`() async throws {
         try await makeArchive([])
-        _ = try directory.write("push.pem", "precious")
+        _ = try directory.write("push.pem", containing: "precious")
         let convert = ["convert", "push.p12", "--out", "push.pem"]
         let refused = try await keys(convert, password: Self.password)
         #expect(refused.status == 77)
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test func `A provider key is shown as text and as JSON`() async throws {
-        _ = try directory.write("AuthKey_ABC123DEFG.p8", key.pem)
+        _ = try directory.write("AuthKey_ABC123DEFG.p8", containing: key.pem)
         let words = try await keys(["show", "AuthKey_ABC123DEFG.p8"])
         #expect(words.status == 0)
         #expect(words.output.contains("contains a provider key (PEM)."))
@@ -131,11 +131,11 @@ import Testing
     }
 
     @Test func `A missing key or certificate, and an expired certificate, are reported`() async throws {
-        _ = try directory.write("cert.pem", issued.certificatePEM)
+        _ = try directory.write("cert.pem", containing: issued.certificatePEM)
         let alone = try await keys(["show", "cert.pem"])
         #expect(alone.output.contains("contains a certificate without a private key (PEM)."))
         let rsa = try await ChildProcess.run("openssl", ["genrsa", "2048"])
-        _ = try directory.write("rsa.pem", rsa.output)
+        _ = try directory.write("rsa.pem", containing: rsa.output)
         let key = try await keys(["show", "rsa.pem"])
         #expect(
             key.output.contains("contains a private key without a certificate")
@@ -147,7 +147,7 @@ import Testing
                 validity: CertificateValidity(
                     notBefore: WallTime(milliseconds: now - 40 * 86_400_000),
                     notAfter: WallTime(milliseconds: now - 10 * 86_400_000))))
-        _ = try directory.write("old.pem", old.certificatePEM + old.privateKeyPEM)
+        _ = try directory.write("old.pem", containing: old.certificatePEM + old.privateKeyPEM)
         let expired = try await keys(["show", "old.pem"])
         #expect(expired.status == 0)
         #expect(expired.output.contains("10 days ago, at \(old.certificate.notAfter.utcText)"))
@@ -170,10 +170,10 @@ import Testing
         let secret = try #require(
             whole.split(separator: "\n").first { $0.contains("secret-key") }?.split(separator: "\"")[1])
         #expect(!pair.output.contains(secret))
-        _ = try directory.write("public.curve", "public-key = \"\(publicKey)\"\n")
+        _ = try directory.write("public.curve", containing: "public-key = \"\(publicKey)\"\n")
         let half = try await keys(["show", "public.curve", "--json"])
         #expect(half.output.contains("\"holds\":\"curve_public_key\"") && half.output.contains("\"public_key\":"))
-        _ = try directory.write("ca.pem", TestCertificates.shared.authority.certificatePEM)
+        _ = try directory.write("ca.pem", containing: TestCertificates.shared.authority.certificatePEM)
         let authority = try await keys(["show", "ca.pem"])
         #expect(authority.output.contains("contains a CA certificate (PEM)"), "\(authority.output)")
         #expect(authority.output.contains("trust: \"ca.pem\"") && !authority.output.contains("private key is missing"))
@@ -182,11 +182,12 @@ import Testing
         #expect(described.contains(#""holds":"authority""#), "\(described)")
         #expect(!described.contains(#""environments""#) && !described.contains(#""topics""#), "\(described)")
         // Other tools write the same keys with other line ends and spaces.
-        _ = try directory.write("other.curve", "curve\r\n\tpublic-key=\(publicKey)\r\n secret-key\t= \(secret) \r\n")
+        _ = try directory.write(
+            "other.curve", containing: "curve\r\n\tpublic-key=\(publicKey)\r\n secret-key\t= \(secret) \r\n")
         let other = try await keys(["show", "other.curve", "--json"])
         #expect(other.output.contains("\"holds\":\"curve_key_pair\""), "\(other.output)\(other.errors)")
         let stranger = try CurveKeyPair.generate().publicKey.z85
-        _ = try directory.write("mixed.curve", "public-key = \(stranger)\nsecret-key = \(secret)\n")
+        _ = try directory.write("mixed.curve", containing: "public-key = \(stranger)\nsecret-key = \(secret)\n")
         let mixed = try await keys(["show", "mixed.curve"])
         #expect(mixed.status == 65 && mixed.errors.contains("its public key does not match its secret key"))
     }
@@ -211,8 +212,8 @@ import Testing
         ] as [([String], Int32, String)])
     func `Usage errors are explained`(arguments: [String], status: Int32, text: String) async throws {
         try await makeArchive()
-        _ = try directory.write("wrong.txt", "guess")
-        _ = try directory.write("key.p8", key.pem)
+        _ = try directory.write("wrong.txt", containing: "guess")
+        _ = try directory.write("key.p8", containing: key.pem)
         let ended = try await keys(arguments)
         #expect(ended.status == status)
         #expect(ended.errors.contains(text), "\(ended.errors)")

@@ -8,7 +8,7 @@ import Testing
 
     @Test("The simulator accepts 100,000 requests of h2load") func h2loadSendsAHundredThousand() async throws {
         let simulator = try await RunningSimulator(["--open-streams"])
-        let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
+        let body = try simulator.directory.write("body", containing: "{\"aps\":{\"alert\":\"Hello\"}}")
         let ended = try await ChildProcess.run(
             "h2load",
             [
@@ -26,7 +26,7 @@ import Testing
 
     @Test("The simulator responds to nghttp") func nghttpIsAnswered() async throws {
         let simulator = try await RunningSimulator(["--open-streams"])
-        let body = try simulator.directory.write("body", "{\"aps\":{\"alert\":\"Hello\"}}")
+        let body = try simulator.directory.write("body", containing: "{\"aps\":{\"alert\":\"Hello\"}}")
         let ended = try await ChildProcess.run(
             "nghttp",
             [
@@ -45,7 +45,8 @@ import Testing
         let key = try ES256PrivateKey.generate()
         let file =
             isPublic
-            ? try directory.write("shop.pem", key.publicKey.pem) : try directory.write("AuthKey_SHOPKEY123.p8", key.pem)
+            ? try directory.write("shop.pem", containing: key.publicKey.pem)
+            : try directory.write("AuthKey_SHOPKEY123.p8", containing: key.pem)
         let named = isPublic ? ["--key-id", "SHOPKEY123"] : []
         let simulator = try await RunningSimulator(["--key", file, "--team-id", "SHOPTEAM12"] + named)
         // The simulator's own key is still accepted.
@@ -69,7 +70,7 @@ import Testing
 
     @Test("A key without a key id is rejected") func aKeyWithoutAnIdIsRefused() async throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("shop.p8", try ES256PrivateKey.generate().pem)
+        let file = try directory.write("shop.p8", containing: try ES256PrivateKey.generate().pem)
         let ended = try await ChildProcess.run(
             ChildProcess.carillon, ["simulate", "--data", directory.path, "--key", file])
         #expect(ended.status == 64 && ended.errors.contains("--key-id"), "\(ended.errors)")

@@ -116,7 +116,7 @@ import Testing
             ]
             for (text, status) in cases {
                 let raw = try control.raw()
-                raw.sendWhatGoes(Array(text.utf8))
+                raw.sendUntilClosed(Array(text.utf8))
                 #expect(try raw.answer().status == status, "\(text.prefix(60))")
             }
             let deep = String(repeating: "[", count: 60_000)
@@ -159,7 +159,7 @@ import Testing
                     .utf8)
             for _ in 0..<200 {
                 let raw = try control.raw()
-                raw.sendWhatGoes(random.mutate(request, chance: 0.9))
+                raw.sendUntilClosed(random.mutate(request, chance: 0.9))
                 raw.endSending()
                 _ = try? raw.rest()
             }

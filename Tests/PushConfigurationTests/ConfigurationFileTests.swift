@@ -64,9 +64,9 @@ enum Shipped {
             ConfigurationFile.locate(flag: flag, environment: environment, usualPlaces: [first, second])
         }
         #expect(locate(nil, [:]) == nil)
-        _ = try directory.write("2", "{}")
+        _ = try directory.write("2", containing: "{}")
         #expect(locate(nil, [:]) == second)
-        _ = try directory.write("1", "{}")
+        _ = try directory.write("1", containing: "{}")
         #expect(locate(nil, [:]) == first)
         #expect(locate(nil, ["CARILLON_CONFIG": "/e"]) == "/e")
         #expect(locate(nil, ["CARILLON_CONFIG": ""]) == first)
@@ -87,9 +87,9 @@ enum Shipped {
         #expect(missing?.description.contains("there is no such file") == true)
         let folder = #expect(throws: StartError.self) { try Configuration.load(file: directory.path, environment: [:]) }
         #expect(folder?.description.contains("cannot read") == true)
-        let huge = try directory.write("huge", String(repeating: " ", count: 5 << 20))
+        let huge = try directory.write("huge", containing: String(repeating: " ", count: 5 << 20))
         #expect(throws: StartError.self) { try Configuration.load(file: huge, environment: [:]) }
-        let wrong = try directory.write("wrong", "{ a: 1,\n b: 2 }")
+        let wrong = try directory.write("wrong", containing: "{ a: 1,\n b: 2 }")
         let failure = #expect(throws: StartError.self) { try Configuration.load(file: wrong, environment: [:]) }
         #expect(failure?.code == .configuration)
         #expect(failure?.description.hasPrefix("the configuration has 3 faults:\n\(wrong):1:1: ") == true)
@@ -97,7 +97,7 @@ enum Shipped {
 
     @Test func `The data directory is found in a file with other faults`() throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("c.json5", "{ data: 'd', nonsense: true }")
+        let file = try directory.write("c.json5", containing: "{ data: 'd', nonsense: true }")
         let find = { (flag: String?, file: String?, environment: [String: String]) in
             try Configuration.dataDirectory(flag: flag, file: file, environment: environment)
         }
@@ -106,12 +106,12 @@ enum Shipped {
         #expect(try find("/flag", file, [:]) == "/flag")
         #expect(try find(nil, nil, ["CARILLON_DATA": "/e"]) == "/e")
         #expect(try find(nil, file, ["CARILLON_DATA": "/e"]) == "/e")
-        let broken = try directory.write("broken", "{ data: ")
+        let broken = try directory.write("broken", containing: "{ data: ")
         #expect(throws: StartError.self) { try find(nil, broken, [:]) }
-        let number = try directory.write("number", "{ data: 5 }")
+        let number = try directory.write("number", containing: "{ data: 5 }")
         let failure = #expect(throws: StartError.self) { try find(nil, number, [:]) }
         #expect(failure?.description.contains("data: this must be text") == true)
-        let empty = try directory.write("empty", "{}")
+        let empty = try directory.write("empty", containing: "{}")
         #expect(try find(nil, empty, [:]) == "\(directory.path)/data")
     }
 }

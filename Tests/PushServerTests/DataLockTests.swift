@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [true, false])
     func `A lock file that is a link is rejected, and its target is not changed`(isSymbolic: Bool) throws {
         let directory = try TemporaryDirectory()
-        let victim = try directory.write("victim", "precious")
+        let victim = try directory.write("victim", containing: "precious")
         let data = "\(directory.path)/data"
         #expect(mkdir(data, 0o700) == 0)
         let lock = "\(data)/\(DataLock.fileName)"
@@ -63,7 +63,7 @@ import Testing
         let directory = try TemporaryDirectory()
         do { _ = try DataLock(directory: directory.path) }
         _ = try DataLock(directory: directory.path)
-        let file = try directory.write("file", "")
+        let file = try directory.write("file", containing: "")
         #expect(refusal(of: file)?.description.contains("data directory \(file)") == true)
     }
 }

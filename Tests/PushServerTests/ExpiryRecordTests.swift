@@ -11,7 +11,8 @@ import Testing
         #expect(try record.read().isEmpty)
         _ = try directory.write(
             ExpiryRecord.fileName,
-            #"[{"app":"shop","days":7,"not_after_ms":1800000000000},{"app":"news","days":1,"not_after_ms":1}]"#)
+            containing:
+                #"[{"app":"shop","days":7,"not_after_ms":1800000000000},{"app":"news","days":1,"not_after_ms":1}]"#)
         let said = try record.read()
         #expect(said.map(\.name) == ["shop", "news"])
         #expect(said.map(\.window.days) == [7, 1])
@@ -21,11 +22,11 @@ import Testing
         try record.write(said)
         #expect(try record.read() == said)
         for text in ["", "{", "[{\"app\":1}]", "null"] {
-            _ = try directory.write(ExpiryRecord.fileName, text)
+            _ = try directory.write(ExpiryRecord.fileName, containing: text)
             #expect(throws: (any Error).self, "\(text)") { try record.read() }
         }
         // A window that only a later version knows is ignored.
-        _ = try directory.write(ExpiryRecord.fileName, #"[{"app":"shop","days":90,"not_after_ms":1}]"#)
+        _ = try directory.write(ExpiryRecord.fileName, containing: #"[{"app":"shop","days":90,"not_after_ms":1}]"#)
         #expect(try record.read().isEmpty)
     }
 }

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test func `The number of series is bounded for any number of apps and answers`() throws {
-        let registry = MetricsRegistry(maximumSeries: 2000)
+        let registry = MetricsRegistry(maxSeries: 2000)
         ProcessMetrics.register(in: registry)
         let table = GatewayMetrics(in: registry)
         var rows: [GatewayMetrics.Row] = []

@@ -44,7 +44,7 @@ package struct LogFields: Sendable, ExpressibleByDictionaryLiteral {
         pairs = elements.map { ($0.0, $0.1.logValue) }
     }
 
-    package mutating func append(_ key: LogKey, _ value: some LogRepresentable) {
+    package mutating func append(_ value: some LogRepresentable, for key: LogKey) {
         pairs.append((key, value.logValue))
     }
 

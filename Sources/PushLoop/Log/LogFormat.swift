@@ -3,13 +3,13 @@ import Glibc
 /// The format of log lines.
 package enum LogFormat: Hashable, Sendable {
     /// Columns for human readers, with fields as `key=value`. Values with special characters are quoted.
-    case text(colours: Bool)
+    case text(colors: Bool)
     /// One JSON object per line for programs.
     case json
 
     /// Returns the text format, with colors if the descriptor is a terminal and `NO_COLOR` is not set.
     package static func text(for descriptor: CInt) -> LogFormat {
-        .text(colours: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
+        .text(colors: unsafe isatty(descriptor) == 1 && getenv("NO_COLOR") == nil)
     }
 }
 
@@ -25,24 +25,24 @@ struct LogRecord {
 extension LogFormat {
     func write(_ record: LogRecord, to line: inout LogLine) {
         switch self {
-        case .text(let colours): writeText(record, colours, &line)
-        case .json: writeJSON(record, &line)
+        case .text(let colors): writeText(record, colors: colors, to: &line)
+        case .json: writeJSON(record, to: &line)
         }
     }
 
     // MARK: Text
 
     private static let cutText = " [cut]\n"
-    private static let resetColour = "\u{1B}[0m"
+    private static let resetColor = "\u{1B}[0m"
 
-    private func writeText(_ record: LogRecord, _ colours: Bool, _ line: inout LogLine) {
+    private func writeText(_ record: LogRecord, colors: Bool, to line: inout LogLine) {
         line.reserve(Self.cutText.utf8.count)
         line.append(time: record.time)
         line.append(" ")
-        let colour = colours ? record.level.colour : ""
-        line.append(colour)
+        let color = colors ? record.level.color : ""
+        line.append(color)
         line.append(record.level.column)
-        if !colour.isEmpty { line.append(Self.resetColour) }
+        if !color.isEmpty { line.append(Self.resetColor) }
         line.append(" ")
         line.append(escaping: record.subsystem, for: .sentence)
         for _ in record.subsystem.utf8.count..<max(10, record.subsystem.utf8.count) { line.append(" ") }
@@ -52,22 +52,22 @@ extension LogFormat {
             line.append(" ")
             line.append(key.name)
             line.append("=")
-            writeTextValue(value, &line)
+            writeTextValue(value, to: &line)
         }
         line.release(Self.cutText.utf8.count)
         line.append(line.isTruncated ? Self.cutText : "\n")
     }
 
-    private func writeTextValue(_ value: LogValue, _ line: inout LogLine) {
+    private func writeTextValue(_ value: LogValue, to line: inout LogLine) {
         let text = value.plainText
         guard case .string = value, !Self.isPlain(text) else {
-            if case .list = value { return writeQuoted(text, &line) }
+            if case .list = value { return writeQuoted(text, to: &line) }
             return line.append(escaping: text, for: .sentence)
         }
-        writeQuoted(text, &line)
+        writeQuoted(text, to: &line)
     }
 
-    private func writeQuoted(_ text: String, _ line: inout LogLine) {
+    private func writeQuoted(_ text: String, to line: inout LogLine) {
         line.append("\"")
         line.append(escaping: text, for: .quoted)
         line.append("\"")
@@ -84,7 +84,7 @@ extension LogFormat {
     private static let jsonEnd = "}\n"
     private static let jsonCut = ",\"truncated\":true}\n"
 
-    private func writeJSON(_ record: LogRecord, _ line: inout LogLine) {
+    private func writeJSON(_ record: LogRecord, to line: inout LogLine) {
         // One more byte, for the quote that closes a truncated string.
         line.reserve(Self.jsonCut.utf8.count + 1)
         line.append("{\"ts\":\"")
@@ -92,10 +92,10 @@ extension LogFormat {
         line.append("\",\"level\":\"")
         line.append(record.level.name)
         line.append("\"")
-        writeJSONText(",\"subsystem\":\"", record.subsystem, &line)
-        writeJSONText(",\"message\":\"", record.message, &line)
+        writeJSONText(record.subsystem, after: ",\"subsystem\":\"", to: &line)
+        writeJSONText(record.message, after: ",\"message\":\"", to: &line)
         for (key, value) in record.fields.pairs where !line.isTruncated {
-            writeJSONField(key, value, &line)
+            writeJSONField(value, for: key, to: &line)
         }
         line.release(Self.jsonCut.utf8.count + 1)
         line.append(line.isTruncated ? Self.jsonCut : Self.jsonEnd)
@@ -103,13 +103,13 @@ extension LogFormat {
 
     /// Writes a field. A string is truncated to fit. Any other value is written completely or left out, so that the
     /// line stays valid JSON.
-    private func writeJSONField(_ key: LogKey, _ value: LogValue, _ line: inout LogLine) {
+    private func writeJSONField(_ value: LogValue, for key: LogKey, to line: inout LogLine) {
         if case .string(let text) = value {
-            return writeJSONText(",\"\(key.name)\":\"", text, &line)
+            return writeJSONText(text, after: ",\"\(key.name)\":\"", to: &line)
         }
         var field = LogLine(limit: line.room)
         field.append(",\"\(key.name)\":")
-        writeJSONValue(value, &field)
+        writeJSONValue(value, to: &field)
         if field.isTruncated {
             line.markTruncated()
         } else {
@@ -117,7 +117,7 @@ extension LogFormat {
         }
     }
 
-    private func writeJSONText(_ start: String, _ text: String, _ line: inout LogLine) {
+    private func writeJSONText(_ text: String, after start: String, to line: inout LogLine) {
         guard start.utf8.count <= line.room else { return line.markTruncated() }
         line.append(start)
         line.append(escaping: text, for: .json)
@@ -126,9 +126,9 @@ extension LogFormat {
         line.reserve(1)
     }
 
-    private func writeJSONValue(_ value: LogValue, _ line: inout LogLine) {
+    private func writeJSONValue(_ value: LogValue, to line: inout LogLine) {
         switch value {
-        case .string(let text): writeJSONText("\"", text, &line)
+        case .string(let text): writeJSONText(text, after: "\"", to: &line)
         case .int(let number): line.append(String(number))
         case .uint(let number): line.append(String(number))
         case .double(let number): line.append(number.isFinite ? String(number) : "\"\(number)\"")
@@ -140,7 +140,7 @@ extension LogFormat {
             line.append("[")
             for (index, value) in values.enumerated() where !line.isTruncated {
                 if index > 0 { line.append(",") }
-                writeJSONValue(value, &line)
+                writeJSONValue(value, to: &line)
             }
             line.append("]")
         }
@@ -159,7 +159,7 @@ extension LogLevel {
         }
     }
 
-    fileprivate var colour: String {
+    fileprivate var color: String {
         switch self {
         case .trace, .debug: "\u{1B}[2m"
         case .info: ""

@@ -40,7 +40,7 @@ struct LogLine {
     /// Appends text from any source, escaped. If the room runs out, the text is cut between two characters.
     mutating func append(escaping text: String, for style: Escaping) {
         for scalar in text.unicodeScalars {
-            if !append(scalar, style) { return isTruncated = true }
+            if !append(scalar, for: style) { return isTruncated = true }
         }
     }
 
@@ -53,7 +53,7 @@ struct LogLine {
         case json
     }
 
-    private mutating func append(_ scalar: Unicode.Scalar, _ style: Escaping) -> Bool {
+    private mutating func append(_ scalar: Unicode.Scalar, for style: Escaping) -> Bool {
         let length: Int
         switch scalar {
         case "\n": return appendWhole("\\n")

@@ -13,7 +13,7 @@ package final class LogOutput: Sendable {
 
     /// The number of bytes that a pipe accepts atomically (PIPE_BUF), so that lines of several processes do not mix on
     /// one pipe.
-    package static let maximumLineLength = 4096
+    package static let maxLineLength = 4096
 
     private let descriptor: CInt
     private let threshold: Atomic<UInt8>
@@ -32,15 +32,15 @@ package final class LogOutput: Sendable {
 
     init(
         descriptor: CInt, format: LogFormat, level: LogLevel, limit: LogRateLimit?,
-        maximumLineLength: Int = LogOutput.maximumLineLength,
+        maxLineLength: Int = LogOutput.maxLineLength,
         clock: @escaping @Sendable () -> (WallTime, MonotonicTime)
     ) {
-        precondition(maximumLineLength >= 256, "a log line needs room for at least 256 bytes")
+        precondition(maxLineLength >= 256, "a log line needs room for at least 256 bytes")
         self.descriptor = descriptor
         self.clock = clock
         threshold = Atomic(level.rawValue)
         state = Locked(
-            State(line: LogLine(limit: maximumLineLength), format: format, limiter: limit.map { LogRateLimiter($0) }))
+            State(line: LogLine(limit: maxLineLength), format: format, limiter: limit.map { LogRateLimiter($0) }))
     }
 
     /// The minimum level of written lines. It may change at any time, for example when the configuration is reloaded.
@@ -68,7 +68,7 @@ package final class LogOutput: Sendable {
     package func flushSuppressed() {
         let (time, _) = clock()
         state.withLock { state in
-            for leftover in state.limiter?.takeAll() ?? [] { report(leftover, time, &state) }
+            for leftover in state.limiter?.takeAll() ?? [] { report(leftover, at: time, state: &state) }
         }
     }
 
@@ -82,28 +82,29 @@ package final class LogOutput: Sendable {
                     if suppressed > 0 {
                         let leftover = LogRateLimiter.Leftover(
                             site: site, level: level, subsystem: subsystem, suppressed: suppressed)
-                        report(leftover, time, &state)
+                        report(leftover, at: time, state: &state)
                     }
                 }
             }
             write(
-                LogRecord(time: time, level: level, subsystem: subsystem, message: message, fields: fields), &state)
-            for leftover in state.limiter?.takeLeftovers(now: now) ?? [] { report(leftover, time, &state) }
+                LogRecord(time: time, level: level, subsystem: subsystem, message: message, fields: fields),
+                state: &state)
+            for leftover in state.limiter?.takeLeftovers(now: now) ?? [] { report(leftover, at: time, state: &state) }
         }
     }
 
-    private func report(_ leftover: LogRateLimiter.Leftover, _ time: WallTime, _ state: inout State) {
-        let place: LogFields = [
+    private func report(_ leftover: LogRateLimiter.Leftover, at time: WallTime, state: inout State) {
+        let fields: LogFields = [
             .suppressed: leftover.suppressed, .file: "\(leftover.site.file):\(leftover.site.line)",
         ]
         write(
             LogRecord(
                 time: time, level: leftover.level, subsystem: leftover.subsystem,
-                message: "log lines suppressed by the rate limit: \(leftover.suppressed)", fields: place),
-            &state)
+                message: "log lines suppressed by the rate limit: \(leftover.suppressed)", fields: fields),
+            state: &state)
     }
 
-    private func write(_ record: LogRecord, _ state: inout State) {
+    private func write(_ record: LogRecord, state: inout State) {
         state.line.removeAll()
         state.format.write(record, to: &state.line)
         if !send(state.line.bytes) {

@@ -1,6 +1,8 @@
 private import CEvent
 private import CLinux
 import Glibc
+// Threads, locks and blocking pools are the basis of loops, so this module re-exports them.
+@_exported public import PushThread
 import Synchronization
 
 /// An event loop on its own thread that is also a serial executor: actors pinned to it run between its events.
@@ -174,19 +176,19 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
 
     /// Runs `action` once, at the first tick after `delay`. On the loop.
     @discardableResult
-    package func schedule(after delay: Duration, _ action: @escaping () -> Void) -> TimerID {
-        schedule(at: now + delay, action)
+    package func schedule(after delay: Duration, action: @escaping () -> Void) -> TimerID {
+        schedule(at: now + delay, action: action)
     }
 
     /// Runs `action` once, at the first tick that is not before `deadline`. On the loop.
     @discardableResult
-    package func schedule(at deadline: MonotonicTime, _ action: @escaping () -> Void) -> TimerID {
+    package func schedule(at deadline: MonotonicTime, action: @escaping () -> Void) -> TimerID {
         assertOnLoop()
         return timers.add(.once(action), at: deadline)
     }
 
     /// Runs `action` every `interval` until the handle is cancelled. Missed intervals are not made up for. On the loop.
-    package func scheduleRepeating(every interval: Duration, _ action: @escaping () -> Void) -> TimerHandle {
+    package func scheduleRepeating(every interval: Duration, action: @escaping () -> Void) -> TimerHandle {
         assertOnLoop()
         precondition(interval > .zero, "a repeating timer needs an interval above zero")
         let handle = TimerHandle()
@@ -329,10 +331,10 @@ package final class EventLoop: WorkExecutor, @unchecked Sendable {
     }
 
     /// The maximum number of jobs per tick. Jobs may enqueue jobs, and descriptors must not starve.
-    private static let jobsPerTick = 4096
+    private static let maxJobsPerTick = 4096
 
     private func runJobsAndFlushes() {
-        var left = Self.jobsPerTick
+        var left = Self.maxJobsPerTick
         while left > 0, let job = local.popFirst() {
             left -= 1
             switch job {

@@ -8,7 +8,7 @@ struct JobQueue {
     private var head = 0
 
     /// The number of removed jobs below which compacting is not worthwhile.
-    private static let longFront = 1024
+    private static let minRemovedCount = 1024
 
     var isEmpty: Bool { head == jobs.count }
     var capacity: Int { jobs.capacity }
@@ -33,7 +33,7 @@ struct JobQueue {
         if head == jobs.count {
             jobs.removeAll(keepingCapacity: jobs.count <= 8192)
             head = 0
-        } else if head >= Self.longFront, 2 * head >= jobs.count {
+        } else if head >= Self.minRemovedCount, 2 * head >= jobs.count {
             // On average, each removed job costs at most one move.
             jobs.removeSubrange(..<head)
             head = 0

@@ -29,7 +29,7 @@ package struct MetricLabels: Hashable, Sendable, ExpressibleByDictionaryLiteral 
         pairs = zip(names, values).map { Pair(name: $0, value: $1) }
     }
 
-    func adding(_ name: String, _ value: String) -> MetricLabels {
+    func adding(_ value: String, named name: String) -> MetricLabels {
         var labels = self
         labels.pairs.append(Pair(name: name, value: value))
         return labels
@@ -44,7 +44,7 @@ package struct MetricValue: Sendable {
     let labels: [String]
     let value: Double
 
-    package init(_ labels: [String], _ value: Double) {
+    package init(labels: [String], value: Double) {
         self.labels = labels
         self.value = value
     }

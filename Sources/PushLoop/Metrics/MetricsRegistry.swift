@@ -6,7 +6,7 @@ import Synchronization
 /// kind, help text, label names or bounds is a programming error and ends the process with a message.
 ///
 /// The number of series depends on the configuration and on the responses of peers, so too many series are not an
-/// error: above `maximumSeries`, a metric accepts no more. The caller then gets a series that is not rendered, and
+/// error: above `maxSeries`, a metric accepts no more. The caller then gets a series that is not rendered, and
 /// ``refusedSeries`` counts the refusals.
 package final class MetricsRegistry: Sendable {
     enum Kind: String, Sendable {
@@ -30,7 +30,7 @@ package final class MetricsRegistry: Sendable {
         var values: (@Sendable () -> [MetricValue])?
 
         /// Returns why a series with these properties cannot belong to this metric, or nil if it can.
-        func clash(_ kind: Kind, _ labels: MetricLabels, _ help: String) -> String? {
+        func conflict(kind: Kind, labels: MetricLabels, help: String) -> String? {
             if values != nil { return "is already registered as computed for all its labels together" }
             if self.kind != kind { return "is already registered as a \(self.kind); it cannot also be a \(kind)" }
             if labelNames != labels.names {
@@ -41,36 +41,38 @@ package final class MetricsRegistry: Sendable {
     }
 
     /// The maximum number of series per metric, except for metrics that compute all series together.
-    private let maximumSeries: Int
+    private let maxSeries: Int
     private let metrics = Locked<[String: Metric]>([:])
     private let refused = Counter()
 
-    package init(maximumSeries: Int = 20_000) {
-        self.maximumSeries = maximumSeries
+    package init(maxSeries: Int = 20_000) {
+        self.maxSeries = maxSeries
     }
 
-    /// The number of requested series that are not rendered because their metric had reached `maximumSeries`.
+    /// The number of requested series that are not rendered because their metric had reached `maxSeries`.
     package var refusedSeries: UInt64 { refused.value }
 
     // MARK: Registration
 
     package func counter(_ name: String, help: String, labels: MetricLabels = [:]) -> Counter {
-        let source = register(name, help, .counter, labels) { .counter(Counter()) }
-        guard case .counter(let counter) = source else { mixed(name, "computed") }
+        let source = register(name, help: help, kind: .counter, labels: labels) { .counter(Counter()) }
+        guard case .counter(let counter) = source else { failAlreadyRegistered(name, as: "computed") }
         return counter
     }
 
     package func gauge(_ name: String, help: String, labels: MetricLabels = [:]) -> Gauge {
-        let source = register(name, help, .gauge, labels) { .gauge(Gauge()) }
-        guard case .gauge(let gauge) = source else { mixed(name, "computed") }
+        let source = register(name, help: help, kind: .gauge, labels: labels) { .gauge(Gauge()) }
+        guard case .gauge(let gauge) = source else { failAlreadyRegistered(name, as: "computed") }
         return gauge
     }
 
     package func histogram(
         _ name: String, help: String, buckets: HistogramBuckets = .latencies, labels: MetricLabels = [:]
     ) -> Histogram {
-        let source = register(name, help, .histogram, labels) { .histogram(Histogram(buckets: buckets), buckets) }
-        guard case .histogram(let histogram, let known) = source else { mixed(name, "computed") }
+        let source = register(name, help: help, kind: .histogram, labels: labels) {
+            .histogram(Histogram(buckets: buckets), buckets)
+        }
+        guard case .histogram(let histogram, let known) = source else { failAlreadyRegistered(name, as: "computed") }
         precondition(known == buckets, "metric \(name) is already registered with other bounds")
         return histogram
     }
@@ -79,14 +81,14 @@ package final class MetricsRegistry: Sendable {
     package func computedGauge(
         _ name: String, help: String, labels: MetricLabels = [:], value: @escaping @Sendable () -> Double
     ) {
-        registerComputed(name, help, .gauge, labels, value)
+        registerComputed(name, help: help, kind: .gauge, labels: labels, value: value)
     }
 
     /// Registers a counter that is kept elsewhere (by the kernel, by a library). It must not decrease.
     package func computedCounter(
         _ name: String, help: String, labels: MetricLabels = [:], value: @escaping @Sendable () -> Double
     ) {
-        registerComputed(name, help, .counter, labels, value)
+        registerComputed(name, help: help, kind: .counter, labels: labels, value: value)
     }
 
     /// Registers gauges of one name whose labels and values are computed together when the metrics are rendered. No
@@ -94,34 +96,34 @@ package final class MetricsRegistry: Sendable {
     package func computedGauges(
         _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
     ) {
-        registerFamily(name, help, .gauge, labels, values)
+        registerFamily(name, help: help, kind: .gauge, labels: labels, values: values)
     }
 
     /// Registers counters that are kept elsewhere, in the same way. They must not decrease.
     package func computedCounters(
         _ name: String, help: String, labels: [String], values: @escaping @Sendable () -> [MetricValue]
     ) {
-        registerFamily(name, help, .counter, labels, values)
+        registerFamily(name, help: help, kind: .counter, labels: labels, values: values)
     }
 
     package func counters<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, _ type: Label.Type, labels: MetricLabels = [:]
+        _ name: String, help: String, by label: String, of type: Label.Type, labels: MetricLabels = [:]
     ) -> MetricFamily<Label, Counter> {
-        MetricFamily { counter(name, help: help, labels: labels.adding(label, $0.labelValue)) }
+        MetricFamily { counter(name, help: help, labels: labels.adding($0.labelValue, named: label)) }
     }
 
     package func gauges<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, _ type: Label.Type, labels: MetricLabels = [:]
+        _ name: String, help: String, by label: String, of type: Label.Type, labels: MetricLabels = [:]
     ) -> MetricFamily<Label, Gauge> {
-        MetricFamily { gauge(name, help: help, labels: labels.adding(label, $0.labelValue)) }
+        MetricFamily { gauge(name, help: help, labels: labels.adding($0.labelValue, named: label)) }
     }
 
     package func histograms<Label: MetricLabel>(
-        _ name: String, help: String, by label: String, _ type: Label.Type, buckets: HistogramBuckets = .latencies,
+        _ name: String, help: String, by label: String, of type: Label.Type, buckets: HistogramBuckets = .latencies,
         labels: MetricLabels = [:]
     ) -> MetricFamily<Label, Histogram> {
         MetricFamily {
-            histogram(name, help: help, buckets: buckets, labels: labels.adding(label, $0.labelValue))
+            histogram(name, help: help, buckets: buckets, labels: labels.adding($0.labelValue, named: label))
         }
     }
 
@@ -141,7 +143,7 @@ package final class MetricsRegistry: Sendable {
         var page = PrometheusPage()
         for metric in metrics {
             let values = metric.values?() ?? []
-            if !metric.series.isEmpty || !values.isEmpty { page.append(metric, values) }
+            if !metric.series.isEmpty || !values.isEmpty { page.append(metric, values: values) }
         }
         return page.text
     }
@@ -151,10 +153,10 @@ package final class MetricsRegistry: Sendable {
     // MARK: Checks
 
     private func registerComputed(
-        _ name: String, _ help: String, _ kind: Kind, _ labels: MetricLabels, _ value: @escaping @Sendable () -> Double
+        _ name: String, help: String, kind: Kind, labels: MetricLabels, value: @escaping @Sendable () -> Double
     ) {
         let isNew = Atomic(false)
-        _ = register(name, help, kind, labels) {
+        _ = register(name, help: help, kind: kind, labels: labels) {
             isNew.store(true, ordering: .relaxed)
             return .computed(value)
         }
@@ -163,15 +165,15 @@ package final class MetricsRegistry: Sendable {
     }
 
     private func registerFamily(
-        _ name: String, _ help: String, _ kind: Kind, _ labels: [String],
-        _ values: @escaping @Sendable () -> [MetricValue]
+        _ name: String, help: String, kind: Kind, labels: [String],
+        values: @escaping @Sendable () -> [MetricValue]
     ) {
         if let fault = MetricNames.fault(name: name, kind: kind, labels: MetricLabels(names: labels)) {
             preconditionFailure("metric \(name): \(fault)")
         }
         metrics.withLock { metrics in
-            if let known = metrics[name] { mixed(name, "a \(known.kind.rawValue)") }
-            if let other = Self.clash(of: name, kind, in: metrics) {
+            if let known = metrics[name] { failAlreadyRegistered(name, as: "a \(known.kind.rawValue)") }
+            if let other = Self.collision(of: name, kind: kind, in: metrics) {
                 preconditionFailure("metric \(name): its rendered names collide with those of \(other)")
             }
             metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels, values: values)
@@ -179,7 +181,7 @@ package final class MetricsRegistry: Sendable {
     }
 
     private func register(
-        _ name: String, _ help: String, _ kind: Kind, _ labels: MetricLabels, _ make: () -> Source
+        _ name: String, help: String, kind: Kind, labels: MetricLabels, source make: () -> Source
     ) -> Source {
         if let fault = MetricNames.fault(name: name, kind: kind, labels: labels) {
             preconditionFailure("metric \(name): \(fault)")
@@ -187,19 +189,21 @@ package final class MetricsRegistry: Sendable {
         return metrics.withLock { metrics in
             // Change the metric in place. A second reference would cause a copy of the whole table on each append.
             guard metrics[name] != nil else {
-                if let other = Self.clash(of: name, kind, in: metrics) {
+                if let other = Self.collision(of: name, kind: kind, in: metrics) {
                     preconditionFailure("metric \(name): its rendered names collide with those of \(other)")
                 }
                 let source = make()
                 metrics[name] = Metric(name: name, help: help, kind: kind, labelNames: labels.names)
-                metrics[name]?.series.append(source, labels)
+                metrics[name]?.series.append(source, labels: labels)
                 return source
             }
-            if let fault = metrics[name]?.clash(kind, labels, help) { preconditionFailure("metric \(name) \(fault)") }
+            if let conflict = metrics[name]?.conflict(kind: kind, labels: labels, help: help) {
+                preconditionFailure("metric \(name) \(conflict)")
+            }
             if let known = metrics[name]?.series[labels] { return known }
             let source = make()
-            if metrics[name]?.series.count ?? 0 < maximumSeries {
-                metrics[name]?.series.append(source, labels)
+            if metrics[name]?.series.count ?? 0 < maxSeries {
+                metrics[name]?.series.append(source, labels: labels)
             } else {
                 refused.increment()
             }
@@ -209,7 +213,7 @@ package final class MetricsRegistry: Sendable {
 
     /// Returns the metric that collides with this name. A histogram `x` renders `x_sum`, so no other metric may have
     /// that name.
-    private static func clash(of name: String, _ kind: Kind, in metrics: [String: Metric]) -> String? {
+    private static func collision(of name: String, kind: Kind, in metrics: [String: Metric]) -> String? {
         for suffix in ["_bucket", "_sum", "_count"] {
             if kind == .histogram, metrics[name + suffix] != nil { return name + suffix }
             if name.hasSuffix(suffix) {
@@ -220,7 +224,7 @@ package final class MetricsRegistry: Sendable {
         return nil
     }
 
-    private func mixed(_ name: String, _ other: String) -> Never {
+    private func failAlreadyRegistered(_ name: String, as other: String) -> Never {
         preconditionFailure("metric \(name) is already registered as \(other)")
     }
 }

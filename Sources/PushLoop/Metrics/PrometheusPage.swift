@@ -5,24 +5,26 @@ struct PrometheusPage {
     /// Appends a metric.
     ///
     /// - Parameter values: The values of a metric that computes all its series together.
-    mutating func append(_ metric: MetricsRegistry.Metric, _ values: [MetricValue]) {
+    mutating func append(_ metric: MetricsRegistry.Metric, values: [MetricValue]) {
         text += "# HELP \(metric.name) \(Self.escaped(metric.help, quotes: false))\n"
         text += "# TYPE \(metric.name) \(metric.kind.rawValue)\n"
         for value in values {
-            append(metric.name, MetricLabels(names: metric.labelNames, values: value.labels), Self.number(value.value))
+            let labels = MetricLabels(names: metric.labelNames, values: value.labels)
+            append(metric.name, labels: labels, value: Self.number(value.value))
         }
         for series in metric.series.inOrder {
             switch series.source {
-            case .counter(let counter): append(metric.name, series.labels, String(counter.value))
-            case .gauge(let gauge): append(metric.name, series.labels, String(gauge.value))
-            case .computed(let value): append(metric.name, series.labels, Self.number(value()))
-            case .histogram(let histogram, let buckets): append(metric.name, series.labels, histogram, buckets)
+            case .counter(let counter): append(metric.name, labels: series.labels, value: String(counter.value))
+            case .gauge(let gauge): append(metric.name, labels: series.labels, value: String(gauge.value))
+            case .computed(let value): append(metric.name, labels: series.labels, value: Self.number(value()))
+            case .histogram(let histogram, let buckets):
+                append(histogram, buckets: buckets, name: metric.name, labels: series.labels)
             }
         }
     }
 
     private mutating func append(
-        _ name: String, _ labels: MetricLabels, _ histogram: Histogram, _ buckets: HistogramBuckets
+        _ histogram: Histogram, buckets: HistogramBuckets, name: String, labels: MetricLabels
     ) {
         // Take one snapshot for all lines, so that the count matches the buckets while other threads observe.
         let (counts, sum) = histogram.snapshot
@@ -30,13 +32,13 @@ struct PrometheusPage {
         for (index, count) in counts.enumerated() {
             total += count
             let bound = index < buckets.bounds.count ? Self.number(buckets.scaled(buckets.bounds[index])) : "+Inf"
-            append(name + "_bucket", labels.adding("le", bound), String(total))
+            append(name + "_bucket", labels: labels.adding(bound, named: "le"), value: String(total))
         }
-        append(name + "_sum", labels, Self.number(sum))
-        append(name + "_count", labels, String(total))
+        append(name + "_sum", labels: labels, value: Self.number(sum))
+        append(name + "_count", labels: labels, value: String(total))
     }
 
-    private mutating func append(_ name: String, _ labels: MetricLabels, _ value: String) {
+    private mutating func append(_ name: String, labels: MetricLabels, value: String) {
         text += name
         if !labels.pairs.isEmpty {
             text += "{"

@@ -5,32 +5,32 @@ struct SeriesTable: Sendable {
         let source: MetricsRegistry.Source
     }
 
-    private var places: [MetricLabels: Int] = [:]
+    private var indices: [MetricLabels: Int] = [:]
     /// The series, with nil in place of removed ones.
     private var series: [Series?] = []
 
-    var count: Int { places.count }
-    var isEmpty: Bool { places.isEmpty }
+    var count: Int { indices.count }
+    var isEmpty: Bool { indices.isEmpty }
     var inOrder: some Sequence<Series> { series.lazy.compactMap(\.self) }
 
     subscript(_ labels: MetricLabels) -> MetricsRegistry.Source? {
-        places[labels].flatMap { series[$0]?.source }
+        indices[labels].flatMap { series[$0]?.source }
     }
 
-    mutating func append(_ source: MetricsRegistry.Source, _ labels: MetricLabels) {
-        places[labels] = series.count
+    mutating func append(_ source: MetricsRegistry.Source, labels: MetricLabels) {
+        indices[labels] = series.count
         series.append(Series(labels: labels, source: source))
     }
 
     /// Removes a series. Returns false if there is none with these labels.
     mutating func remove(_ labels: MetricLabels) -> Bool {
-        guard let place = places.removeValue(forKey: labels) else { return false }
-        series[place] = nil
+        guard let index = indices.removeValue(forKey: labels) else { return false }
+        series[index] = nil
         // Compact the array when most of it is gaps, so that the cost per removal is small.
-        if series.count > 2 * places.count + 16 {
+        if series.count > 2 * indices.count + 16 {
             series.removeAll { $0 == nil }
-            for (place, one) in series.enumerated() {
-                if let one { places[one.labels] = place }
+            for (index, one) in series.enumerated() {
+                if let one { indices[one.labels] = index }
             }
         }
         return true

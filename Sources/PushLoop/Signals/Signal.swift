@@ -5,11 +5,11 @@ package struct Signal: Hashable, Sendable, CustomStringConvertible, LogRepresent
     package let number: CInt
 
     package init(number: CInt) {
-        precondition(number > 0 && number <= Self.highest, "\(number) is not a signal number")
+        precondition(number > 0 && number <= Self.maxNumber, "\(number) is not a signal number")
         self.number = number
     }
 
-    static let highest: CInt = 64
+    static let maxNumber: CInt = 64
 
     package static let hangUp = Signal(number: SIGHUP)
     package static let interrupt = Signal(number: SIGINT)

@@ -9,7 +9,7 @@ package final class SignalSource {
     private var watches: [(signal: Signal, watch: Watch)] = []
 
     /// Creates the source. The handler is kept until ``cancel()``. On the loop.
-    package init(on loop: EventLoop, _ signals: [Signal], handler: @escaping (Signal) -> Void) {
+    package init(on loop: EventLoop, signals: [Signal], handler: @escaping (Signal) -> Void) {
         loop.assertOnLoop()
         self.loop = loop
         for signal in signals {

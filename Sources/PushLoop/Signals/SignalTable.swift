@@ -12,7 +12,7 @@ enum SignalTable {
     /// The descriptors by signal number, or -1 if not created yet. The table is never moved or freed because a handler
     /// may read it at any time. The elements are atomic.
     private nonisolated(unsafe) static let descriptors: UnsafeMutablePointer<Atomic<CInt>> = {
-        let count = Int(Signal.highest) + 1
+        let count = Int(Signal.maxNumber) + 1
         let table = UnsafeMutablePointer<Atomic<CInt>>.allocate(capacity: count)
         for index in 0..<count {
             unsafe (table + index).initialize(to: Atomic(-1))

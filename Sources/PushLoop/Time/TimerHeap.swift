@@ -99,7 +99,7 @@ struct TimerHeap<Payload> {
         let slot = Int(heap[position].slot)
         let last = heap.count - 1
         if position != last {
-            swapEntries(position, last)
+            swapEntries(at: position, and: last)
         }
         heap.removeLast()
         if position < heap.count {
@@ -115,7 +115,7 @@ struct TimerHeap<Payload> {
         return payload
     }
 
-    private mutating func swapEntries(_ left: Int, _ right: Int) {
+    private mutating func swapEntries(at left: Int, and right: Int) {
         heap.swapAt(left, right)
         slots[Int(heap[left].slot)].position = left
         slots[Int(heap[right].slot)].position = right
@@ -126,7 +126,7 @@ struct TimerHeap<Payload> {
         while child > 0 {
             let parent = (child - 1) / 2
             guard heap[child].isBefore(heap[parent]) else { return }
-            swapEntries(child, parent)
+            swapEntries(at: child, and: parent)
             child = parent
         }
     }
@@ -140,7 +140,7 @@ struct TimerHeap<Payload> {
                 smallest = child
             }
             if smallest == parent { return }
-            swapEntries(parent, smallest)
+            swapEntries(at: parent, and: smallest)
             parent = smallest
         }
     }

@@ -21,10 +21,13 @@ enum NewFile {
         }
     }
 
-    private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
+    /// Writes all bytes, with more calls if one is interrupted or writes only a part. Returns false if a call fails.
+    static func writeAll(
+        _ bytes: [UInt8], to descriptor: Int32, write: (Int32, UnsafeRawPointer?, Int) -> Int = Glibc.write
+    ) -> Bool {
         var bytes = bytes[...]
         while !bytes.isEmpty {
-            let count = bytes.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             bytes = bytes.dropFirst(count)

@@ -61,7 +61,7 @@ struct SimulateVerb {
             throw Failure(.unavailable, "\(error)")
         }
         let signals = await loop.run {
-            LoopBound(SignalSource(on: loop, [.terminate, .interrupt]) { _ in stop.open() }, on: loop)
+            LoopBound(SignalSource(on: loop, signals: [.terminate, .interrupt]) { _ in stop.open() }, on: loop)
         }
         let places = await service.with { Places($0, host: options.host) }
         Terminal.output.write(arguments.has("json") ? places.json(files) : places.text(files))

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct CheckProcessTests {
     @Test func `The check of a configuration prints one table with every app`() async throws {
         let scene = try await TrialScene()
-        _ = try scene.directory.write("carillon.json5", scene.configuration)
+        _ = try scene.directory.write("carillon.json5", containing: scene.configuration)
         let ended = try await scene.carillon(["check"])
         #expect(ended.status == 0, "\(ended.errors)")
         let lines = ended.output.split(separator: "\n")
@@ -28,7 +28,7 @@ import Testing
 
     @Test func `The option --connect verifies credentials`() async throws {
         let scene = try await TrialScene()
-        _ = try scene.directory.write("carillon.json5", scene.configuration)
+        _ = try scene.directory.write("carillon.json5", containing: scene.configuration)
         let lenient = try await scene.carillon(["check", "--connect"])
         #expect(lenient.status == 0, "\(lenient.output)")
         #expect(
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `Each failure has an explanation and an exit code`() async throws {
         let scene = try await TrialScene()
-        _ = try scene.directory.write("carillon.json5", scene.configuration)
+        _ = try scene.directory.write("carillon.json5", containing: scene.configuration)
         let faults: [(rule: String, status: Int32, words: String)] = [
             ("answer: { status: 403, reason: 'InvalidProviderToken' }", 77, "compare key, key_id and team_id"),
             ("answer: { status: 403, reason: 'BadEnvironmentKeyIdInToken' }", 77, "use a key of the app's environment"),
@@ -99,8 +99,8 @@ import Testing
                 validity: CertificateValidity(
                     notBefore: WallTime(milliseconds: now - 86_400_000),
                     notAfter: WallTime(milliseconds: now + 10 * 86_400_000 + 60_000))))
-        _ = try scene.directory.write("soon.pem", soon.certificatePEM + soon.privateKeyPEM)
-        _ = try scene.directory.write("carillon.json5", more)
+        _ = try scene.directory.write("soon.pem", containing: soon.certificatePEM + soon.privateKeyPEM)
+        _ = try scene.directory.write("carillon.json5", containing: more)
         let ended = try await scene.carillon(["check", "--connect"])
         #expect(ended.status == 78, "\(ended.output)")
         for text in [
@@ -109,7 +109,7 @@ import Testing
         ] { #expect(ended.output.contains(text), "\(text): \(ended.output)") }
         let json = try object(try await scene.carillon(["check", "--json"]))
         #expect(json["ok"]?.boolean == false && json["exit_code"]?.integer == 78)
-        _ = try scene.directory.write("broken.json5", "{ apps: { shop: { topik: 1 } }, dta: 1 }")
+        _ = try scene.directory.write("broken.json5", containing: "{ apps: { shop: { topik: 1 } }, dta: 1 }")
         let broken = try await scene.carillon(["check", "--config", "broken.json5"])
         #expect(broken.status == 78 && broken.errors.contains("did you mean \"topic\"?"), "\(broken.errors)")
         let faults = try object(try await scene.carillon(["check", "--config", "broken.json5", "--json"]))["faults"]
@@ -124,12 +124,12 @@ import Testing
         } _: { port, _, directory in
             _ = try directory.write(
                 "carillon.json5",
-                """
-                { http: { listen: "127.0.0.1:0" }, \(ServeScene.anyPorts)
-                  apps: { shop: { topic: "com.example.shop", environment: "production",
-                  credential: { key: "AuthKey_ABC123DEFG.p8", key_id: "ABC123DEFG", team_id: "DEF123GHIJ" },
-                  endpoint: { host: "127.0.0.1", port: \(port), trust: "ca.pem" } } } }
-                """)
+                containing: """
+                    { http: { listen: "127.0.0.1:0" }, \(ServeScene.anyPorts)
+                      apps: { shop: { topic: "com.example.shop", environment: "production",
+                      credential: { key: "AuthKey_ABC123DEFG.p8", key_id: "ABC123DEFG", team_id: "DEF123GHIJ" },
+                      endpoint: { host: "127.0.0.1", port: \(port), trust: "ca.pem" } } } }
+                    """)
             let secrets = Secrets(files: ["\(directory.path)/AuthKey_ABC123DEFG.p8"])
             let ended = try await secrets.run(["check", "--connect"], directory: directory.path)
             #expect(ended.status == 77, "\(ended.output)\(ended.errors)")

@@ -10,7 +10,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ControlClientTests {
     @Test func `A data directory without a running Carillon is reported`() async throws {
         let directory = try TemporaryDirectory()
-        for data in [directory.path, "\(directory.path)/none", try directory.write("file", "")] {
+        for data in [directory.path, "\(directory.path)/none", try directory.write("file", containing: "")] {
             let failure = await #expect(throws: Failure.self) {
                 _ = try await ControlClient(dataDirectory: data).send("GET", "/v1/gateways")
             }

@@ -61,8 +61,8 @@ import Testing
     @Test func `Tokens can be read from files and from standard input`() async throws {
         try await withPipeline { scene in
             let directory = try TemporaryDirectory()
-            let file = try directory.write("token.txt", "\n<\(Self.token)>\n")
-            let old = try directory.write("old.txt", PipelineScene.token(2).hex)
+            let file = try directory.write("token.txt", containing: "\n<\(Self.token)>\n")
+            let old = try directory.write("old.txt", containing: PipelineScene.token(2).hex)
             let added = try await scene.run(
                 "devices", "add", "shop", "--token-file", file, "--replaces-file", old)
             #expect(added.status == 0 && added.errors == "", "\(added.errors)")
@@ -109,7 +109,7 @@ import Testing
                 let token = DeviceToken(words: (0, 0, 0, UInt64(number + 1))).hex
                 text += number == 1700 ? "bad,\r\n" : number == 2000 ? "zz,a,b\r\n" : "\(token),u\(number),a;b\r\n"
             }
-            let file = try scene.control.directory.write("devices.csv", text)
+            let file = try scene.control.directory.write("devices.csv", containing: text)
             let trial = try await scene.run("devices", "import", file, "--app", "shop", "--dry-run")
             #expect(
                 trial.output
@@ -135,7 +135,7 @@ import Testing
         try await withPipeline { scene in
             let text =
                 "{\"app\":\"shop\",\"token\":\"\(Self.token)\"}\n\n{\"app\":\"nobody\",\"token\":\"\(Self.token)\"}\n"
-            let file = try scene.control.directory.write("devices.jsonl", text)
+            let file = try scene.control.directory.write("devices.jsonl", containing: text)
             let ended = try await ChildProcess.run(
                 "sh",
                 [
@@ -156,7 +156,7 @@ import Testing
             var text = "app,token\n"
             for number in 1...1500 { text += "shop,\(DeviceToken(words: (0, 0, 0, UInt64(number))).hex)\n" }
             let ended = try await scene.run(
-                "devices", "import", try scene.control.directory.write("devices.csv", text))
+                "devices", "import", try scene.control.directory.write("devices.csv", containing: text))
             #expect(ended.status == 1)
             #expect(
                 ended.errors.hasSuffix(

@@ -53,14 +53,14 @@ import Testing
     @Test func `A duplicate in the record of the push service is reported`() async throws {
         // The push service accepts the first request for this device and does not respond, so it is sent again.
         let faults = try directory.write(
-            "faults.json5", "{ rules: [{ match: { request: 2 }, reset: 'INTERNAL_ERROR', times: 1 }] }")
+            "faults.json5", containing: "{ rules: [{ match: { request: 2 }, reset: 'INTERNAL_ERROR', times: 1 }] }")
         let wrapped = try directory.write(
             "carillon",
-            """
-            #!/bin/sh
-            if [ "$1" = simulate ]; then set -- "$@" --faults '\(faults)'; fi
-            exec '\(ChildProcess.carillon)' "$@"
-            """)
+            containing: """
+                #!/bin/sh
+                if [ "$1" = simulate ]; then set -- "$@" --faults '\(faults)'; fi
+                exec '\(ChildProcess.carillon)' "$@"
+                """)
         _ = try await ChildProcess.run("chmod", ["+x", wrapped])
         let ended = try await start(["--once", "--binary", wrapped]).end()
         #expect(ended.status == 1, "\(ended.output)\(ended.errors)")

@@ -50,7 +50,7 @@ import Testing
 
     @Test func `The control socket is found by configuration and environment`() async throws {
         try await withControl { control in
-            let file = try control.directory.write("carillon.json5", "{ data: 'data' }")
+            let file = try control.directory.write("carillon.json5", containing: "{ data: 'data' }")
             #expect(try await scale("news", "--config", file).status == 0)
             #expect(try await scale("news", environment: ["CARILLON_CONFIG=\(file)"]).status == 0)
             #expect(try await scale("news", environment: ["CARILLON_DATA=\(control.data)"]).status == 0)
@@ -93,7 +93,7 @@ import Testing
         #expect(nobody.errors.contains("no Carillon is running on the data directory \(directory.path)"))
         let missing = try await scale("--config", "\(directory.path)/no")
         #expect(missing.status == 78)
-        let broken = try await scale("--config", try directory.write("c.json5", "{ data: "))
+        let broken = try await scale("--config", try directory.write("c.json5", containing: "{ data: "))
         #expect(broken.status == 78)
         #expect(broken.errors.contains("c.json5:1:9: this is not JSON5: a value is missing"))
     }

@@ -14,16 +14,16 @@ import Testing
     init() async throws {
         directory = try TemporaryDirectory()
         let key = try ES256PrivateKey.generate()
-        _ = try directory.write("AuthKey_ABC123DEFG.p8", key.pem)
-        _ = try directory.write("ca.pem", TestCertificates.shared.authority.certificatePEM)
+        _ = try directory.write("AuthKey_ABC123DEFG.p8", containing: key.pem)
+        _ = try directory.write("ca.pem", containing: TestCertificates.shared.authority.certificatePEM)
         let now = WallTime.current().milliseconds
         issued = try Self.issue("com.example.shop", from: now - 86_400_000, to: now + 300 * 86_400_000)
         let expired = try Self.issue("com.example.shop", from: now - 40 * 86_400_000, to: now - 10 * 86_400_000)
-        _ = try directory.write("push.pem", issued.certificatePEM + issued.privateKeyPEM)
-        _ = try directory.write("expired.pem", expired.certificatePEM + expired.privateKeyPEM)
+        _ = try directory.write("push.pem", containing: issued.certificatePEM + issued.privateKeyPEM)
+        _ = try directory.write("expired.pem", containing: expired.certificatePEM + expired.privateKeyPEM)
         let other = TestCertificates.shared.client
-        _ = try directory.write("other.pem", other.certificatePEM + other.privateKeyPEM)
-        _ = try directory.write("wrong.txt", "guess")
+        _ = try directory.write("other.pem", containing: other.certificatePEM + other.privateKeyPEM)
+        _ = try directory.write("wrong.txt", containing: "guess")
     }
 
     private static func issue(_ topic: String, from: Int64, to: Int64) throws -> IssuedCertificate {
@@ -130,7 +130,7 @@ import Testing
 
     @Test func `Usage errors are explained without printing secrets`() async throws {
         let rsa = try await ChildProcess.run("openssl", ["genrsa", "2048"])
-        _ = try directory.write("rsa.p8", rsa.output)
+        _ = try directory.write("rsa.p8", containing: rsa.output)
         let made = try await ChildProcess.run(
             "openssl",
             ["pkcs12", "-export", "-in", "push.pem", "-out", "push.p12", "-passout", "pass:\(TrialScene.password)"],
@@ -148,7 +148,7 @@ import Testing
             #expect(said["exit_code"]?.integer == Int64(status) && said["meaning"]?.string != nil, "\(arguments)")
         }
         // The right password succeeds, so the failure above was caused by the wrong one.
-        _ = try directory.write("right.txt", TrialScene.password + "\n")
+        _ = try directory.write("right.txt", containing: TrialScene.password + "\n")
         let right = try await secrets.run(
             ["send"] + Self.app + Self.device + [
                 "--certificate", "push.p12", "--password-file", "right.txt", "--title", "x", "--dry-run",

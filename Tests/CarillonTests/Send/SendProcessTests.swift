@@ -43,7 +43,7 @@ import Testing
     /// Other users of a machine can see the arguments of a command, but not its input.
     @Test func `A token can be read from a file or standard input, and its digits are not shown`() async throws {
         let scene = try await TrialScene()
-        let file = try scene.directory.write("token.txt", "\n<\(Scene.token)>\n")
+        let file = try scene.directory.write("token.txt", containing: "\n<\(Scene.token)>\n")
         let calls: [(arguments: [String], input: String?)] = [
             (["--token-file", file], nil), (["--token-file", "-"], Scene.token + "\n"),
             (["--token-file", "-", "--json"], Scene.token), (["--token-file", "-", "--dry-run"], Scene.token),
@@ -166,7 +166,7 @@ import Testing
             scene.key + scene.device + ["--payload", "{\"aps\":{\"alert\":\"x\"},\"badge\":1}"])
         #expect(risky.status == 0 && risky.errors.contains("risky: badge: beside aps"), "\(risky.errors)")
         let file = try await scene.send(
-            scene.key + scene.device + ["--payload", try scene.directory.write("p.json", "{\"aps\": oops")])
+            scene.key + scene.device + ["--payload", try scene.directory.write("p.json", containing: "{\"aps\": oops")])
         #expect(file.status == 65 && file.errors.contains("it is not JSON: line 1, column 9"), "\(file.errors)")
     }
 
@@ -204,7 +204,7 @@ import Testing
             ]
                 + key + ["--port", scene.simulator.field("provider")] + message)
         #expect(named.status == 0, "\(named.output)")
-        let other = try scene.directory.write("other.pem", TestCertificates.shared.authority.certificatePEM)
+        let other = try scene.directory.write("other.pem", containing: TestCertificates.shared.authority.certificatePEM)
         let place = [
             "--topic", "com.example.shop", "--environment", "production", "--port", scene.simulator.field("provider"),
         ]
@@ -255,7 +255,7 @@ import Testing
                 )
                 app += [
                     "--environment", "sandbox", "--certificate",
-                    try directory.write("push.pem", issued.certificatePEM + issued.privateKeyPEM),
+                    try directory.write("push.pem", containing: issued.certificatePEM + issued.privateKeyPEM),
                 ]
                 words = "403 BadCertificateEnvironment: the certificate is for the other environment"
             } else {
@@ -304,7 +304,7 @@ import Testing
 
     @Test func `A notification can be sent through an app of the configuration`() async throws {
         let scene = try await TrialScene()
-        _ = try scene.directory.write("carillon.json5", scene.configuration)
+        _ = try scene.directory.write("carillon.json5", containing: scene.configuration)
         let ended = try await scene.send(["--app", "shop"] + scene.device + ["--title", "x"])
         #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
         #expect(ended.output.contains("app      shop: com.example.shop, production"), "\(ended.output)")
@@ -314,7 +314,7 @@ import Testing
             "\(which.errors)")
         let none = try await scene.send(["--app", "shpo"] + scene.device + ["--title", "x"])
         #expect(none.status == 65 && none.errors.contains("did you mean \"shop\"?"))
-        _ = try scene.directory.write("broken.json5", "{ apps: { shop: { topik: 1 } } }")
+        _ = try scene.directory.write("broken.json5", containing: "{ apps: { shop: { topik: 1 } } }")
         let broken = try await scene.send(["--config", "broken.json5"] + scene.device + ["--title", "x", "--json"])
         #expect(broken.status == 78)
         #expect(try object(broken)["outcome"]?.string == "configuration")

@@ -40,7 +40,8 @@ import Testing
         try await IntakeGround.run { ground in
             let device = "000102030405060708090a0b0c0d0e0f"
             let directory = try TemporaryDirectory()
-            let file = try directory.write("tokens", "\(TrialScene.token)\n\(String(repeating: "ab", count: 32))\n")
+            let file = try directory.write(
+                "tokens", containing: "\(TrialScene.token)\n\(String(repeating: "ab", count: 32))\n")
             let calls: [([String], (PushRequest) -> Bool)] = [
                 (
                     ["--token", TrialScene.token, "--token", String(repeating: "ab", count: 32)],
@@ -129,8 +130,9 @@ import Testing
         let directory = try TemporaryDirectory()
         _ = try directory.write(
             "client.curve",
-            "# of orders\npublic-key = \"\(client.publicKey.z85)\"\nsecret-key = \"\(client.secretKey.z85)\"\n")
-        _ = try directory.write("stranger.curve", "secret-key = \"\(stranger.secretKey.z85)\"\n")
+            containing:
+                "# of orders\npublic-key = \"\(client.publicKey.z85)\"\nsecret-key = \"\(client.secretKey.z85)\"\n")
+        _ = try directory.write("stranger.curve", containing: "secret-key = \"\(stranger.secretKey.z85)\"\n")
         let clients = ClientDirectory([client.publicKey: .init(name: "orders", push: [AppID("shop")!])])
         try await IntakeGround.run(users: clients.users) {
             $0.security = .curveServer(secretKey: server.secretKey, domain: "carillon")
@@ -151,10 +153,11 @@ import Testing
     @Test func `The option --server-key makes the key file of the server unnecessary`() async throws {
         let (server, client) = (try CurveKeyPair.generate(), try CurveKeyPair.generate())
         let directory = try TemporaryDirectory()
-        _ = try directory.write("client.curve", "secret-key = \"\(client.secretKey.z85)\"\n")
+        _ = try directory.write("client.curve", containing: "secret-key = \"\(client.secretKey.z85)\"\n")
         _ = try directory.write(
             "carillon.json5",
-            "{ intake: { router: 'tcp://127.0.0.1:1' }, security: { curve: { secret_key_file: 'absent.curve' } },"
+            containing:
+                "{ intake: { router: 'tcp://127.0.0.1:1' }, security: { curve: { secret_key_file: 'absent.curve' } },"
                 + " \(minimalApp) }")
         let call = ["--user", "ada", "--app", "shop", "--title", "x", "--dry-run", "--key-file", "client.curve"]
         let given = try await send(call + ["--server-key", server.publicKey.z85], directory: directory)

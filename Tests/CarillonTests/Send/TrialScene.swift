@@ -111,8 +111,8 @@ func withApple(
 ) async throws {
     let certificates = TestCertificates.shared
     let directory = try TemporaryDirectory()
-    let trust = try directory.write("ca.pem", certificates.authority.certificatePEM)
-    _ = try directory.write("AuthKey_ABC123DEFG.p8", key.pem)
+    let trust = try directory.write("ca.pem", containing: certificates.authority.certificatePEM)
+    _ = try directory.write("AuthKey_ABC123DEFG.p8", containing: key.pem)
     var options = SimulatorService.Options(identity: certificates.serverIdentity, clientTrust: certificates.trust)
     options.settings.keys = [ProviderKey(keyID: "ABC123DEFG", teamID: "DEF123GHIJ")]
     options.publicKeys = ["ABC123DEFG": key.publicKey]

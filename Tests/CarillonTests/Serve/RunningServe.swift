@@ -110,10 +110,10 @@ struct ServeScene {
     func configure(_ apps: String..., http: String = "127.0.0.1:0", more: String = "") throws -> String {
         try directory.write(
             "carillon.json5",
-            """
-            { data: 'data', http: { listen: '\(http)' }, \(Self.anyPorts) \(more)
-              apps: { \(apps.joined(separator: "\n")) } }
-            """)
+            containing: """
+                { data: 'data', http: { listen: '\(http)' }, \(Self.anyPorts) \(more)
+                  apps: { \(apps.joined(separator: "\n")) } }
+                """)
     }
 
     /// The CA that the simulator trusts.
@@ -138,13 +138,13 @@ struct ServeScene {
                 validity: CertificateValidity(
                     notBefore: WallTime(milliseconds: now - 86_400_000),
                     notAfter: WallTime(milliseconds: now + days * 86_400_000 + 3_600_000))))
-        return try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
+        return try directory.write(name, containing: issued.certificatePEM + issued.privateKeyPEM)
     }
 
     /// Writes a server certificate for the HTTP port.
     func issueServer(_ name: String, commonName: String) throws {
         let issued = try authority.issue(
             CertificateRequest(commonName: commonName, usage: .server, ipAddresses: ["127.0.0.1"]))
-        _ = try directory.write(name, issued.certificatePEM + issued.privateKeyPEM)
+        _ = try directory.write(name, containing: issued.certificatePEM + issued.privateKeyPEM)
     }
 }

@@ -33,10 +33,10 @@ import Testing
         let scene = try await ServeScene()
         let file = try scene.directory.write(
             "carillon.json5",
-            """
-            { data: 'data', http: { listen: '127.0.0.1:0' }, intake: { router: 'off', pull: 'ipc://pull.sock' },
-              events: { publish: 'off', replay: 'off' }, apps: { \(scene.app("shop")) } }
-            """)
+            containing: """
+                { data: 'data', http: { listen: '127.0.0.1:0' }, intake: { router: 'off', pull: 'ipc://pull.sock' },
+                  events: { publish: 'off', replay: 'off' }, apps: { \(scene.app("shop")) } }
+                """)
         let serve = try await RunningServe(file)
         #expect(serve.served.router == nil && serve.served.publish == nil && serve.served.replay == nil)
         #expect(serve.served.pull == "ipc://\(scene.directory.path)/pull.sock")

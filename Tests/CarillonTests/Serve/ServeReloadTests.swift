@@ -35,7 +35,7 @@ import Testing
         let serve = try await RunningServe(
             try scene.configure(scene.app("shop", credential: "certificate: 'push.pem'")))
         try await serve.line("connection.up")
-        _ = try scene.directory.write("push.pem", "no certificate")
+        _ = try scene.directory.write("push.pem", containing: "no certificate")
         serve.reload()
         try await serve.line("new credential unusable", "credential.failed")
         try await serve.line("configuration.reloaded")
@@ -189,7 +189,8 @@ import Testing
         try scene.issueServer("http.pem", commonName: "The first")
         let tls = "http: { listen: '127.0.0.1:0', tls: { certificate: 'http.pem' } },"
         let file = try scene.directory.write(
-            "carillon.json5", "{ data: 'data', \(tls) \(ServeScene.anyPorts) apps: { \(scene.app("shop")) } }")
+            "carillon.json5",
+            containing: "{ data: 'data', \(tls) \(ServeScene.anyPorts) apps: { \(scene.app("shop")) } }")
         let serve = try await RunningServe(file)
         func shown() async throws -> String {
             let url = try #require(serve.served.http)
@@ -204,7 +205,7 @@ import Testing
         serve.reload()
         try await serve.line("configuration.reloaded")
         #expect(try await shown().contains("CN=The second"))
-        _ = try scene.directory.write("http.pem", "nothing")
+        _ = try scene.directory.write("http.pem", containing: "nothing")
         serve.reload()
         try await serve.line("http.tls cannot be used")
         try await serve.line("configuration.reloaded")

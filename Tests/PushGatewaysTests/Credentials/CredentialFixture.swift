@@ -42,9 +42,9 @@ struct CredentialFixture {
         key = try ES256PrivateKey.generate()
     }
 
-    var passwordFile: String { get throws { try directory.write("password.txt", Self.password + "\n") } }
+    var passwordFile: String { get throws { try directory.write("password.txt", containing: Self.password + "\n") } }
 
-    func write(_ name: String, _ text: String) throws -> String { try directory.write(name, text) }
+    func write(_ name: String, _ text: String) throws -> String { try directory.write(name, containing: text) }
 
     /// Creates a PKCS#12 file and returns its path.
     func pkcs12(

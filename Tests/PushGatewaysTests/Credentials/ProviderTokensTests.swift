@@ -94,9 +94,9 @@ import Testing
         }
         let der = DER.element(0x30, integer(signature[..<32]) + integer(signature[32...]))
         let directory = try TemporaryDirectory()
-        let input = try directory.write("input", "\(parts[0]).\(parts[1])")
-        let publicKey = try directory.write("public.pem", bench.key.key.publicKey.pem)
-        let hex = try directory.write("signature.hex", Hex.encode(der))
+        let input = try directory.write("input", containing: "\(parts[0]).\(parts[1])")
+        let publicKey = try directory.write("public.pem", containing: bench.key.key.publicKey.pem)
+        let hex = try directory.write("signature.hex", containing: Hex.encode(der))
         let binary = "\(directory.path)/signature"
         _ = try await ChildProcess.run("sh", ["-c", "perl -pe '$_=pack(\"H*\",$_)' \(hex) > \(binary)"])
         let ended = try await ChildProcess.run(

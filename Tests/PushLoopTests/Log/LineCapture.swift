@@ -39,10 +39,10 @@ let testTime = WallTime(milliseconds: 1_772_357_400_250)
 extension LogOutput {
     /// Creates an output without a rate limit and with a clock that stands still.
     convenience init(
-        _ capture: LineCapture, _ format: LogFormat, level: LogLevel = .trace, lineLength: Int = maximumLineLength
+        _ capture: LineCapture, format: LogFormat, level: LogLevel = .trace, lineLength: Int = maxLineLength
     ) {
         self.init(
-            descriptor: capture.descriptor, format: format, level: level, limit: nil, maximumLineLength: lineLength,
+            descriptor: capture.descriptor, format: format, level: level, limit: nil, maxLineLength: lineLength,
             clock: { (testTime, MonotonicTime(nanoseconds: 0)) })
     }
 }

@@ -11,15 +11,15 @@ import Testing
         "2026-03-01T09:30:00.250Z ERROR   tls        forged",
     ]
 
-    private func write(_ text: String, _ format: LogFormat) throws -> String {
+    private func write(_ text: String, as format: LogFormat) throws -> String {
         let capture = try LineCapture()
-        Logger("peer", to: LogOutput(capture, format)).info("said: \(text)", [.peerText: text])
+        Logger("peer", to: LogOutput(capture, format: format)).info("said: \(text)", [.peerText: text])
         return capture.text
     }
 
     @Test("Text output is one line without hidden characters", arguments: hostile)
     func oneLineAndNothingHiddenForPeople(_ text: String) throws {
-        let written = try write(text, .text(colours: false))
+        let written = try write(text, as: .text(colors: false))
         #expect(written.unicodeScalars.filter { $0 == "\n" }.count == 1)
         #expect(written.dropLast().unicodeScalars.allSatisfy { !LogLine.isHidden($0) })
         #expect(written.hasPrefix("2026-03-01T09:30:00.250Z INFO    peer       said: "))
@@ -27,7 +27,7 @@ import Testing
 
     @Test("JSON output returns the original text", arguments: hostile)
     func jsonGivesTheTextBack(_ text: String) throws {
-        let written = try write(text, .json)
+        let written = try write(text, as: .json)
         #expect(written.unicodeScalars.filter { $0 == "\n" }.count == 1)
         #expect(written.dropLast().unicodeScalars.allSatisfy { !LogLine.isHidden($0) })
         let object = try JSONScanner.object(written)
@@ -38,27 +38,27 @@ import Testing
     }
 
     @Test("Values that could be read as fields are quoted") func valuesThatCouldBeReadAsFieldsAreQuoted() throws {
-        #expect(try write("x level=error", .text(colours: false)).hasSuffix(" peer_text=\"x level=error\"\n"))
-        #expect(try write("say \"hi\" \\", .text(colours: false)).hasSuffix(#" peer_text="say \"hi\" \\""# + "\n"))
-        #expect(try write("", .text(colours: false)).hasSuffix(" peer_text=\"\"\n"))
-        #expect(try write("plain/1:2", .text(colours: false)).hasSuffix(" peer_text=plain/1:2\n"))
-        #expect(try write("a\u{85}b", .text(colours: false)).hasSuffix(#" peer_text="a\u{85}b""# + "\n"))
+        #expect(try write("x level=error", as: .text(colors: false)).hasSuffix(" peer_text=\"x level=error\"\n"))
+        #expect(try write("say \"hi\" \\", as: .text(colors: false)).hasSuffix(#" peer_text="say \"hi\" \\""# + "\n"))
+        #expect(try write("", as: .text(colors: false)).hasSuffix(" peer_text=\"\"\n"))
+        #expect(try write("plain/1:2", as: .text(colors: false)).hasSuffix(" peer_text=plain/1:2\n"))
+        #expect(try write("a\u{85}b", as: .text(colors: false)).hasSuffix(#" peer_text="a\u{85}b""# + "\n"))
     }
 
     @Test("Unicode names stay readable") func namesOfPeopleStayReadable() throws {
-        #expect(try write("Zoë 名前 🔔", .text(colours: false)).hasSuffix(" peer_text=\"Zoë 名前 🔔\"\n"))
+        #expect(try write("Zoë 名前 🔔", as: .text(colors: false)).hasSuffix(" peer_text=\"Zoë 名前 🔔\"\n"))
     }
 
     @Test(
         "Long lines are truncated",
-        arguments: [LogFormat.json, .text(colours: false), .text(colours: true)], [256, 300, 4096])
+        arguments: [LogFormat.json, .text(colors: false), .text(colors: true)], [256, 300, 4096])
     func longLinesAreCut(_ format: LogFormat, limit: Int) throws {
         // Test every length around the limit, so that the cut is before, within and after each part.
         for length in stride(from: 0, to: limit + 60, by: limit > 1000 ? 37 : 1) {
             for character in ["x", "é", "\u{1}", "🔔"] {
                 let capture = try LineCapture()
                 let text = String(repeating: character, count: length)
-                Logger("long", to: LogOutput(capture, format, lineLength: limit))
+                Logger("long", to: LogOutput(capture, format: format, lineLength: limit))
                     .info("m", [.reason: text, .count: 1, .values: [text], .host: "end"])
                 let written = capture.text
                 try #require(written.utf8.count <= limit)
@@ -76,11 +76,11 @@ import Testing
 
     @Test("Huge messages and subsystem names are truncated") func hugeMessageAndSubsystemAreCut() throws {
         let huge = String(repeating: "\u{202E}", count: 100_000)
-        for format in [LogFormat.json, .text(colours: false)] {
+        for format in [LogFormat.json, .text(colors: false)] {
             let capture = try LineCapture()
-            Logger(huge, to: LogOutput(capture, format)).info("\(huge)", [.peerText: huge])
+            Logger(huge, to: LogOutput(capture, format: format)).info("\(huge)", [.peerText: huge])
             #expect(capture.lines.count == 1)
-            #expect(capture.text.utf8.count <= LogOutput.maximumLineLength)
+            #expect(capture.text.utf8.count <= LogOutput.maxLineLength)
             if format == .json { #expect(try JSONScanner.object(capture.text)["truncated"] == .bool(true)) }
         }
     }

@@ -12,29 +12,29 @@ import Testing
     }
 
     private func arrive(
-        _ limiter: inout LogRateLimiter, _ site: LogSite, at milliseconds: Int64
+        _ limiter: inout LogRateLimiter, site: LogSite, at milliseconds: Int64
     ) -> LogRateLimiter.Verdict {
         limiter.lineArrived(at: site, level: .info, subsystem: "x", now: Self.time(milliseconds))
     }
 
     @Test("Each site has its own window") func eachSiteHasItsOwnWindow() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 2, interval: .seconds(1)))
-        #expect(arrive(&limiter, Self.here, at: 0) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.here, at: 1) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.here, at: 2) == .suppress)
-        #expect(arrive(&limiter, Self.there, at: 2) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.here, at: 999) == .suppress)
-        #expect(arrive(&limiter, Self.here, at: 1000) == .write(suppressed: 2))
-        #expect(arrive(&limiter, Self.here, at: 1001) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.here, at: 1002) == .suppress)
+        #expect(arrive(&limiter, site: Self.here, at: 0) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 1) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 2) == .suppress)
+        #expect(arrive(&limiter, site: Self.there, at: 2) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 999) == .suppress)
+        #expect(arrive(&limiter, site: Self.here, at: 1000) == .write(suppressed: 2))
+        #expect(arrive(&limiter, site: Self.here, at: 1001) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 1002) == .suppress)
     }
 
     @Test("A silent site is reported once after its window") func silentSiteIsReportedOnceAfterItsWindow() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 1, interval: .seconds(1)))
-        #expect(arrive(&limiter, Self.there, at: 0) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.there, at: 1) == .suppress)
-        #expect(arrive(&limiter, Self.here, at: 2) == .write(suppressed: 0))
-        #expect(arrive(&limiter, Self.here, at: 3) == .suppress)
+        #expect(arrive(&limiter, site: Self.there, at: 0) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.there, at: 1) == .suppress)
+        #expect(arrive(&limiter, site: Self.here, at: 2) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 3) == .suppress)
         #expect(limiter.lineArrived(at: Self.here, level: .error, subsystem: "x", now: Self.time(4)) == .suppress)
         #expect(limiter.takeLeftovers(now: Self.time(500)) == [])
         #expect(
@@ -43,15 +43,15 @@ import Testing
                 LogRateLimiter.Leftover(site: Self.there, level: .info, subsystem: "x", suppressed: 1),
             ])
         #expect(limiter.takeLeftovers(now: Self.time(9000)) == [])
-        #expect(arrive(&limiter, Self.here, at: 9001) == .write(suppressed: 0))
+        #expect(arrive(&limiter, site: Self.here, at: 9001) == .write(suppressed: 0))
     }
 
     @Test("All counts are reported at the end") func everythingIsToldAtTheEnd() {
         var limiter = LogRateLimiter(LogRateLimit(lines: 1, interval: .seconds(1)))
-        _ = arrive(&limiter, Self.here, at: 0)
+        _ = arrive(&limiter, site: Self.here, at: 0)
         #expect(limiter.takeAll() == [])
-        _ = arrive(&limiter, Self.here, at: 1)
-        _ = arrive(&limiter, Self.here, at: 2)
+        _ = arrive(&limiter, site: Self.here, at: 1)
+        _ = arrive(&limiter, site: Self.here, at: 2)
         #expect(limiter.takeAll().map(\.suppressed) == [1])
     }
 
@@ -65,7 +65,7 @@ import Testing
             now += Int64.random(in: 0...5, using: &random)
             let site = LogSite(file: "B.swift", line: UInt.random(in: 0...3, using: &random))
             arrived += 1
-            if case .write(let suppressed) = arrive(&limiter, site, at: now) { accounted += 1 + suppressed }
+            if case .write(let suppressed) = arrive(&limiter, site: site, at: now) { accounted += 1 + suppressed }
             if Int.random(in: 0..<10, using: &random) == 0 {
                 accounted += limiter.takeLeftovers(now: Self.time(now)).map(\.suppressed).reduce(0, +)
             }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LoggerTests {
     @Test("Text lines have columns") func lineForPeopleHasColumns() throws {
         let capture = try LineCapture()
-        let logger = Logger("tls", to: LogOutput(capture, .text(colours: false)))
+        let logger = Logger("tls", to: LogOutput(capture, format: .text(colors: false)))
         logger.info(
             "connected", [.host: "api.example.com", .port: 443, .duration: Duration.microseconds(12_340), .size: 17])
         logger.warning("slow answer", [.reason: "no room left", .count: LogValue.bytes(4311)])
@@ -18,19 +18,19 @@ import Testing
                 """)
     }
 
-    @Test("Colors are written only when requested") func coloursOnlyWhenAsked() throws {
+    @Test("Colors are written only when requested") func colorsOnlyWhenRequested() throws {
         let plain = try LineCapture()
-        Logger("a", to: LogOutput(plain, .text(colours: false))).error("x")
+        Logger("a", to: LogOutput(plain, format: .text(colors: false))).error("x")
         #expect(!plain.text.contains("\u{1B}"))
-        let coloured = try LineCapture()
-        Logger("a", to: LogOutput(coloured, .text(colours: true))).error("x")
-        #expect(coloured.text.contains("\u{1B}[31mERROR  \u{1B}[0m"))
-        #expect(LogFormat.text(for: plain.descriptor) == .text(colours: false))
+        let colored = try LineCapture()
+        Logger("a", to: LogOutput(colored, format: .text(colors: true))).error("x")
+        #expect(colored.text.contains("\u{1B}[31mERROR  \u{1B}[0m"))
+        #expect(LogFormat.text(for: plain.descriptor) == .text(colors: false))
     }
 
     @Test("A JSON line is one object") func lineForMachinesIsOneObject() throws {
         let capture = try LineCapture()
-        let logger = Logger("intake", to: LogOutput(capture, .json)).with([.connection: 7])
+        let logger = Logger("intake", to: LogOutput(capture, format: .json)).with([.connection: 7])
         logger.notice(
             "drained \(3) sockets",
             [
@@ -49,7 +49,7 @@ import Testing
 
     @Test("A disabled level evaluates nothing") func disabledLevelEvaluatesNothing() throws {
         let capture = try LineCapture()
-        let output = LogOutput(capture, .json, level: .notice)
+        let output = LogOutput(capture, format: .json, level: .notice)
         let logger = Logger("x", to: output)
         var evaluated = 0
         func message() -> LogMessage {
@@ -82,7 +82,7 @@ import Testing
 
     @Test("Lines of many threads do not mix") func linesOfManyThreadsStayWhole() async throws {
         let capture = try LineCapture()
-        let output = LogOutput(capture, .text(colours: false))
+        let output = LogOutput(capture, format: .text(colors: false))
         await withTaskGroup { group in
             for task in 0..<8 {
                 group.addTask {
@@ -110,7 +110,7 @@ import Testing
         let capture = try LineCapture()
         let now = Atomic<Int64>(0)
         let output = LogOutput(
-            descriptor: capture.descriptor, format: .text(colours: false), level: .info,
+            descriptor: capture.descriptor, format: .text(colors: false), level: .info,
             limit: LogRateLimit(lines: 2, interval: .seconds(1)),
             clock: { (testTime, MonotonicTime(nanoseconds: now.load(ordering: .relaxed))) })
         let logger = Logger("x", to: output)

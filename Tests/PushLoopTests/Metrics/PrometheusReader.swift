@@ -28,10 +28,10 @@ struct PrometheusReader {
                 throw Fault(description: "\(fault): \(line)")
             }
         }
-        for (name, metric) in metrics where metric.type == "histogram" { try checkHistogram(name, metric) }
+        for (name, metric) in metrics where metric.type == "histogram" { try checkHistogram(metric, named: name) }
     }
 
-    func value(_ name: String, _ labels: [String: String] = [:]) -> Double? {
+    func value(_ name: String, labels: [String: String] = [:]) -> Double? {
         for metric in metrics.values {
             if let sample = metric.samples.first(where: { $0.name == name && $0.labels == labels }) {
                 return sample.value
@@ -119,7 +119,7 @@ struct PrometheusReader {
     }
 
     /// Checks that the buckets are ascending and cumulative, and that the last one is +Inf and equals the count.
-    private func checkHistogram(_ name: String, _ metric: Metric) throws {
+    private func checkHistogram(_ metric: Metric, named name: String) throws {
         let series = Dictionary(grouping: metric.samples) { $0.labels.filter { $0.key != "le" } }
         for (labels, samples) in series {
             let buckets = samples.filter { $0.name == name + "_bucket" }

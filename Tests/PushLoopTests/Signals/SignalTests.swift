@@ -26,7 +26,7 @@ import Testing
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute {
                 var source: SignalSource?
-                source = SignalSource(on: loop, [.user1, .user2]) { signal in
+                source = SignalSource(on: loop, signals: [.user1, .user2]) { signal in
                     #expect(loop.isOnLoop)
                     seen.add(signal)
                     if signal == .user1 { return _ = kill(getpid(), SIGUSR2) }
@@ -48,7 +48,7 @@ import Testing
         #expect(before == 0)
         signal(SIGUSR2, SIG_IGN)
         await loop.run {
-            let source = SignalSource(on: loop, [.user1, .user2]) { _ in }
+            let source = SignalSource(on: loop, signals: [.user1, .user2]) { _ in }
             #expect(Self.handler(of: .user1) != before)
             #expect(!Signal.user2.isIgnored)
             source.cancel()
@@ -66,7 +66,7 @@ import Testing
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute {
                 var source: SignalSource?
-                source = SignalSource(on: loop, [.user1]) {
+                source = SignalSource(on: loop, signals: [.user1]) {
                     seen.add($0)
                     guard seen.values.count == 3 else { return }
                     source?.cancel()
@@ -89,7 +89,7 @@ import Testing
             let seen: Signal = await withCheckedContinuation { continuation in
                 loop.execute {
                     var source: SignalSource?
-                    source = SignalSource(on: loop, [.user1]) { signal in
+                    source = SignalSource(on: loop, signals: [.user1]) { signal in
                         source?.cancel()
                         source = nil
                         continuation.resume(returning: signal)
@@ -106,11 +106,13 @@ import Testing
         let loop = EventLoop(name: "late")
         await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
             loop.execute {
-                let first = SignalSource(on: loop, [.user1]) { _ in Issue.record("the source was cancelled") }
+                let first = SignalSource(on: loop, signals: [.user1]) { _ in Issue.record("the source was cancelled") }
                 Self.unblock(SIGUSR1)
                 raise(SIGUSR1)
                 first.cancel()
-                let second = SignalSource(on: loop, [.user1]) { _ in Issue.record("belongs to the first source") }
+                let second = SignalSource(on: loop, signals: [.user1]) { _ in
+                    Issue.record("belongs to the first source")
+                }
                 loop.schedule(after: .milliseconds(5)) {
                     second.cancel()
                     continuation.resume()
@@ -124,8 +126,8 @@ import Testing
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             let loop = EventLoop(name: "owner")
             await loop.run {
-                let first = SignalSource(on: loop, [.user1]) { _ in }
-                let second = SignalSource(on: loop, [.user1]) { _ in }
+                let first = SignalSource(on: loop, signals: [.user1]) { _ in }
+                let second = SignalSource(on: loop, signals: [.user1]) { _ in }
                 withExtendedLifetime((first, second)) {}
             }
         }

@@ -186,7 +186,7 @@ import Testing
         try #require(file >= 0)
         defer { close(file) }
         try await Scene.run(clock: .manual()) {
-            $0.log = Logger("intake", to: LogOutput(descriptor: file, format: .text(colours: false)))
+            $0.log = Logger("intake", to: LogOutput(descriptor: file, format: .text(colors: false)))
         } _: { scene in
             scene.ledger.fail("ids are used up")
             let producer = try await scene.peer(.push)

@@ -36,8 +36,8 @@ import Testing
 
     /// Creates a file with this key, its certificate and that of the authority, and returns its path.
     private func export(_ arguments: [String], password: String = Self.password) async throws -> String {
-        let pem = try directory.write("in.pem", issued.privateKeyPEM + issued.certificatePEM)
-        let chain = try directory.write("chain.pem", root)
+        let pem = try directory.write("in.pem", containing: issued.privateKeyPEM + issued.certificatePEM)
+        let chain = try directory.write("chain.pem", containing: root)
         let out = "\(directory.path)/push.p12"
         let ended = try await ChildProcess.run(
             "openssl",
@@ -117,7 +117,7 @@ import Testing
         let path = try await export(Variant.rc2.arguments)
         _ = try PKCS12(file: path, password: Self.password)
         // Only the legacy provider has RC2, so the default context cannot decrypt a key that RC2 encrypts.
-        let key = try directory.write("key.pem", issued.privateKeyPEM)
+        let key = try directory.write("key.pem", containing: issued.privateKeyPEM)
         let ended = try await ChildProcess.run(
             "openssl",
             [
@@ -160,7 +160,7 @@ import Testing
         let noKey = try #require(failure { _ = try PKCS12(file: certificates, password: Self.password) })
         #expect(noKey.code == .noPrivateKey)
         #expect(noKey.message.contains("contains no private key"))
-        let key = try directory.write("key.pem", issued.privateKeyPEM)
+        let key = try directory.write("key.pem", containing: issued.privateKeyPEM)
         let out = "\(directory.path)/key.p12"
         let ended = try await ChildProcess.run(
             "openssl", ["pkcs12", "-export", "-nocerts", "-inkey", key, "-in", key, "-out", out, "-passout", "pass:x"])

@@ -24,7 +24,7 @@ import Testing
 
     @Test func `A symbolic link to a regular file is followed`() throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("key.pem", "text")
+        let file = try directory.write("key.pem", containing: "text")
         let link = "\(directory.path)/link.pem"
         #expect(symlink(file, link) == 0)
         #expect(try BoundedFile.read(link, limit: 1024) == Array("text".utf8))
@@ -37,7 +37,7 @@ import Testing
         ] as [(mode_t, String?)])
     func `Permissions that are too wide cause a warning`(mode: mode_t, words: String?) throws {
         let directory = try TemporaryDirectory()
-        let file = try directory.write("key.pem", "secret")
+        let file = try directory.write("key.pem", containing: "secret")
         #expect(chmod(file, mode) == 0)
         let cautions = SecretFile.cautions([file, file, "\(directory.path)/missing"])
         #expect(cautions.count == (words == nil ? 0 : 1))

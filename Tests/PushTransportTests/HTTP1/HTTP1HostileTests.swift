@@ -11,7 +11,7 @@ import Testing
         try await withServer { server in
             for (text, status) in refusedRequests {
                 let client = try server.client()
-                client.sendWhatGoes(Array(text.utf8))
+                client.sendUntilClosed(Array(text.utf8))
                 let answer = try client.answer(toHead: text.hasPrefix("HEAD"))
                 #expect(answer.status == status, "\(text.debugDescription): \(answer.text)")
                 #expect(answer.header("Connection") == "close")
@@ -255,7 +255,7 @@ import Testing
                     try client.send(get)
                     client.reset()
                 default:
-                    client.sendWhatGoes(Array("GET".utf8))
+                    client.sendUntilClosed(Array("GET".utf8))
                     client.close()
                 }
             }
@@ -274,7 +274,7 @@ import Testing
                 for _ in 0..<Int.random(in: 0...20, using: &random) {
                     bytes.insert(.random(in: 0...255, using: &random), at: .random(in: 0...bytes.count, using: &random))
                 }
-                client.sendWhatGoes(bytes)
+                client.sendUntilClosed(bytes)
                 client.close()
             }
             await server.until { $0.open == 0 && $0.accepted == 300 }

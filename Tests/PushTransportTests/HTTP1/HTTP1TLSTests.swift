@@ -160,7 +160,7 @@ import Testing
             ]
             for number in 0..<120 {
                 let client = try server.client()
-                client.sendWhatGoes(Array(openings[number % openings.count].utf8))
+                client.sendUntilClosed(Array(openings[number % openings.count].utf8))
                 number % 2 == 0 ? client.close() : client.reset()
             }
             await server.until { $0.accepted == 120 && $0.open == 0 }

@@ -186,7 +186,7 @@ import Testing
             #expect(news.withLock { $0.last?.gate?.isClosed } == true)
             #expect(await socket.with { $0.isAccepting } == false)
             // Waits in the kernel, and nothing of it is seen here.
-            let outside = try RawPeer(towards: endpoint)
+            let outside = try RawPeer(toward: endpoint)
             #expect(!outside.isConnected)
             #expect(await door.with { $0.gate.open } == 3)
             inside.removeLast()

@@ -37,7 +37,7 @@ import Testing
 
     @Test func `a file in the way that is no socket stays as it is`() async throws {
         let directory = try TemporaryDirectory()
-        let path = try directory.write("precious", "text")
+        let path = try directory.write("precious", containing: "text")
         let link = "\(directory.path)/link"
         #expect(symlink(path, link) == 0)
         try await ZMQWorld.run { world in

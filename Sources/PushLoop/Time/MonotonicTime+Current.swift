@@ -1,6 +1,4 @@
 import Glibc
-// Threads, locks and blocking pools are the basis of loops, so this module re-exports them.
-@_exported public import PushThread
 // The time types are plain values that lower targets also use. Reading a clock is part of this module.
 @_exported public import PushTime
 
@@ -11,13 +9,5 @@ extension MonotonicTime {
         var time = timespec()
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
-    }
-}
-
-extension WallTime {
-    package static func current() -> WallTime {
-        var time = timespec()
-        unsafe clock_gettime(CLOCK_REALTIME, &time)
-        return WallTime(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 }
