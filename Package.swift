@@ -9,7 +9,8 @@ let house: [SwiftSetting] = [
 ]
 /// `Tools/test` sets this; a user with a newer compiler is not stopped by its new warnings.
 let strict: [SwiftSetting] = Context.environment["CARILLON_STRICT"] == nil ? [] : [.treatAllWarnings(as: .error)]
-/// For the targets that import C: every unsafe use is marked, and the compiler finds the one that is not.
+/// For the targets that import C or hold raw memory: every unsafe use is marked, and the compiler finds the one that is
+/// not.
 let settings = house + strict
 let settingsOverC = settings + [.strictMemorySafety()]
 
@@ -40,7 +41,7 @@ let package = Package(
         .target(
             name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
             swiftSettings: settings),
-        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime", "PushRandom"], swiftSettings: settings),
+        .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settingsOverC),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.
         .target(name: "PushThread", dependencies: ["CLinux"], swiftSettings: settingsOverC),

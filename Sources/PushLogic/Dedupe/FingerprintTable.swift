@@ -5,7 +5,12 @@
 /// slot. The slot does not store those 13 bits; the highest bits of the number take their place. Each shard grows by
 /// itself and by a quarter, so that there are never two copies of the whole table, as there would be with a single one.
 /// A removal moves later entries back, so there are no tombstones.
+///
+/// The memory of the shards belongs to the table and is never passed on. Every index of a slot is below the capacity of
+/// its shard, and values exist wherever keys do if the table has values.
+@safe
 package final class FingerprintTable {
+    @unsafe
     private struct Shard {
         /// 51 bits of a fingerprint and 13 bits of its number. Never 0 for an entry.
         var keys: UnsafeMutablePointer<UInt64>?
@@ -30,52 +35,52 @@ package final class FingerprintTable {
 
     package init(hasValues: Bool) {
         self.hasValues = hasValues
-        shards = .allocate(capacity: 1 << Self.shardBits)
-        shards.initialize(repeating: Shard(), count: 1 << Self.shardBits)
+        unsafe shards = .allocate(capacity: 1 << Self.shardBits)
+        unsafe shards.initialize(repeating: Shard(), count: 1 << Self.shardBits)
     }
 
     deinit {
         for index in 0..<(1 << Self.shardBits) {
-            shards[index].keys?.deallocate()
-            shards[index].values?.deallocate()
+            unsafe shards[index].keys?.deallocate()
+            unsafe shards[index].values?.deallocate()
         }
-        shards.deallocate()
+        unsafe shards.deallocate()
     }
 
     /// The number of bytes that the slots occupy.
     package var byteCount: Int {
-        (0..<(1 << Self.shardBits)).reduce(0) { $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
+        (0..<(1 << Self.shardBits)).reduce(0) { unsafe $0 + shards[$1].capacity * (hasValues ? 12 : 8) }
     }
 
     package func contains(_ fingerprint: UInt64) -> Bool {
         // This avoids a read of the shard, since the shards alone fill a cache.
         if count == 0 { return false }
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        return shard.pointee.count > 0 && slot(of: key, in: shard).isFound
+        let shard = unsafe shards + Self.shard(fingerprint)
+        return unsafe shard.pointee.count > 0 && slot(of: key, in: shard).isFound
     }
 
     /// Returns the number of a fingerprint.
     package func value(of fingerprint: UInt64) -> UInt64? {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        guard shard.pointee.count > 0 else { return nil }
-        let (slot, isFound) = slot(of: key, in: shard)
-        return isFound ? number(at: slot, in: shard) : nil
+        let shard = unsafe shards + Self.shard(fingerprint)
+        guard unsafe shard.pointee.count > 0 else { return nil }
+        let (slot, isFound) = unsafe slot(of: key, in: shard)
+        return unsafe isFound ? number(at: slot, in: shard) : nil
     }
 
     private func number(at slot: Int, in shard: UnsafeMutablePointer<Shard>) -> UInt64? {
-        guard let keys = shard.pointee.keys, let values = shard.pointee.values else { return nil }
-        return (keys[slot] & Self.low) << 32 | UInt64(values[slot])
+        guard let keys = unsafe shard.pointee.keys, let values = unsafe shard.pointee.values else { return nil }
+        return unsafe (keys[slot] & Self.low) << 32 | UInt64(values[slot])
     }
 
     /// Prefetches the slots of these fingerprints, so that later look-ups of each find them in the cache.
     package func warm(_ fingerprints: [UInt64]) {
         var sum: UInt64 = 0
         for fingerprint in fingerprints {
-            let shard = shards[Self.shard(fingerprint)]
-            guard let keys = shard.keys else { continue }
-            sum |= keys[Self.home(Self.key(fingerprint), shard.capacity)]
+            let shard = unsafe shards[Self.shard(fingerprint)]
+            guard let keys = unsafe shard.keys else { continue }
+            unsafe sum |= keys[Self.home(Self.key(fingerprint), shard.capacity)]
         }
         warmed = sum
     }
@@ -85,8 +90,8 @@ package final class FingerprintTable {
         // Shards vary in size: with a thousand fingerprints each, one may have a tenth more than its share.
         let share = Double(total) / Double(1 << Self.shardBits)
         let capacity = Int(1.25 * (share + 4 * share.squareRoot())) + 2
-        for index in 0..<(1 << Self.shardBits) where shards[index].capacity < capacity {
-            grow(shards + index, to: capacity)
+        for index in 0..<(1 << Self.shardBits) where unsafe shards[index].capacity < capacity {
+            unsafe grow(shards + index, to: capacity)
         }
     }
 
@@ -94,11 +99,11 @@ package final class FingerprintTable {
     package func add(_ value: UInt64, for fingerprint: UInt64) -> UInt64? {
         precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        makeRoom(in: shard)
-        let (slot, isFound) = slot(of: key, in: shard)
-        if isFound { return number(at: slot, in: shard) }
-        add(key, value, at: slot, in: shard)
+        let shard = unsafe shards + Self.shard(fingerprint)
+        unsafe makeRoom(in: shard)
+        let (slot, isFound) = unsafe slot(of: key, in: shard)
+        if isFound { return unsafe number(at: slot, in: shard) }
+        unsafe add(key, value, at: slot, in: shard)
         return nil
     }
 
@@ -106,11 +111,11 @@ package final class FingerprintTable {
     @discardableResult
     package func insert(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        makeRoom(in: shard)
-        let (slot, isFound) = slot(of: key, in: shard)
+        let shard = unsafe shards + Self.shard(fingerprint)
+        unsafe makeRoom(in: shard)
+        let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound { return false }
-        add(key, 0, at: slot, in: shard)
+        unsafe add(key, 0, at: slot, in: shard)
         return true
     }
 
@@ -118,14 +123,14 @@ package final class FingerprintTable {
     package func set(_ value: UInt64, for fingerprint: UInt64) {
         precondition(value <= Self.maximumValue, "the number \(value) exceeds the maximum")
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        makeRoom(in: shard)
-        let (slot, isFound) = slot(of: key, in: shard)
+        let shard = unsafe shards + Self.shard(fingerprint)
+        unsafe makeRoom(in: shard)
+        let (slot, isFound) = unsafe slot(of: key, in: shard)
         if isFound {
-            shard.pointee.keys?[slot] = key | value >> 32
-            shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+            unsafe shard.pointee.keys?[slot] = key | value >> 32
+            unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
         } else {
-            add(key, value, at: slot, in: shard)
+            unsafe add(key, value, at: slot, in: shard)
         }
     }
 
@@ -133,27 +138,27 @@ package final class FingerprintTable {
     @discardableResult
     package func remove(_ fingerprint: UInt64) -> Bool {
         let key = Self.key(fingerprint)
-        let shard = shards + Self.shard(fingerprint)
-        guard shard.pointee.count > 0, let keys = shard.pointee.keys else { return false }
-        let found = slot(of: key, in: shard)
+        let shard = unsafe shards + Self.shard(fingerprint)
+        guard unsafe shard.pointee.count > 0, let keys = unsafe shard.pointee.keys else { return false }
+        let found = unsafe slot(of: key, in: shard)
         guard found.isFound else { return false }
-        let capacity = shard.pointee.capacity
+        let capacity = unsafe shard.pointee.capacity
         var hole = found.slot
         var next = hole
         while true {
             next = next + 1 == capacity ? 0 : next + 1
-            let candidate = keys[next]
+            let candidate = unsafe keys[next]
             if candidate == 0 { break }
             // The entry moves back unless its home slot lies after the hole.
             let home = Self.home(candidate, capacity)
             let isReachable = hole <= next ? home <= hole || home > next : home <= hole && home > next
             guard isReachable else { continue }
-            keys[hole] = candidate
-            if let values = shard.pointee.values { values[hole] = values[next] }
+            unsafe keys[hole] = candidate
+            if let values = unsafe shard.pointee.values { unsafe values[hole] = unsafe values[next] }
             hole = next
         }
-        keys[hole] = 0
-        shard.pointee.count -= 1
+        unsafe keys[hole] = 0
+        unsafe shard.pointee.count -= 1
         count -= 1
         return true
     }
@@ -174,43 +179,43 @@ package final class FingerprintTable {
 
     @inline(__always)
     private func slot(of key: UInt64, in shard: UnsafeMutablePointer<Shard>) -> (slot: Int, isFound: Bool) {
-        guard let keys = shard.pointee.keys else { return (0, false) }
-        let capacity = shard.pointee.capacity
+        guard let keys = unsafe shard.pointee.keys else { return (0, false) }
+        let capacity = unsafe shard.pointee.capacity
         var slot = Self.home(key, capacity)
-        while keys[slot] != 0 {
-            if keys[slot] & ~Self.low == key { return (slot, true) }
+        while unsafe keys[slot] != 0 {
+            if unsafe keys[slot] & ~Self.low == key { return (slot, true) }
             slot = slot + 1 == capacity ? 0 : slot + 1
         }
         return (slot, false)
     }
 
     private func add(_ key: UInt64, _ value: UInt64, at slot: Int, in shard: UnsafeMutablePointer<Shard>) {
-        shard.pointee.keys?[slot] = key | value >> 32
-        shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
-        shard.pointee.count += 1
+        unsafe shard.pointee.keys?[slot] = key | value >> 32
+        unsafe shard.pointee.values?[slot] = UInt32(truncatingIfNeeded: value)
+        unsafe shard.pointee.count += 1
         count += 1
     }
 
     private func makeRoom(in shard: UnsafeMutablePointer<Shard>) {
-        let old = shard.pointee
-        guard 5 * (old.count + 1) > 4 * old.capacity else { return }
-        grow(shard, to: max(Self.firstCapacity, old.capacity + old.capacity / 4))
+        let old = unsafe shard.pointee
+        guard unsafe 5 * (old.count + 1) > 4 * old.capacity else { return }
+        unsafe grow(shard, to: max(Self.firstCapacity, old.capacity + old.capacity / 4))
     }
 
     private func grow(_ shard: UnsafeMutablePointer<Shard>, to capacity: Int) {
-        let old = shard.pointee
+        let old = unsafe shard.pointee
         let keys = UnsafeMutablePointer<UInt64>.allocate(capacity: capacity)
-        keys.initialize(repeating: 0, count: capacity)
-        shard.pointee.keys = keys
-        shard.pointee.values = hasValues ? .allocate(capacity: capacity) : nil
-        shard.pointee.capacity = capacity
-        for index in 0..<old.capacity {
-            guard let key = old.keys?[index], key != 0 else { continue }
-            let slot = slot(of: key & ~Self.low, in: shard).slot
-            keys[slot] = key
-            if let values = old.values { shard.pointee.values?[slot] = values[index] }
+        unsafe keys.initialize(repeating: 0, count: capacity)
+        unsafe shard.pointee.keys = unsafe keys
+        unsafe shard.pointee.values = hasValues ? .allocate(capacity: capacity) : nil
+        unsafe shard.pointee.capacity = capacity
+        for index in unsafe 0..<old.capacity {
+            guard let key = unsafe old.keys?[index], key != 0 else { continue }
+            let slot = unsafe slot(of: key & ~Self.low, in: shard).slot
+            unsafe keys[slot] = key
+            if let values = unsafe old.values { unsafe shard.pointee.values?[slot] = unsafe values[index] }
         }
-        old.keys?.deallocate()
-        old.values?.deallocate()
+        unsafe old.keys?.deallocate()
+        unsafe old.values?.deallocate()
     }
 }
