@@ -40,7 +40,7 @@ let package = Package(
         .target(name: "PushModel", dependencies: ["PushTime"], swiftSettings: settingsOverC),
         .target(
             name: "PushWire", dependencies: ["PushModel", "PushTime", "PushText", "CSimdJSON"],
-            swiftSettings: settings),
+            swiftSettings: settingsOverC),
         .target(name: "PushLogic", dependencies: ["PushModel", "PushTime"], swiftSettings: settingsOverC),
 
         // Floor 2 and 3: threads and loops, what moves bytes on them, SQLite, and the record layer.

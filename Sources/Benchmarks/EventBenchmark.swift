@@ -11,15 +11,34 @@ enum EventBenchmark {
         let records = sampleRecords(1000)
         var figures: [Figure] = []
 
-        var writer = LogWriter(next: 1)
-        var segments: [LogSegment] = []
-        var began = processCPU()
-        for round in 0..<(count / 1000) {
-            let now = 1_763_000_000_000 + Int64(round)
-            writer.begin(time: now, reserving: 64 << 10)
-            for record in records { writer.add(record, at: now) }
-            let segment = writer.finish()
-            if segments.count < 100 { segments.append(segment) }
+    var writer = LogWriter(next: 1)
+    var segments: [LogSegment] = []
+    var began = processCPU()
+    for round in 0..<(count / 1000) {
+        let now = 1_763_000_000_000 + Int64(round)
+        writer.begin(time: now, reserving: 64 << 10)
+        for record in records { writer.add(record, at: now) }
+        let segment = writer.finish()
+        if segments.count < 100 { segments.append(segment) }
+    }
+    figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
+    let bytes = segments.reduce(0) { $0 + $1.bytes.count }
+    figures.append(
+        Figure(name: "size in the segment", value: Double(bytes) / Double(segments.count * 1000), unit: "bytes"))
+
+    var text = EventText()
+    var lines: [UInt8] = []
+    var length = 0
+    let rounds = max(1, count / (segments.count * 1000))
+    began = processCPU()
+    for _ in 0..<rounds {
+        for segment in segments {
+            lines.removeAll(keepingCapacity: true)
+            try segment.walk { event, apps, bytes in
+                text.append(event, of: apps, texts: bytes, to: &lines)
+                return true
+            }
+            length += lines.count
         }
         figures.append(Figure(name: "write into a segment", value: microseconds(since: began, for: count), unit: "us"))
         let bytes = segments.reduce(0) { $0 + $1.bytes.count }

@@ -160,7 +160,7 @@ private final class LedgerProducer: LedgerWitness {
                 records.append(
                     DeliveryRecord(
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
-                        message: message.message, device: ledger.identities.device(Self.app, token),
+                        message: message.message, device: ledger.identities.device(of: Self.app, token: token),
                         apnsID: APNSID(high: 7, low: message.seq), attempt: 1, what: .sent(uniqueID: nil)))
             }
             counts.sent += UInt32(tokens.count)

@@ -64,7 +64,8 @@ private final class CrashWitness: LedgerWitness {
                 records.append(
                     DeliveryRecord(
                         seq: message.seq, fingerprint: message.fingerprint, acceptedAt: message.acceptedAt,
-                        message: message.message, device: ledger.identities.device(message.message.app, token),
+                        message: message.message,
+                        device: ledger.identities.device(of: message.message.app, token: token),
                         apnsID: APNSID(high: 1, low: 2), attempt: 1, what: .sent(uniqueID: nil)))
             }
             completed.append(CompletedMessage(seq: message.seq, message: message.message, counts: counts))

@@ -97,7 +97,7 @@ struct RegistryBenchmark {
         try await cost("10,000 users") {
             try await pages(.users((0..<10_000).map { "user-\($0 * 7_368_787 % (count / 2))" }))
         }
-        let ids = (0..<10_000).map { identities.device(shop, token($0 * 7_368_787 % count)) }
+        let ids = (0..<10_000).map { identities.device(of: shop, token: token($0 * 7_368_787 % count)) }
         try await cost("10,000 device ids") { try await pages(.devices(ids)) }
         try await cost("last seen, 500 at once") {
             for start in stride(from: 0, to: ids.count, by: 500) {
@@ -117,7 +117,9 @@ struct RegistryBenchmark {
         }
         try await cost("deactivated by hand, 500 at once") {
             for start in stride(from: 0, to: some, by: 500) {
-                let part = (start..<start + 500).map { identities.device(shop, token($0 * 7_368_787 % count)) }
+                let part = (start..<start + 500).map {
+                    identities.device(of: shop, token: token($0 * 7_368_787 % count))
+                }
                 _ = try await registry.deactivate(part, reason: "test")
             }
             return some

@@ -5,7 +5,7 @@ import PushTransport
 /// name look-ups all use this conversion.
 extension ConnectionEnd {
     init(_ error: TCPError) {
-        self.init(.unreachable, ConnectionFault(error))
+        self.init(.unreachable, fault: ConnectionFault(error))
     }
 
     /// - Parameters:
@@ -19,14 +19,14 @@ extension ConnectionEnd {
             case .byPeer, .lost: wasConnected ? .lost : .broken
             case .tls(let error): error.isAboutCredentials ? .credential : .broken
             }
-        self.init(kind, ConnectionFault(closure.code, "\(endpoint): \(closure)", reason: reason))
+        self.init(kind, fault: ConnectionFault(closure.code, sentence: "\(place): \(closure)", reason: reason))
     }
 }
 
 extension ConnectionFault {
     /// Describes why a name look-up or a connection attempt failed.
     init(_ error: any Error) {
-        self.init((error as? TCPError)?.code.fault ?? .local, "\(error)")
+        self.init((error as? TCPError)?.code.fault ?? .local, sentence: "\(error)")
     }
 }
 

@@ -103,8 +103,8 @@ actor CredentialExpiry {
                     .windowDays: notice.said.window.days,
                 ])
             var event = EventDraft(.credentialExpiring, app: AppID(notice.said.name))
-            event.add("expires_at", notice.said.notAfter.milliseconds)
-            event.add("days", Int64(days))
+            event.add("expires_at", number: notice.said.notAfter.milliseconds)
+            event.add("days", number: Int64(days))
             announce(event)
             said[notice.said.name] = notice.said
         }

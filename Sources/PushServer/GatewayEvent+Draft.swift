@@ -7,36 +7,36 @@ extension GatewayEvent {
         switch self {
         case .up(let id, let address, let streams):
             var draft = EventDraft(.connectionUp, app: app)
-            draft.add("connection", Int64(id.number))
-            draft.add("address", address)
-            draft.add("streams", Int64(streams))
+            draft.add("connection", number: Int64(id.number))
+            draft.add("address", text: address)
+            draft.add("streams", number: Int64(streams))
             return draft
         case .down(let id, let address, let end, let age, let answered):
             var draft = EventDraft(.connectionDown, app: app)
             draft.reason = end.fault.word
-            draft.add("connection", Int64(id.number))
-            draft.add("address", address)
-            draft.add("message", end.message)
-            draft.add("age_ms", age.wholeMilliseconds)
-            draft.add("answered", Int64(clamping: answered))
+            draft.add("connection", number: Int64(id.number))
+            draft.add("address", text: address)
+            draft.add("message", text: end.message)
+            draft.add("age_ms", number: age.wholeMilliseconds)
+            draft.add("answered", number: Int64(clamping: answered))
             return draft
         case .goAway(let id, let address, let reason):
             var draft = EventDraft(.connectionGoAway, app: app)
             draft.reason = reason?.rawValue
-            draft.add("connection", Int64(id.number))
-            draft.add("address", address)
+            draft.add("connection", number: Int64(id.number))
+            draft.add("address", text: address)
             return draft
         case .scaled(let cause, let connections, let minimum, let maximum):
             var draft = EventDraft(.connectionScaled, app: app)
             draft.reason = cause.rawValue
-            draft.add("connections", Int64(connections))
-            draft.add("min", Int64(minimum))
-            draft.add("max", Int64(maximum))
+            draft.add("connections", number: Int64(connections))
+            draft.add("min", number: Int64(minimum))
+            draft.add("max", number: Int64(maximum))
             return draft
         case .credentialFailed(let halt):
             var draft = EventDraft(.credentialFailed, app: app)
             draft.reason = halt.reason?.rawValue ?? halt.kind.rawValue
-            draft.add("message", halt.message)
+            draft.add("message", text: halt.message)
             return draft
         case .credentialRotated:
             return EventDraft(.credentialRotated, app: app)

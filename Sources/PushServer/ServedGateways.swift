@@ -210,7 +210,7 @@ actor ServedGateways {
             [.app: app.id.name, .event: "credential.failed", .reason: fault.words])
         var event = EventDraft(.credentialFailed, app: app.id)
         event.reason = "unusable"
-        event.add("message", fault.words)
+        event.add("message", text: fault.words)
         ground.pipeline.announce(event)
         guard let served = apps[app.id] else {
             let journal = GatewayJournal(app.id, ground.log, AppMetrics(app.id, in: ground.metrics))

@@ -31,7 +31,7 @@ package final class FakeDevices: DeviceBook {
             }
             state.registered.append(devices)
             return devices.map { device in
-                let id = identities.device(device.app, device.token)
+                let id = identities.device(of: device.app, token: device.token)
                 let known = state.devices[id]
                 var record = known ?? DeviceRecord(id: id, app: device.app, token: device.token)
                 record.user = device.user ?? record.user

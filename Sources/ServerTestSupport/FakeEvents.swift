@@ -79,7 +79,8 @@ extension LogWriter {
     ) {
         add(
             DeliveryRecord(
-                seq: 1, fingerprint: PipelineScene.identities.message(message.app, message.id), acceptedAt: acceptedAt,
+                seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
+                acceptedAt: acceptedAt,
                 message: message, device: device, apnsID: APNSID(high: 1, low: 2), attempt: attempt, what: what),
             at: now)
     }

@@ -33,7 +33,9 @@ package struct PipelineScene: Sendable {
         DeviceToken(bytes: [UInt8](repeating: number, count: 32))!
     }
 
-    package static func id(_ number: UInt8, app: AppID = shop) -> DeviceID { identities.device(app, token(number)) }
+    package static func id(_ number: UInt8, app: AppID = shop) -> DeviceID {
+        identities.device(of: app, token: token(number))
+    }
 }
 
 package func withPipeline(

@@ -82,7 +82,7 @@ import Testing
             for number in 1...25 {
                 let (token, app) = (PipelineScene.token(UInt8(number)), PipelineScene.shop)
                 scene.devices.put(
-                    DeviceRecord(id: PipelineScene.identities.device(app, token), app: app, token: token))
+                    DeviceRecord(id: PipelineScene.identities.device(of: app, token: token), app: app, token: token))
             }
             for path in ["/v1/devices", "/v1/export/devices"] {
                 var ids: [String] = []

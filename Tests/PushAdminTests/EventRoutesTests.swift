@@ -39,7 +39,7 @@ import Testing
             var line: [UInt8] = []
             var text = EventText()
             try segment.walk { event, apps, bytes in
-                text.append(event, apps, bytes, to: &line)
+                text.append(event, of: apps, texts: bytes, to: &line)
                 return true
             }
             let answer = try await scene.control.client.send("GET", "/v1/events?since=0")

@@ -20,7 +20,7 @@ import Testing
         return faults
     }
 
-    private static func walk(_ document: JSONDocument, _ place: JSONDocument.Place, _ faults: inout [String]) {
+    private static func walk(_ document: JSONDocument, _ place: JSONDocument.Position, _ faults: inout [String]) {
         for member in document.members(place) {
             let name = document.string(member.key) ?? ""
             let isNumber = document.kind(member.value).isNumber

@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct ReadinessTests {
     @Test func `An app is ready if it can send now, and otherwise the obstacle is reported`() throws {
-        let halt = GatewayHalt(.refused, "the provider refused the key")
+        let halt = GatewayHalt(.refused, message: "the provider refused the key")
         let table: [(ServedStatus, String?)] = [
             (try ServedStatus.sample(.running, open: 1), nil),
             (try ServedStatus.sample(.running), "no connection is open yet"),
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `The reason for a missing connection has the same text everywhere`() throws {
-        let fault = ConnectionFault(.refused, "cannot connect to 192.0.2.1:443: nothing listens there")
+        let fault = ConnectionFault(.refused, sentence: "cannot connect to 192.0.2.1:443: nothing listens there")
         let connecting = try ServedStatus.sample(.running, failed: 2, connection: fault, hasBeenUp: true)
         #expect(
             connecting.obstacle == "no connection is open; 2 attempts in a row failed: \(fault.sentence)")
@@ -51,7 +51,7 @@ import Testing
             let ready = Readiness([status]).apps[0]
             #expect(ready.code == told.code.rawValue && ready.reason?.hasSuffix(told.sentence) == true)
             let event = GatewayEvent.down(
-                ConnectionID(1), address: nil, ConnectionEnd(.byUs, told), age: .zero, answered: 0)
+                ConnectionID(1), address: nil, ConnectionEnd(.byUs, fault: told), age: .zero, answered: 0)
             let draft = try #require(event.draft(of: status.app.id))
             #expect(draft.reason == told.word)
         }

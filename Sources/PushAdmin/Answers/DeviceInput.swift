@@ -48,7 +48,8 @@ package struct DeviceInput: Sendable, Equatable {
     // MARK: From JSON
 
     /// Parses an object with these keys. The keys in `ignoring` are allowed and not read; any other key is an error.
-    package init(_ document: JSONDocument, at place: JSONDocument.Place, ignoring: [String] = []) throws(DeviceFault) {
+    package init(_ document: JSONDocument, at place: JSONDocument.Position, ignoring: [String] = []) throws(DeviceFault)
+    {
         guard document.kind(place) == .object else {
             throw DeviceFault("a device is an object, not \(document.kind(place).name)")
         }
@@ -75,7 +76,8 @@ package struct DeviceInput: Sendable, Equatable {
                 + (nearest.map { "; did you mean \"\($0)\"?" } ?? "; the keys are \(keys.joined(separator: ", "))"))
     }
 
-    private static func texts(_ document: JSONDocument, at place: JSONDocument.Place) throws(DeviceFault) -> [String] {
+    private static func texts(_ document: JSONDocument, at place: JSONDocument.Position) throws(DeviceFault) -> [String]
+    {
         guard document.kind(place) == .array else {
             throw DeviceFault("tags is an array of strings, not \(document.kind(place).name)")
         }

@@ -28,7 +28,8 @@ package struct DeviceRoutes: Sendable {
             },
             AdminRoute(.post, "/v1/devices/find") { request in
                 let registration = try find(request.body)
-                return DeviceAnswer(try await device(identities.device(registration.app, registration.token)))
+                return DeviceAnswer(
+                    try await device(identities.device(of: registration.app, token: registration.token)))
             },
             AdminRoute(.post, "/v1/devices/{id}/deactivate") { request in
                 let (id, reason) = (try id(request), try reason(request.body))
@@ -109,7 +110,7 @@ package struct DeviceRoutes: Sendable {
         let document = try document(body)
         var reason: String?
         for member in document.members(document.root) {
-            guard document.isString(member.key, "reason") else {
+            guard document.isString(member.key, equalTo: "reason") else {
                 let key = PlainText.line(document.string(member.key) ?? "", limit: 60)
                 throw .badRequest("there is no key \"\(key)\" here; \(rule)")
             }
@@ -159,7 +160,7 @@ package struct DeviceRoutes: Sendable {
     }
 
     private func register(
-        _ places: [JSONDocument.Place], of document: JSONDocument, isTrial: Bool
+        _ places: [JSONDocument.Position], of document: JSONDocument, isTrial: Bool
     ) async throws -> [RegistrationAnswer] {
         let known = await apps?()
         var answers: [RegistrationAnswer?] = []
@@ -191,7 +192,7 @@ package struct DeviceRoutes: Sendable {
         var result: [RegisteredDevice] = []
         var seen: Set<DeviceID> = []
         for registration in registrations {
-            let id = identities.device(registration.app, registration.token)
+            let id = identities.device(of: registration.app, token: registration.token)
             let isFirst = seen.insert(id).inserted
             let device = try await devices.device(id)
             let change: RegisteredDevice.Change =

@@ -117,7 +117,7 @@ extension Gateway {
     private func halt(_ refusal: Refusal, how: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
-            "the provider refused the credential of app \(app) \(how): \(refusal.status)"
+            message: "the provider refused the credential of app \(app) \(how): \(refusal.status)"
                 + "\(refusal.reason.map { " \($0)" } ?? ""); check the key or certificate, its environment and topic, "
                 + "and the clock, then replace the credential",
             reason: refusal.reason)

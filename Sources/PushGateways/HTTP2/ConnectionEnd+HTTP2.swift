@@ -8,9 +8,9 @@ extension ConnectionEnd {
         switch closure {
         case .notConnected(let error): self.init(error)
         case .channel(let closure): self.init(closure, at: address, wasConnected: wasConnected, reason: reason)
-        case .violation: self.init(.broken, ConnectionFault(.badProtocol, sentence, reason: reason))
-        case .silent: self.init(.silent, ConnectionFault(.silent, sentence, reason: reason))
-        case .goAway: self.init(.goAway, ConnectionFault(.goAway, sentence, reason: reason))
+        case .violation: self.init(.broken, fault: ConnectionFault(.badProtocol, sentence: sentence, reason: reason))
+        case .silent: self.init(.silent, fault: ConnectionFault(.silent, sentence: sentence, reason: reason))
+        case .goAway: self.init(.goAway, fault: ConnectionFault(.goAway, sentence: sentence, reason: reason))
         }
     }
 }

@@ -54,7 +54,7 @@ package final class FeedbackSpool: Sendable {
     package func append(_ tuples: [FeedbackTuple]) async throws {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(tuples.count * 41)
-        for tuple in tuples { FeedbackRecord.append(tuple, into: &bytes) }
+        for tuple in tuples { FeedbackRecord.append(tuple, to: &bytes) }
         let record = bytes
         try await pool.run { try self.appendNow(record) }
     }

@@ -172,11 +172,11 @@ package actor LegacyConnection: PushConnection {
     private func encode(_ frame: LegacyMachine.Frame) {
         switch frame {
         case .probe(let identifier):
-            LegacyFrame.appendProbe(settings.command, identifier: identifier, into: &gathered)
+            LegacyFrame.appendProbe(as: settings.command, identifier: identifier, to: &gathered)
         case .notification(let delivery, let identifier):
             do throws(LegacyFrameError) {
                 try LegacyFrame.append(
-                    settings.command, delivery.message, to: delivery.token, identifier: identifier, into: &gathered)
+                    delivery.message, for: delivery.token, as: settings.command, identifier: identifier, to: &gathered)
             } catch {
                 preconditionFailure("LegacyMachine admitted a notification that has no frame: \(error)")
             }
@@ -233,16 +233,16 @@ package actor LegacyConnection: PushConnection {
                 machine.packetBegan()
             }
         } catch {
-            lost(ConnectionEnd(.broken, "\(endpoint): \(error)"))
+            lost(ConnectionEnd(.broken, message: "\(place): \(error)"))
         }
     }
 
     private func closed(_ reason: ChannelClosure) {
         guard !isEnded else { return }
         let cut = decoder.pendingCount > 0 ? "; incomplete error packet (\(decoder.pendingCount) bytes)" : ""
-        let reported = ConnectionEnd(reason, at: "\(endpoint)", wasConnected: machine.status != .connecting)
+        let told = ConnectionEnd(reason, at: "\(place)", wasConnected: machine.status != .connecting)
         let end = ConnectionEnd(
-            kind(of: reason) ?? reported.kind, ConnectionFault(reported.fault.code, reported.message + cut))
+            kind(of: reason) ?? told.kind, fault: ConnectionFault(told.fault.code, sentence: told.message + cut))
         switch reason {
         case .byPeer, .lost: lost(end, isWordless: cut.isEmpty)
         case .byUs, .tls, .timedOut: lost(end)

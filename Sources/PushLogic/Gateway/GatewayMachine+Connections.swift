@@ -14,7 +14,7 @@ extension GatewayMachine {
             from: found,
             uses: { address in slots.count { $0.isLive && $0.address == address } }, now: now, using: &random)
         guard let chosen else {
-            let fault = ConnectionFault(.nameNotFound, "the look-up of the push service returned no address")
+            let fault = ConnectionFault(.nameNotFound, sentence: "the look-up of the push service returned no address")
             return lookUpFailed(fault, for: id, now: now)
         }
         slots[index].address = chosen
@@ -25,7 +25,7 @@ extension GatewayMachine {
 
     package mutating func lookUpFailed(_ fault: ConnectionFault, for id: ConnectionID, now: MonotonicTime) -> [Action] {
         guard let index = index(of: id), slots[index].phase == .lookingUp else { return [] }
-        gone(index, ConnectionEnd(.unreachable, fault), now)
+        gone(index, ConnectionEnd(.unreachable, fault: fault), now)
         return settle(now)
     }
 
@@ -87,7 +87,7 @@ extension GatewayMachine {
         let slot = slots[index]
         gone(index, end, now)
         if end.kind == .credential {
-            if slot.epoch == epoch { stop(GatewayHalt(.certificate, end.message, reason: end.reason), now) }
+            if slot.epoch == epoch { stop(GatewayHalt(.certificate, message: end.message, reason: end.reason), now) }
         } else if slot.isLive || disposition == .halt {
             // The GOAWAY of a draining connection was judged already.
             judge(disposition, end.reason, on: slot, now)
@@ -124,7 +124,7 @@ extension GatewayMachine {
     private mutating func gone(_ index: Int, _ end: ConnectionEnd, _ now: MonotonicTime) {
         let slot = slots[index]
         // If this side closed the connection because of a fault, that fault is the reason.
-        let end = slot.fault.map { ConnectionEnd(end.kind, $0) } ?? end
+        let end = slot.fault.map { ConnectionEnd(end.kind, fault: $0) } ?? end
         slots[index].phase = .gone
         if slot.given == 0 { slots.remove(at: index) }
         let isFailure = countsAsFailure(slot, end, now)

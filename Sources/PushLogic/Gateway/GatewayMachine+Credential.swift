@@ -24,7 +24,7 @@ extension GatewayMachine {
 
     /// Takes the failure to get a provider token. A token that is still accepted remains in use.
     package mutating func tokenFailed(_ message: String, now: MonotonicTime) -> [Action] {
-        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message), now) }
+        if tokens.isUsed, !tokens.isReady { stop(GatewayHalt(.providerToken, message: message), now) }
         return settle(now)
     }
 
@@ -96,7 +96,8 @@ extension GatewayMachine {
     private mutating func refused(by reason: ProviderReason?) {
         let meaning = (reason?.known).map { ": \($0.meaning); \($0.advice)" } ?? "; check the credential"
         fault = ConnectionFault(
-            .credentialRefused, "the push service ended a connection with \(reason?.rawValue ?? "no reason")\(meaning)",
+            .credentialRefused,
+            sentence: "the push service ended a connection with \(reason?.rawValue ?? "no reason")\(meaning)",
             reason: reason)
     }
 
@@ -110,7 +111,8 @@ extension GatewayMachine {
     private static func halt(_ reason: ProviderReason?, _ what: String) -> GatewayHalt {
         GatewayHalt(
             .refused,
-            "the provider \(what)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
+            message:
+                "the provider \(what)\(reason.map { ": \($0)" } ?? ""); check the credential and its environment, then change it",
             reason: reason)
     }
 

@@ -148,11 +148,11 @@ package struct LegacyMachine: ~Copyable {
         var action = Action()
         switch state {
         case .connecting:
-            return finish(ConnectionEnd(.byUs, "drained before it was connected"), &action, orderly: true)
+            return finish(ConnectionEnd(.byUs, message: "drained before it was connected"), &action, orderly: true)
         case .open:
             returnWaiting(&action)
             guard !ring.isEmpty else {
-                return finish(ConnectionEnd(.byUs, "drained"), &action, orderly: true)
+                return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
             }
             state = .draining(until: now + options.drainFor, probe: nil)
         case .draining, .ended:
@@ -165,7 +165,7 @@ package struct LegacyMachine: ~Copyable {
         var action = Action()
         if case .ended = state { return action }
         endRing(.unknown(.connectionLost), now, &action)
-        return finish(ConnectionEnd(.byUs, "closed"), &action)
+        return finish(ConnectionEnd(.byUs, message: "closed"), &action)
     }
 
     // MARK: Sending
@@ -239,7 +239,8 @@ package struct LegacyMachine: ~Copyable {
             // A peer that is alive answers the probe. Without an answer nothing is presumed accepted.
             endRing(.unknown(.timeout), now, &action)
             return finish(
-                ConnectionEnd(.silent, "timed out: no answer to the probe within \(options.drainFor)"), &action)
+                ConnectionEnd(.silent, message: "timed out: no answer to the probe within \(options.drainFor)"), &action
+            )
         }
         switch state {
         case .open: break
@@ -248,7 +249,7 @@ package struct LegacyMachine: ~Copyable {
         }
         settle(now, &action)
         if case .draining = state, ring.isEmpty {
-            return finish(ConnectionEnd(.byUs, "drained"), &action, orderly: true)
+            return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
         }
         recheckAt = nil
         guard let since = oldestSentAt, now >= since + options.settleAfter else { return action }
@@ -256,7 +257,8 @@ package struct LegacyMachine: ~Copyable {
             endRing(.unknown(.timeout), now, &action)
             return finish(
                 ConnectionEnd(
-                    .silent, "timed out: nothing acknowledged for \(options.stallAfter); check the network"), &action)
+                    .silent, message: "timed out: nothing acknowledged for \(options.stallAfter); check the network"),
+                &action)
         }
         recheckAt = now + max(options.settleAfter / 4, .milliseconds(10))
         return action
@@ -285,12 +287,12 @@ package struct LegacyMachine: ~Copyable {
         // The probe is the only frame without a token.
         if let probe, named == probe || (identifier == 0 && status == .missingToken) {
             endRing(.accepted(uniqueID: nil), now, &action)
-            return finish(ConnectionEnd(.byUs, "drained"), &action, orderly: true)
+            return finish(ConnectionEnd(.byUs, message: "drained"), &action, orderly: true)
         }
         guard let named, status != .noError else {
             endRing(.unknown(.connectionLost), now, &action)
             return finish(
-                ConnectionEnd(.goAway, "the peer ended the connection: \(status), for no known notification"),
+                ConnectionEnd(.goAway, message: "the peer ended the connection: \(status), for no known notification"),
                 &action)
         }
         var wronglySettled: UInt64 = 0
@@ -309,7 +311,7 @@ package struct LegacyMachine: ~Copyable {
             message += "; \(wronglySettled) deliveries after it were wrongly presumed accepted"
         }
         let reason = status == .shutdown ? ProviderReason(rawValue: "Shutdown") : nil
-        return finish(ConnectionEnd(.goAway, message, reason: reason), &action)
+        return finish(ConnectionEnd(.goAway, message: message, reason: reason), &action)
     }
 
     /// Takes the end of the connection with the reason from the transport. `isWordless` is true if the peer closed it
@@ -323,7 +325,7 @@ package struct LegacyMachine: ~Copyable {
                 \(end.message), right after the TLS handshake and without an error packet: push gateways do this when \
                 they reject the certificate; check that it is valid and for this environment
                 """
-            return finish(ConnectionEnd(.credential, message), &action)
+            return finish(ConnectionEnd(.credential, message: message), &action)
         }
         return finish(end, &action)
     }

@@ -85,7 +85,7 @@ extension RouterMachine {
     /// Sends a message to a single token that needs no claim.
     private mutating func sendOnly(_ message: Int, _ token: DeviceToken, _ batch: inout [Delivery]) {
         let content = messages[message].accepted.message
-        let device = identities.device(content.app, token)
+        let device = identities.device(of: content.app, token: token)
         if !inactive.isEmpty, inactive.contains(device) {
             suppress(FanOut.Gone(device: device, token: token, why: .inactive), of: message)
         } else {

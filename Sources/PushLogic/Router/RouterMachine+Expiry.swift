@@ -68,7 +68,7 @@ extension RouterMachine {
                 if fan.seen == nil { fan.seen = DeviceIDTable(reserving: tokens.count) }
                 fan.looked = min(tokens.count, begin + left)
                 for token in tokens[begin..<fan.looked] {
-                    let device = identities.device(accepted.message.app, token)
+                    let device = identities.device(of: accepted.message.app, token: token)
                     if fan.seen!.insert(device) { expireUnsent(message, device: device, token: token) }
                 }
             case .devices(let devices):
@@ -97,7 +97,8 @@ extension RouterMachine {
         if let token = messages[message].onlyToken, !messages[message].isThrough {
             noteDrop(message)
             expireUnsent(
-                message, device: identities.device(messages[message].accepted.message.app, token), token: token)
+                message, device: identities.device(of: messages[message].accepted.message.app, token: token),
+                token: token)
             return
         }
         guard let fan = messages[message].fanOut else { return }

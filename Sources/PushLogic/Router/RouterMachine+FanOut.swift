@@ -48,7 +48,7 @@ extension RouterMachine {
             fan.pending.reserveCapacity(end - fan.looked)
             for place in fan.looked..<end {
                 let token = tokens[place]
-                let device = identities.device(app, token)
+                let device = identities.device(of: app, token: token)
                 if tokens.count > 1, !fan.seen!.insert(device) { continue }
                 if asksInactive, inactive.contains(device) {
                     let gone = FanOut.Gone(device: device, token: token, why: .inactive)

@@ -36,7 +36,7 @@ package struct DeviceID: Hashable, Sendable, Comparable, CustomStringConvertible
     }
 
     /// A hash for tables that live as long as one request.
-    package func tableHash(seed: UInt64) -> UInt64 { TableHash.of(high, low, seed: seed) }
+    package func tableHash(seed: UInt64) -> UInt64 { TableHash.of(high: high, low: low, seed: seed) }
 
     package static func < (left: DeviceID, right: DeviceID) -> Bool {
         left.high != right.high ? left.high < right.high : left.low < right.low

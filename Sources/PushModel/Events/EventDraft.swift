@@ -23,7 +23,7 @@ package struct EventDraft: Sendable {
         package let name: StaticName
         package let value: Value
 
-        package init(_ name: StaticName, _ value: Value) {
+        package init(_ name: StaticName, value: Value) {
             self.name = name
             self.value = value
         }
@@ -34,12 +34,12 @@ package struct EventDraft: Sendable {
         self.app = app
     }
 
-    package mutating func add(_ name: StaticName, _ text: String?) {
-        if let text { details.append(Detail(name, .text(text))) }
+    package mutating func add(_ name: StaticName, text: String?) {
+        if let text { details.append(Detail(name, value: .text(text))) }
     }
 
-    package mutating func add(_ name: StaticName, _ number: Int64?) {
-        if let number { details.append(Detail(name, .number(number))) }
+    package mutating func add(_ name: StaticName, number: Int64?) {
+        if let number { details.append(Detail(name, value: .number(number))) }
     }
 }
 
@@ -53,8 +53,8 @@ extension EventDraft {
         var event = EventDraft(.deviceDeactivated, app: app)
         event.device = device
         event.reason = reason
-        event.add("time", evidence)
-        if erases { event.details.append(Detail("erased", .flag(true))) }
+        event.add("time", number: evidence)
+        if erases { event.details.append(Detail("erased", value: .flag(true))) }
         return event
     }
 }

@@ -14,7 +14,7 @@ package struct Identities: Sendable {
         messageKey = (words[2], words[3])
     }
 
-    package func device(_ app: AppID, _ token: DeviceToken) -> DeviceID {
+    package func device(of app: AppID, token: DeviceToken) -> DeviceID {
         var hash = SipHash(key: deviceKey, isWide: true)
         hash.add(app.name)
         token.hash(into: &hash)
@@ -22,14 +22,14 @@ package struct Identities: Sendable {
         return DeviceID(high: words.0, low: words.1)
     }
 
-    package func message(_ app: AppID, _ id: MessageID) -> MessageFingerprint {
+    package func message(of app: AppID, id: MessageID) -> MessageFingerprint {
         var hash = SipHash(key: messageKey)
         hash.add(app.name)
         hash.add(id.text)
         return MessageFingerprint(hash.hash64())
     }
 
-    package func delivery(_ message: MessageFingerprint, _ device: DeviceID) -> DeliveryFingerprint {
+    package func delivery(of message: MessageFingerprint, to device: DeviceID) -> DeliveryFingerprint {
         var hash = SipHash(key: messageKey)
         hash.add(message.value)
         hash.add(device.high)
@@ -53,18 +53,18 @@ package struct Identities: Sendable {
 
     /// Returns a hash of the audience that does not depend on the order of the names. For a single device it is the
     /// fingerprint of its delivery, so that one stored value serves as both.
-    package func audience(of audience: Audience, _ app: AppID, _ message: MessageFingerprint) -> UInt64 {
+    package func audience(of audience: Audience, app: AppID, message: MessageFingerprint) -> UInt64 {
         switch audience {
         case .tokens(let tokens):
-            if tokens.count == 1 { return delivery(message, device(app, tokens[0])).value }
+            if tokens.count == 1 { return delivery(of: message, to: device(of: app, token: tokens[0])).value }
             return tokens.reduce(1) { sum, token in
                 var hash = SipHash(key: messageKey)
                 token.hash(into: &hash)
                 return sum &+ hash.hash64()
             }
         case .devices(let devices):
-            if devices.count == 1 { return delivery(message, devices[0]).value }
-            return devices.reduce(2) { $0 &+ delivery(message, $1).value }
+            if devices.count == 1 { return delivery(of: message, to: devices[0]).value }
+            return devices.reduce(2) { $0 &+ delivery(of: message, to: $1).value }
         case .users(let users): return users.reduce(3) { $0 &+ hash($1) }
         case .tags(let expression): return hash(expression) &+ 4
         case .everyone: return 5

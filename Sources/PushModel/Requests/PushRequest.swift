@@ -40,7 +40,7 @@ package struct Rejection: Error, Sendable, Equatable {
     /// What is wrong, as text for people. It never contains a token or a payload.
     package let detail: String
 
-    package init(_ reason: RejectionReason, _ detail: String) {
+    package init(_ reason: RejectionReason, detail: String) {
         self.reason = reason
         self.detail = detail
     }

@@ -23,10 +23,10 @@ struct ReplayQuestion: Sendable {
 
     func request() throws(Rejection) -> ReplayRequest {
         guard let frames else {
-            throw Rejection(.badFrame, "expected two frames: \(ReplayRequest.version) and JSON")
+            throw Rejection(.badFrame, detail: "expected two frames: \(ReplayRequest.version) and JSON")
         }
         guard frames.version.elementsEqual("\(ReplayRequest.version)".utf8) else {
-            throw Rejection(.badFrame, "unknown request kind; the first frame must be \(ReplayRequest.version)")
+            throw Rejection(.badFrame, detail: "unknown request kind; the first frame must be \(ReplayRequest.version)")
         }
         return try ReplayRequest.read(frames.request)
     }

@@ -62,7 +62,7 @@ struct TopicTable {
             } else {
                 topics[number].lines.append(UInt8(ascii: "\n"))
             }
-            unsafe text.append(event, names, bytes, to: &topics[number].lines)
+            unsafe text.append(event, of: names, texts: bytes, to: &topics[number].lines)
             topics[number].count += 1
             if topics[number].count == messageLines || topics[number].lines.count >= messageBytes {
                 emit(topics[number].name, topics[number].lines, topics[number].count)
@@ -129,7 +129,7 @@ struct TopicTable {
             let number = topic(of: event, names, &apps, prefixes)
             guard selection.matches(number, name: topics[number].name) else { return true }
             selection.begin(number, name: topics[number].name, messageBytes, messageLines)
-            unsafe text.append(event, names, bytes, to: &selection.lines)
+            unsafe text.append(event, of: names, texts: bytes, to: &selection.lines)
             selection.left -= 1
             if selection.left == 0 {
                 looked = event.seq

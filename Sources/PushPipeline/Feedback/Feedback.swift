@@ -147,9 +147,9 @@ package actor Feedback: FeedbackSink {
 
     private func alarm(_ app: AppID, _ state: String, _ candidates: Int, _ answers: Int) {
         var event = EventDraft(.deviceBrake, app: app)
-        event.add("state", state)
-        event.add("candidates", Int64(candidates))
-        event.add("answers", Int64(answers))
+        event.add("state", text: state)
+        event.add("candidates", number: Int64(candidates))
+        event.add("answers", number: Int64(answers))
         ledger.note([event], done: nil)
     }
 
@@ -238,7 +238,7 @@ package actor Feedback: FeedbackSink {
         for start in stride(from: 0, to: tuples.count, by: limits.batch) {
             let part = tuples[start..<min(start + limits.batch, tuples.count)].map { tuple in
                 Suspect(
-                    device: identities.device(app, tuple.token), app: app, reason: "feedback",
+                    device: identities.device(of: app, token: tuple.token), app: app, reason: "feedback",
                     evidence: Int64(tuple.time) * 1000, messageID: nil, apnsID: nil)
             }
             do {

@@ -105,13 +105,14 @@ extension Intake {
     private static func conflict(_ seq: UInt64) -> Rejection {
         Rejection(
             .idConflict,
-            "message \(seq) has this id with another payload or other options; use a new id for a new message")
+            detail: "message \(seq) has this id with another payload or other options; use a new id for a new message")
     }
 
     private func expired(_ message: Message) -> Rejection {
         // `now`, the time of the current run, may be far in the past: the request may have been held while the disk was
         // full.
-        Rejection(.expired, "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s in the past")
+        Rejection(
+            .expired, detail: "expires_at is \(max(0, wallClock().seconds - (message.expiresAt ?? 0))) s in the past")
     }
 
     // MARK: Sending acks

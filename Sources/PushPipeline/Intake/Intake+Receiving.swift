@@ -110,9 +110,10 @@ extension Intake {
         let wait = retryAfter.wholeMilliseconds
         var (start, lines) = (0, 0)
         while start < text.count {
-            guard lines < EnvelopeReader.mostLines else {
+            guard lines < EnvelopeReader.maxLines else {
                 answer.removeAll(keepingCapacity: true)
-                return sayOnce(Rejection(.tooMany, "there are more than \(EnvelopeReader.mostLines) lines"), of: client)
+                return sayOnce(
+                    Rejection(.tooMany, detail: "there are more than \(EnvelopeReader.maxLines) lines"), of: client)
             }
             let end = unsafe EnvelopeSkim.find(UInt8(ascii: "\n"), in: text, from: start) ?? text.count
             let id = unsafe EnvelopeSkim.id(UnsafeRawBufferPointer(rebasing: text[start..<end]))
@@ -121,7 +122,7 @@ extension Intake {
             start = end + 1
             lines += 1
         }
-        if lines == 0 { return sayOnce(Rejection(.badFrame, "there is no line in the frame"), of: client) }
+        if lines == 0 { return sayOnce(Rejection(.badFrame, detail: "there is no line in the frame"), of: client) }
         tally.busy += UInt64(lines)
     }
 
@@ -237,7 +238,8 @@ extension Intake {
     private func overQuota(_ request: PushRequest, _ quota: AppQuota) -> EnvelopeFault {
         let app = request.message.app
         return EnvelopeFault(
-            id: request.message.id.text, rejection: Rejection(.tooMany, quota.detail(app, quotas.limits(of: app))),
+            id: request.message.id.text,
+            rejection: Rejection(.tooMany, detail: quota.detail(app, quotas.limits(of: app))),
             app: app)
     }
 
@@ -261,9 +263,9 @@ extension Intake {
         var draft = EventDraft(.messageRejected, app: fault.app)
         draft.messageID = id
         draft.reason = fault.rejection.reason.rawValue
-        draft.add("detail", fault.rejection.detail)
-        draft.add("client", client)
-        if skipped > 0 { draft.add("skipped", skipped) }
+        draft.add("detail", text: fault.rejection.detail)
+        draft.add("client", text: client)
+        if skipped > 0 { draft.add("skipped", number: skipped) }
         notes.append(draft)
         settings.log?.warning(
             "message rejected",

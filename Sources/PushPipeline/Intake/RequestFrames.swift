@@ -52,7 +52,7 @@ struct RequestFrames {
 
     private static func kind(of message: borrowing ZMQMessage, from place: Int, count: Int) -> Kind {
         guard place < message.count else {
-            return unsafe .bad(Rejection(.badFrame, "the message has no frame; \(expected)"), envelope: nil)
+            return unsafe .bad(Rejection(.badFrame, detail: "the message has no frame; \(expected)"), envelope: nil)
         }
         let word = unsafe message.lent(place)
         let next = unsafe place + 1 < message.count ? message.lent(place + 1) : nil
@@ -61,13 +61,14 @@ struct RequestFrames {
             if count == 3, let next = unsafe next {
                 return unsafe .single(envelope: next, payload: message.lent(place + 2))
             }
-            return unsafe .bad(Rejection(.badFrame, "push/1 with \(count) frames; \(expected)"), envelope: next)
+            return unsafe .bad(Rejection(.badFrame, detail: "push/1 with \(count) frames; \(expected)"), envelope: next)
         }
         if unsafe matches(word, "push-batch/1") {
             if count == 2, let next = unsafe next { return unsafe .batch(lines: next) }
-            return unsafe .bad(Rejection(.badFrame, "push-batch/1 with \(count) frames; \(expected)"), envelope: nil)
+            return unsafe .bad(
+                Rejection(.badFrame, detail: "push-batch/1 with \(count) frames; \(expected)"), envelope: nil)
         }
-        return unsafe .bad(Rejection(.badFrame, problem(of: word)), envelope: next)
+        return unsafe .bad(Rejection(.badFrame, detail: problem(of: word)), envelope: next)
     }
 
     private static func matches(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {

@@ -57,11 +57,13 @@ enum Caller {
         case .anyone: nil
         case .client(let client) where client.push.contains(app): nil
         case .client(let client):
-            Rejection(.forbidden, "client \(client.name) may not push to \(app): its \"push\" does not list that app")
+            Rejection(
+                .forbidden, detail: "client \(client.name) may not push to \(app): its \"push\" does not list that app")
         case .stranger(let userID):
             Rejection(
                 .forbidden,
-                "the key \(userID) is no longer in security.clients and may not push to \(app); connect with the "
+                detail:
+                    "the key \(userID) is no longer in security.clients and may not push to \(app); connect with the "
                     + "client's current key")
         }
     }

@@ -34,7 +34,7 @@ package import PushWire
     /// Returns the event as the line that monitors read.
     package func line(_ text: inout EventText) -> [UInt8] {
         var line: [UInt8] = []
-        unsafe text.append(event, apps, bytes, to: &line)
+        unsafe text.append(event, of: apps, texts: bytes, to: &line)
         return line
     }
 

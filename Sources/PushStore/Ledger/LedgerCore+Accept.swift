@@ -39,10 +39,10 @@ extension LedgerCore {
         _ request: PushRequest, at now: Int64, in decided: inout DedupeGroup, into intake: inout Intake
     ) throws(StoreError) -> Acceptance {
         let message = request.message
-        let fingerprint = identities.message(message.app, message.id)
+        let fingerprint = identities.message(of: message.app, id: message.id)
         let facts = DedupeRequest(
             fingerprint: fingerprint.value, content: identities.content(of: message),
-            audience: identities.audience(of: request.audience, message.app, fingerprint),
+            audience: identities.audience(of: request.audience, app: message.app, message: fingerprint),
             namedCount: request.audience.named, isDynamic: request.audience.isDynamic, again: request.again,
             isExpired: message.isExpired(at: WallTime(milliseconds: now)))
         let decision = try dedupe.decide(facts, in: &decided) { (seq) throws(StoreError) in try self.key(of: seq) }

@@ -98,7 +98,8 @@ extension LedgerCore {
 
     private func accepted(_ seq: UInt64, _ time: Int64, _ app: AppID, _ read: MessageRecord.Read) -> AcceptedMessage {
         AcceptedMessage(
-            seq: seq, acceptedAt: time, fingerprint: identities.message(app, read.message.id), message: read.message,
+            seq: seq, acceptedAt: time, fingerprint: identities.message(of: app, id: read.message.id),
+            message: read.message,
             audience: read.audience, needsClaim: read.needsClaim,
             counts: dedupe.recoveredCounts(of: seq))
     }

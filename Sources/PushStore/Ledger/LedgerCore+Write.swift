@@ -97,7 +97,7 @@ extension LedgerCore {
                 guard let end = record.end else { continue }
                 let key = try dedupe.end(
                     record.seq, as: end, acceptedAt: record.acceptedAt, at: now, in: &decided,
-                    delivery: { identities.delivery(record.fingerprint, record.device).value },
+                    delivery: { identities.delivery(of: record.fingerprint, to: record.device).value },
                     scheduledKey: { (seq) throws(StoreError) in try self.seenScheduledKey(of: seq) })
                 key?.append(to: &outcomes.ended)
             }
@@ -115,7 +115,7 @@ extension LedgerCore {
         for (message, seq) in intake.duplicates {
             var draft = EventDraft(.messageDuplicate, app: message.app)
             draft.messageID = message.id
-            draft.add("accepted_seq", Int64(clamping: seq))
+            draft.add("accepted_seq", number: Int64(clamping: seq))
             writer.add(draft, at: now)
         }
         return outcomes

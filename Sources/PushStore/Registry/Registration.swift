@@ -43,8 +43,8 @@ struct Registration {
         let named = calls.map { call in
             call.map { one in
                 (
-                    one, identities.device(one.app, one.token),
-                    one.replaces.flatMap { $0 == one.token ? nil : identities.device(one.app, $0) }
+                    one, identities.device(of: one.app, token: one.token),
+                    one.replaces.flatMap { $0 == one.token ? nil : identities.device(of: one.app, token: $0) }
                 )
             }
         }

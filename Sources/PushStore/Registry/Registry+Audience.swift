@@ -94,7 +94,7 @@ extension Registry {
     ) throws -> AudiencePage {
         let start = try cursor?.index(within: tokens.count) ?? 0
         let end = min(start + size, tokens.count)
-        let all = tokens[start..<end].map { AudiencePage.Device(id: identities.device(app, $0), token: $0) }
+        let all = tokens[start..<end].map { AudiencePage.Device(id: identities.device(of: app, token: $0), token: $0) }
         return AudiencePage(
             devices: all.filter { !gone.contains($0.id) }, inactive: all.map(\.id).filter { gone.contains($0) },
             next: end < tokens.count ? AudienceCursor(row: Int64(end)) : nil)

@@ -3,22 +3,22 @@ package import PushModel
 /// The acks that intake sends: each is one JSON object without a newline.
 package enum AckText {
     package static func accepted(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
-        begin(id.text, &bytes)
+        begin(id: id.text, in: &bytes)
         bytes.append(#","status":"accepted","seq":"#)
         DecimalText.append(seq, to: &bytes)
-        end(findings, &bytes)
+        end(findings: findings, in: &bytes)
     }
 
     package static func duplicate(id: MessageID, seq: UInt64, findings: [UInt8] = [], to bytes: inout [UInt8]) {
-        begin(id.text, &bytes)
+        begin(id: id.text, in: &bytes)
         bytes.append(#","status":"duplicate","seq":"#)
         DecimalText.append(seq, to: &bytes)
-        end(findings, &bytes)
+        end(findings: findings, in: &bytes)
     }
 
     /// - Parameter id: The id as the producer gave it; nil, if it could not be read, is written as `null`.
     package static func rejected(id: String?, _ rejection: Rejection, to bytes: inout [UInt8]) {
-        begin(id, &bytes)
+        begin(id: id, in: &bytes)
         bytes.append(#","status":"rejected","reason":""#)
         bytes.append(contentsOf: rejection.reason.rawValue.utf8)
         bytes.append(#"","detail":"#)
@@ -27,13 +27,13 @@ package enum AckText {
     }
 
     package static func busy(id: String?, retryAfterMS: Int64, to bytes: inout [UInt8]) {
-        begin(id, &bytes)
+        begin(id: id, in: &bytes)
         bytes.append(#","status":"busy","retry_after_ms":"#)
         DecimalText.append(retryAfterMS, to: &bytes)
         bytes.append(UInt8(ascii: "}"))
     }
 
-    private static func end(_ findings: [UInt8], _ bytes: inout [UInt8]) {
+    private static func end(findings: [UInt8], in bytes: inout [UInt8]) {
         if !findings.isEmpty {
             bytes.append(#","findings":"#)
             bytes.append(contentsOf: findings)
@@ -59,7 +59,7 @@ package enum AckText {
         return bytes
     }
 
-    private static func begin(_ id: String?, _ bytes: inout [UInt8]) {
+    private static func begin(id: String?, in bytes: inout [UInt8]) {
         bytes.append(#"{"id":"#)
         guard var id else {
             bytes.append("null")
@@ -68,9 +68,9 @@ package enum AckText {
         let start = bytes.count
         let isPlain = id.withUTF8 { text in
             bytes.append(UInt8(ascii: "\""))
-            bytes.append(contentsOf: text)
+            unsafe bytes.append(contentsOf: text)
             bytes.append(UInt8(ascii: "\""))
-            return text.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+            return unsafe text.allSatisfy { $0 >= 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
         }
         if !isPlain {
             bytes.removeLast(bytes.count - start)

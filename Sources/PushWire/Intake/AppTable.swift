@@ -20,7 +20,7 @@ package struct AppTable: Sendable {
     package let apps: [AppFacts]
     private let names: [[UInt8]]
     /// For each app, one bit for each push type whose topic the app can have.
-    private let fits: [UInt16]
+    private let allowedTypes: [UInt16]
     /// A hash table of app numbers plus one, with 0 for an empty slot. At least half of the slots are empty.
     private let slots: [UInt32]
 
@@ -28,14 +28,16 @@ package struct AppTable: Sendable {
     package init(_ apps: [AppFacts]) {
         self.apps = apps
         names = apps.map { Array($0.id.name.utf8) }
-        fits = apps.map { app in
-            PushType.allCases.reduce(0) { $0 | (Topic.fits($1.topic(of: app.topic), $1) ? 1 << UInt16($1.number) : 0) }
+        allowedTypes = apps.map { app in
+            PushType.allCases.reduce(0) {
+                $0 | (Topic.isValid($1.topic(of: app.topic), for: $1) ? 1 << UInt16($1.number) : 0)
+            }
         }
         var size = 8
         while size < 2 * apps.count { size *= 2 }
         var slots = [UInt32](repeating: 0, count: size)
         for (number, name) in names.enumerated() {
-            var slot = name.withUnsafeBytes { Self.hash($0) } & (size - 1)
+            var slot = ByteView.lending(name) { $0.hash() } & (size - 1)
             while slots[slot] != 0 { slot = (slot + 1) & (size - 1) }
             slots[slot] = UInt32(truncatingIfNeeded: number + 1)
         }
@@ -43,14 +45,12 @@ package struct AppTable: Sendable {
     }
 
     /// Returns the number of the app with this name, or nil.
-    func number(of name: UnsafeRawBufferPointer) -> Int? {
+    func number(of name: ByteView) -> Int? {
         guard (1...64).contains(name.count) else { return nil }
-        var slot = Self.hash(name) & (slots.count - 1)
+        var slot = name.hash() & (slots.count - 1)
         while slots[slot] != 0 {
             let number = Int(slots[slot]) - 1
-            if names[number].count == name.count, names[number].withUnsafeBytes({ $0.elementsEqual(name) }) {
-                return number
-            }
+            if name.equals(names[number]) { return number }
             slot = (slot + 1) & (slots.count - 1)
         }
         return nil
@@ -58,11 +58,5 @@ package struct AppTable: Sendable {
 
     /// Whether notifications of that type can be sent to an app, whose topic may already end in the suffix of another
     /// type.
-    func fits(_ type: PushType, _ number: Int) -> Bool { fits[number] & 1 << UInt16(type.number) != 0 }
-
-    private static func hash(_ name: UnsafeRawBufferPointer) -> Int {
-        var hash: UInt32 = 2_166_136_261
-        for byte in name { hash = (hash ^ UInt32(byte)) &* 16_777_619 }
-        return Int(hash)
-    }
+    func allows(_ type: PushType, forApp number: Int) -> Bool { allowedTypes[number] & 1 << UInt16(type.number) != 0 }
 }

@@ -28,4 +28,7 @@ enum EnvelopeKey: Int, CaseIterable {
     }
 
     static let table = WordTable(allCases.map(\.name))
+
+    /// A position for each key; 0, the position of the whole envelope, if the key is absent.
+    typealias Positions = InlineArray<16, Int32>
 }

@@ -18,10 +18,10 @@ package struct EnvelopeFault: Error, Sendable, Equatable {
 /// Parses the envelopes of producers. Each event loop has its own reader, which reuses its memory.
 package final class EnvelopeReader {
     /// The largest number of lines in one batch.
-    package static let mostLines = 10_000
+    package static let maxLines = 10_000
     /// The largest length of an envelope: room for 100,000 names of the longest kind and the largest payload. Longer
     /// envelopes are not parsed.
-    package static let longestEnvelope = 32 << 20
+    package static let maxEnvelopeLength = 32 << 20
     /// The length above which the memory for an envelope is released again; such envelopes are rare.
     private static let usualLength = 1 << 20
 
@@ -29,16 +29,10 @@ package final class EnvelopeReader {
     private var index = JSONIndex()
     /// The index for payloads outside of the envelope, whose own index is still in use at that time.
     private var payloadIndex = JSONIndex()
-    private let places: UnsafeMutableBufferPointer<Int32>
 
     package init(apps: AppTable) {
+        precondition(EnvelopeKey.count == EnvelopeKey.Positions.count, "each key of an envelope needs a position")
         self.apps = apps
-        places = .allocate(capacity: EnvelopeKey.count)
-        places.initialize(repeating: 0)
-    }
-
-    deinit {
-        places.deallocate()
     }
 
     /// Parses one envelope.
@@ -49,53 +43,55 @@ package final class EnvelopeReader {
     package func read(
         _ envelope: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer?, now: Int64
     ) throws(EnvelopeFault) -> PushRequest {
+        let envelope = unsafe ByteView(borrowing: envelope)
         try checkLength(envelope)
         defer { if envelope.count > Self.usualLength { index.trim() } }
-        return try request(index.padded(envelope), payload, now)
+        return try request(
+            in: index.padded(envelope), payload: unsafe payload.map { unsafe ByteView(borrowing: $0) }, now: now)
     }
 
     /// Parses one frame with an envelope on each line and calls `each` for every line in order, also for invalid ones.
     /// Throws before the first call if there are no lines or too many.
     package func readBatch(
-        _ lines: UnsafeRawBufferPointer, now: Int64, _ each: (Result<PushRequest, EnvelopeFault>) -> Void
+        _ lines: UnsafeRawBufferPointer, now: Int64, each: (Result<PushRequest, EnvelopeFault>) -> Void
     ) throws(Rejection) {
-        let count = JSONLines.count(lines, limit: Self.mostLines)
-        guard count > 0 else { throw Rejection(.badFrame, "there is no line in the frame") }
-        guard count <= Self.mostLines else {
-            throw Rejection(.tooMany, "there are more than \(Self.mostLines) lines")
+        let lines = unsafe ByteView(borrowing: lines)
+        let count = JSONLines.count(lines, limit: Self.maxLines)
+        guard count > 0 else { throw Rejection(.badFrame, detail: "there is no line in the frame") }
+        guard count <= Self.maxLines else {
+            throw Rejection(.tooMany, detail: "there are more than \(Self.maxLines) lines")
         }
         defer { if lines.count > Self.usualLength { index.trim() } }
         var start = 0
         while start < lines.count {
             let end = JSONLines.end(in: lines, from: start)
-            each(result(of: lines, start..<end, now))
+            each(result(ofLine: start..<end, in: lines, now: now))
             start = end + 1
         }
     }
 
     private func result(
-        of lines: UnsafeRawBufferPointer, _ range: Range<Int>, _ now: Int64
+        ofLine range: Range<Int>, in lines: ByteView, now: Int64
     ) -> Result<PushRequest, EnvelopeFault> {
-        let line = UnsafeRawBufferPointer(rebasing: lines[range])
+        let line = lines[range]
         do throws(EnvelopeFault) {
             try checkLength(line)
             // Most lines are followed by enough readable bytes; only the last ones are copied to padded memory.
-            let isPadded = lines.count - range.upperBound >= JSONIndex.padding
-            return .success(try request(isPadded ? line : index.padded(line), nil, now))
+            let text = PaddedText(range, of: lines) ?? index.padded(line)
+            return .success(try request(in: text, payload: nil, now: now))
         } catch {
             return .failure(error)
         }
     }
 
-    /// Parses one envelope, whose text must be followed by readable padding.
     private func request(
-        _ text: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer?, _ now: Int64
+        in text: PaddedText, payload: ByteView?, now: Int64
     ) throws(EnvelopeFault) -> PushRequest {
         let verdict = index.read(text)
-        guard let json = index.found(in: text) else {
-            throw EnvelopeFault(id: nil, rejection: Self.refusal(of: text, verdict), app: nil)
+        guard let json = index.values(in: text) else {
+            throw EnvelopeFault(id: nil, rejection: Self.rejection(of: text, verdict: verdict), app: nil)
         }
-        let reading = EnvelopeReading(json, apps: apps, places: places, now: now)
+        var reading = EnvelopeReading(json, apps: apps, now: now)
         let rejection: Rejection
         if verdict == .json {
             do throws(Rejection) {
@@ -104,47 +100,50 @@ package final class EnvelopeReader {
                 rejection = error
             }
         } else {
-            rejection = Self.refusal(of: text, verdict)
+            rejection = Self.rejection(of: text, verdict: verdict)
             // Finds the id if it precedes the error.
-            reading.gatherWhatIsThere()
+            reading.gatherMembers()
         }
         throw EnvelopeFault(id: reading.idAsGiven, rejection: rejection, app: reading.namedApp)
     }
 
     /// Returns the rejection of invalid JSON. ``JSONDocument`` parses the text again to find position and cause.
-    private static func refusal(of text: UnsafeRawBufferPointer, _ verdict: JSONIndex.Verdict) -> Rejection {
-        if verdict == .noMemory { return Rejection(.badFrame, "there is not enough memory for \(text.count) bytes") }
-        if verdict == .tooDeep { return Rejection(.badJSON, JSONError.Code.tooDeep.rawValue) }
+    private static func rejection(of text: PaddedText, verdict: JSONIndex.Verdict) -> Rejection {
+        if verdict == .noMemory {
+            return Rejection(.badFrame, detail: "there is not enough memory for \(text.count) bytes")
+        }
+        if verdict == .tooDeep { return Rejection(.badJSON, detail: JSONError.Code.tooDeep.rawValue) }
         do throws(JSONError) {
-            _ = try JSONDocument(Array(text))
-            return Rejection(.badJSON, "it is not JSON")
+            _ = try JSONDocument(text.view.copied)
+            return Rejection(.badJSON, detail: "it is not JSON")
         } catch {
-            return Rejection(.badJSON, "\(error)")
+            return Rejection(.badJSON, detail: "\(error)")
         }
     }
 
     // MARK: Too long
 
-    private func checkLength(_ envelope: UnsafeRawBufferPointer) throws(EnvelopeFault) {
-        guard envelope.count > Self.longestEnvelope else { return }
+    private func checkLength(_ envelope: ByteView) throws(EnvelopeFault) {
+        guard envelope.count > Self.maxEnvelopeLength else { return }
         // The envelope is not stored; its strings are only counted, since each name is one.
         let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maximumNamed)
         let rejection =
             isCrowded
-            ? Rejection(.tooMany, "more than \(Audience.maximumNamed) names, the largest number for one message")
-            : Rejection(.badFrame, "\(envelope.count) bytes; an envelope has at most \(Self.longestEnvelope)")
+            ? Rejection(
+                .tooMany, detail: "more than \(Audience.maximumNamed) names, the largest number for one message")
+            : Rejection(.badFrame, detail: "\(envelope.count) bytes; an envelope has at most \(Self.maxEnvelopeLength)")
         throw EnvelopeFault(id: idAtFront(of: envelope), rejection: rejection, app: nil)
     }
 
     /// Returns the id of an envelope that is not parsed, if it comes first, as it usually does.
-    private func idAtFront(of envelope: UnsafeRawBufferPointer) -> String? {
-        let front = UnsafeRawBufferPointer(rebasing: envelope.prefix(4096))
+    private func idAtFront(of envelope: ByteView) -> String? {
+        let front = envelope.prefix(4096)
         // A text cut within a string is not parsed at all. So it is cut after each comma in turn, from the left.
-        for end in front.indices where front[end] == UInt8(ascii: ",") {
-            let text = index.padded(UnsafeRawBufferPointer(rebasing: front[..<end]))
-            guard index.read(text) == .notJSON, let json = index.found(in: text) else { continue }
-            let reading = EnvelopeReading(json, apps: apps, places: places, now: 0)
-            reading.gatherWhatIsThere()
+        for end in 0..<front.count where front[end] == UInt8(ascii: ",") {
+            let text = index.padded(front.prefix(end))
+            guard index.read(text) == .notJSON, let json = index.values(in: text) else { continue }
+            var reading = EnvelopeReading(json, apps: apps, now: 0)
+            reading.gatherMembers()
             if let id = reading.idAsGiven { return id }
         }
         return nil

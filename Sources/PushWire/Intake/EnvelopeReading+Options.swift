@@ -18,16 +18,18 @@ extension EnvelopeReading {
     private static let policies = [UnknownPolicy.resend, .drop]
     private static let policyWords = WordTable(policies.map(\.rawValue))
     /// How long a message may be scheduled ahead: a year and a day.
-    static let longestDelay: Int64 = 366 * 86_400
+    static let maxDelay: Int64 = 366 * 86_400
 
-    func options(of app: AppFacts, _ number: Int) throws(Rejection) -> EnvelopeOptions {
+    func options(of app: AppFacts, number: Int) throws(Rejection) -> EnvelopeOptions {
         let type = try word(.pushType, of: Self.pushTypeWords).map { Self.pushTypes[$0] } ?? .alert
         if type.needsProviderToken, !app.usesToken {
             throw Rejection(
-                .badField, "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
+                .badField,
+                detail: "push_type \(type.rawValue) needs a provider token; the app \(app.id) has a certificate")
         }
-        guard apps.fits(type, number) else {
-            throw Rejection(.badField, "push_type \(type.rawValue) does not fit the topic \(app.topic) of the app")
+        guard apps.allows(type, forApp: number) else {
+            throw Rejection(
+                .badField, detail: "push_type \(type.rawValue) does not fit the topic \(app.topic) of the app")
         }
         // The ledger rejects expired messages, since it knows whether the message was accepted earlier.
         let expiresAt = try end()
@@ -41,12 +43,13 @@ extension EnvelopeReading {
     private func priority(of type: PushType) throws(Rejection) -> PushPriority {
         guard let number = try integer(.priority) else { return type.defaultPriority }
         guard let priority = UInt8(exactly: number).flatMap(PushPriority.init(rawValue:)) else {
-            throw Rejection(.badField, "priority is \(number); it must be 10, 5 or 1")
+            throw Rejection(.badField, detail: "priority is \(number); it must be 10, 5 or 1")
         }
         // The other types allow all priorities; the check would allocate an array to find that out.
         if type.defaultPriority != .ten, !type.allowedPriorities.contains(priority) {
             throw Rejection(
-                .badField, "priority \(number) is not valid for \(type.rawValue); use \(type.defaultPriority.rawValue)")
+                .badField,
+                detail: "priority \(number) is not valid for \(type.rawValue); use \(type.defaultPriority.rawValue)")
         }
         return priority
     }
@@ -57,7 +60,7 @@ extension EnvelopeReading {
     private func end() throws(Rejection) -> Int64? {
         guard let time = try integer(.expiresAt) else { return nil }
         guard time <= Self.latestEnd else {
-            throw Rejection(.badField, "expires_at is after the year 2105; is it in seconds?")
+            throw Rejection(.badField, detail: "expires_at is after the year 2105; is it in seconds?")
         }
         return time
     }
@@ -66,35 +69,35 @@ extension EnvelopeReading {
     /// compared with.
     private func start(before expiresAt: Int64?) throws(Rejection) -> Int64? {
         guard let time = try integer(.notBefore) else { return nil }
-        guard time <= now + Self.longestDelay else {
-            throw Rejection(.badField, "not_before is more than a year and a day ahead; is it in seconds?")
+        guard time <= now + Self.maxDelay else {
+            throw Rejection(.badField, detail: "not_before is more than a year and a day ahead; is it in seconds?")
         }
         if let expiresAt, expiresAt != 0, time >= expiresAt {
-            throw Rejection(.badField, "not_before is not before expires_at")
+            throw Rejection(.badField, detail: "not_before is not before expires_at")
         }
         return time
     }
 
     private func collapseID() throws(Rejection) -> CollapseID? {
-        guard let place = place(.collapseID) else { return nil }
-        try want(string: .collapseID, place)
-        let text = json.string(place) ?? ""
+        guard let position = position(.collapseID) else { return nil }
+        try requireString(.collapseID, at: position)
+        let text = json.string(position) ?? ""
         if let id = CollapseID(text) { return id }
         let count = text.utf8.count
         throw Rejection(
             .badField,
-            count > 64
+            detail: count > 64
                 ? "collapse_id is \(count) bytes; 64 are allowed"
                 : count == 0
                     ? "collapse_id is empty" : "collapse_id has a control character, or a space at the start or end")
     }
 
     private func traceparent() throws(Rejection) -> String? {
-        guard let place = place(.traceparent) else { return nil }
-        try want(string: .traceparent, place)
-        let text = json.string(place) ?? ""
+        guard let position = position(.traceparent) else { return nil }
+        try requireString(.traceparent, at: position)
+        let text = json.string(position) ?? ""
         guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) else {
-            throw Rejection(.badField, "traceparent must be 1 to 128 printable ASCII characters")
+            throw Rejection(.badField, detail: "traceparent must be 1 to 128 printable ASCII characters")
         }
         return text
     }

@@ -5,10 +5,10 @@ import PushText
 package struct ReplayRequest: Sendable, Equatable {
     package static let version: StaticString = "replay/1"
     /// The limit of a request without one. A request may ask for more than the responder returns.
-    package static let usualLimit = 10_000
+    package static let defaultLimit = 10_000
     /// The largest length of a prefix. All topics are shorter.
-    private static let longestPrefix = 255
-    private static let longestText = 4096
+    private static let maxPrefixLength = 255
+    private static let maxLength = 4096
 
     /// The number above which events are requested.
     package let since: UInt64
@@ -16,7 +16,7 @@ package struct ReplayRequest: Sendable, Equatable {
     package let prefix: String
     package let limit: Int
 
-    package init(since: UInt64 = 0, prefix: String = "", limit: Int = usualLimit) {
+    package init(since: UInt64 = 0, prefix: String = "", limit: Int = defaultLimit) {
         self.since = since
         self.prefix = prefix
         self.limit = limit
@@ -26,30 +26,31 @@ package struct ReplayRequest: Sendable, Equatable {
     package static func read(_ bytes: [UInt8]) throws(Rejection) -> ReplayRequest {
         let json: JSONDocument
         do throws(JSONError) {
-            json = try JSONDocument(bytes, lengthLimit: longestText)
+            json = try JSONDocument(bytes, lengthLimit: maxLength)
         } catch {
-            throw Rejection(.badJSON, "\(error)")
+            throw Rejection(.badJSON, detail: "\(error)")
         }
         guard json.kind(json.root) == .object else {
-            throw Rejection(.badJSON, "the request is \(json.kind(json.root).name), not an object")
+            throw Rejection(.badJSON, detail: "the request is \(json.kind(json.root).name), not an object")
         }
         if let key = json.repeatedKey() {
-            throw Rejection(.badField, "\"\(PayloadRules.name(json.string(key) ?? ""))\" is given twice")
+            throw Rejection(.badField, detail: "\"\(PayloadRules.name(json.string(key) ?? ""))\" is given twice")
         }
         var since: Int64 = 0
         var prefix = ""
-        var limit = Int64(usualLimit)
+        var limit = Int64(defaultLimit)
         for member in json.members(json.root) {
-            if json.isString(member.key, "since") {
-                since = try number("since", member.value, 0 ... .max, json)
-            } else if json.isString(member.key, "limit") {
-                limit = try number("limit", member.value, 1 ... .max, json)
-            } else if json.isString(member.key, "prefix") {
+            if json.isString(member.key, equalTo: "since") {
+                since = try number(at: member.value, of: json, key: "since", range: 0 ... .max)
+            } else if json.isString(member.key, equalTo: "limit") {
+                limit = try number(at: member.value, of: json, key: "limit", range: 1 ... .max)
+            } else if json.isString(member.key, equalTo: "prefix") {
                 guard let text = json.string(member.value) else {
-                    throw Rejection(.badField, "prefix is \(json.kind(member.value).name), not a string")
+                    throw Rejection(.badField, detail: "prefix is \(json.kind(member.value).name), not a string")
                 }
-                guard text.utf8.count <= longestPrefix else {
-                    throw Rejection(.badField, "prefix is \(text.utf8.count) bytes; \(longestPrefix) are allowed")
+                guard text.utf8.count <= maxPrefixLength else {
+                    throw Rejection(
+                        .badField, detail: "prefix is \(text.utf8.count) bytes; \(maxPrefixLength) are allowed")
                 }
                 prefix = text
             } else {
@@ -57,24 +58,26 @@ package struct ReplayRequest: Sendable, Equatable {
                 let near = NearestWord.to(key, in: ["since", "prefix", "limit"])
                 throw Rejection(
                     .badField,
-                    "there is no key \"\(PayloadRules.name(key))\"" + (near.map { "; did you mean \($0)?" } ?? ""))
+                    detail: "there is no key \"\(PayloadRules.name(key))\""
+                        + (near.map { "; did you mean \($0)?" } ?? ""))
             }
         }
         return ReplayRequest(since: UInt64(since), prefix: prefix, limit: Int(limit))
     }
 
     private static func number(
-        _ key: String, _ place: JSONDocument.Place, _ range: ClosedRange<Int64>, _ json: JSONDocument
+        at position: JSONDocument.Position, of json: JSONDocument, key: String, range: ClosedRange<Int64>
     ) throws(Rejection) -> Int64 {
-        guard let number = json.integer(place) else {
+        guard let number = json.integer(position) else {
             throw Rejection(
                 .badField,
-                json.kind(place).isNumber
+                detail: json.kind(position).isNumber
                     ? "\(key) is not a whole number of 64 bits"
-                    : "\(key) is \(json.kind(place).name), not a whole number")
+                    : "\(key) is \(json.kind(position).name), not a whole number")
         }
         guard range.contains(number) else {
-            throw Rejection(.badField, "\(key) is \(number); it must be \(range.lowerBound) to \(range.upperBound)")
+            throw Rejection(
+                .badField, detail: "\(key) is \(number); it must be \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

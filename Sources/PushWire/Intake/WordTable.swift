@@ -9,7 +9,7 @@ struct WordTable: Sendable {
         self.words = words
         packed = words.map { word in
             precondition((1...16).contains(word.utf8.count), "\(word) does not fit into a table of words")
-            let (low, high) = Array(word.utf8).withUnsafeBytes { Self.pack($0) }
+            let (low, high) = ByteView.lending(Array(word.utf8)) { Self.pack($0) }
             return (low, high, word.utf8.count)
         }
     }
@@ -17,14 +17,14 @@ struct WordTable: Sendable {
     /// Returns the number of a word, or nil. Words that come in the order of the table are found at once if `hint` is
     /// the number after the previous one.
     @inline(__always)
-    func number(of word: UnsafeRawBufferPointer, hint: Int = 0) -> Int? {
+    func number(of word: ByteView, hint: Int = 0) -> Int? {
         guard word.count <= 16, !word.isEmpty else { return nil }
-        let wanted = Self.pack(word)
-        return packed.withUnsafeBufferPointer { packed in
+        let (low, high) = Self.pack(word)
+        return unsafe packed.withUnsafeBufferPointer { packed in
             var index = hint < packed.count ? hint : 0
             for _ in 0..<packed.count {
-                let known = packed[index]
-                if known.low == wanted.low, known.high == wanted.high, known.count == word.count { return index }
+                let known = unsafe packed[index]
+                if known.low == low, known.high == high, known.count == word.count { return index }
                 index += 1
                 if index == packed.count { index = 0 }
             }
@@ -32,24 +32,25 @@ struct WordTable: Sendable {
         }
     }
 
-    /// Returns the bytes in two numbers, padded with zeros.
+    /// Returns the bytes of a word, at most 16, in two numbers, padded with zeros.
     @inline(__always)
-    private static func pack(_ word: UnsafeRawBufferPointer) -> (low: UInt64, high: UInt64) {
+    private static func pack(_ word: ByteView) -> (low: UInt64, high: UInt64) {
+        let bytes = unsafe word.bytes
         var low: UInt64 = 0
         var high: UInt64 = 0
-        let count = word.count
+        let count = bytes.count
         if count >= 8 {
-            low = word.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
+            low = unsafe bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)
             // The shift removes the bytes that overlap the first eight.
             if count > 8 {
-                high = UInt64(littleEndian: word.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+                high = unsafe UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
                 high >>= UInt64(8 * (16 - count))
             }
         } else {
             var index = count
             while index > 0 {
                 index -= 1
-                low = low << 8 | UInt64(word[index])
+                low = unsafe low << 8 | UInt64(bytes[index])
             }
         }
         return (low, high)

@@ -5,66 +5,81 @@ import PushModel
 /// next text.
 ///
 /// It resembles ``JSONDocument``, but does not copy the text and finds the values in a tenth of the time. It serves
-/// inputs that arrive a hundred thousand times a second.
+/// inputs that arrive a hundred thousand times a second. Positions are not checked: a valid one is 0, was returned by
+/// ``next(_:)``, or follows that of a bracket or key whose members, elements or value are stored.
+@safe
 struct IndexedJSON {
-    let text: UnsafeRawPointer
-    let nodes: UnsafePointer<CSimdJSON_node>
-    /// The number of nodes. If it is ``JSONIndex/mostNodes``, the text has more.
+    private let text: UnsafeRawPointer
+    private let nodes: UnsafePointer<CSimdJSON_node>
+    /// The number of nodes. If it is ``JSONIndex/maxNodes``, the text has more.
     let count: Int
 
-    /// The index of a value or key; the root is 0.
-    typealias Place = Int
+    /// The index of a value or key among all of them; the root is 0.
+    typealias Position = Int
 
-    @inline(__always)
-    func kind(_ place: Place) -> JSONKind {
-        // The shim writes valid kinds only.
-        JSONKind(rawValue: nodes[place].kind) ?? .null
+    /// - Important: `nodes` are those of `text`, and both must outlive the value.
+    fileprivate init(text: UnsafeRawPointer, nodes: UnsafePointer<CSimdJSON_node>, count: Int) {
+        unsafe self.text = text
+        unsafe self.nodes = nodes
+        self.count = count
     }
 
-    /// Returns the place after a value and everything in it.
     @inline(__always)
-    func next(_ place: Place) -> Place { Int(nodes[place].next) }
+    func kind(_ position: Position) -> JSONKind {
+        // The shim writes valid kinds only.
+        JSONKind(rawValue: unsafe nodes[position].kind) ?? .null
+    }
+
+    /// Returns the position after a value and everything in it.
+    @inline(__always)
+    func next(_ position: Position) -> Position { Int(unsafe nodes[position].next) }
 
     /// Returns the number of elements or members of a value.
     @inline(__always)
-    func size(_ place: Place) -> Int { Int(nodes[place].count) }
+    func size(_ position: Position) -> Int { Int(unsafe nodes[position].count) }
 
     /// Returns the source text of a value, including quotation marks and brackets.
     @inline(__always)
-    func raw(_ place: Place) -> UnsafeRawBufferPointer {
-        let node = nodes[place]
-        return UnsafeRawBufferPointer(start: text + Int(node.start), count: Int(node.end - node.start))
+    func raw(_ position: Position) -> ByteView {
+        let node = unsafe nodes[position]
+        return bytes(from: Int(node.start), count: Int(node.end - node.start))
     }
 
     /// Returns the bytes between the quotation marks of a string.
     @inline(__always)
-    func inner(_ place: Place) -> UnsafeRawBufferPointer {
-        let node = nodes[place]
-        return UnsafeRawBufferPointer(start: text + Int(node.start) + 1, count: Int(node.end - node.start) - 2)
+    func inner(_ position: Position) -> ByteView {
+        let node = unsafe nodes[position]
+        return bytes(from: Int(node.start) + 1, count: Int(node.end - node.start) - 2)
+    }
+
+    /// Returns bytes of the text. The nodes, from which the offsets are, lie within it.
+    @inline(__always)
+    private func bytes(from start: Int, count: Int) -> ByteView {
+        unsafe ByteView(borrowing: UnsafeRawBufferPointer(start: text + start, count: count))
     }
 
     @inline(__always)
-    func isPlainString(_ place: Place) -> Bool { nodes[place].kind == JSONKind.string.rawValue }
+    func isPlainString(_ position: Position) -> Bool { unsafe nodes[position].kind == JSONKind.string.rawValue }
 
     /// Calls `body` with the UTF-8 of a string. A string with escapes is decoded into separate memory.
     @inline(__always)
-    func withUTF8<Result>(_ place: Place, _ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-        if isPlainString(place) { return body(inner(place)) }
-        return unescaped(place).withUnsafeBytes(body)
+    func withUTF8<Result>(of position: Position, _ body: (ByteView) -> Result) -> Result {
+        if isPlainString(position) { return body(inner(position)) }
+        return ByteView.lending(unescaped(position), to: body)
     }
 
-    func unescaped(_ place: Place) -> [UInt8] { JSONText.unescaped(Array(inner(place))[...]) }
+    func unescaped(_ position: Position) -> [UInt8] { JSONText.unescaped(inner(position).copied[...]) }
 
     /// Returns the string, or nil if the value is not a string.
-    func string(_ place: Place) -> String? {
-        guard kind(place).isString else { return nil }
-        return withUTF8(place) { String(decoding: $0, as: UTF8.self) }
+    func string(_ position: Position) -> String? {
+        guard kind(position).isString else { return nil }
+        return withUTF8(of: position) { $0.text }
     }
 
     /// Returns the whole number, or nil if the value has another form or does not fit into 64 bits.
-    func integer(_ place: Place) -> Int64? {
-        guard kind(place) == .integer else { return nil }
-        let digits = raw(place)
+    func integer(_ position: Position) -> Int64? {
+        guard kind(position) == .integer else { return nil }
+        let digits = raw(position)
         let isNegative = digits[0] == UInt8(ascii: "-")
         var value: Int64 = 0
         for index in (isNegative ? 1 : 0)..<digits.count {
@@ -79,7 +94,8 @@ struct IndexedJSON {
     }
 }
 
-/// Parses one JSON text after the other and reuses its memory.
+/// A parser of one JSON text after the other that reuses its memory.
+@safe
 struct JSONIndex: ~Copyable {
     enum Verdict {
         case json, notJSON, tooDeep
@@ -88,63 +104,68 @@ struct JSONIndex: ~Copyable {
     }
 
     /// The largest number of elements that are stored of one array. One more is counted, but not stored.
-    static let mostElements = UInt32(Audience.maximumNamed)
+    static let maxElements = UInt32(Audience.maximumNamed)
     /// The largest number of nodes that are stored of a text.
-    static let mostNodes = 300_000
-    static let padding = CSimdJSON_padding()
+    static let maxNodes = 300_000
 
     private let index: OpaquePointer
     private var copy: UnsafeMutableRawBufferPointer
 
     init() {
-        guard let index = CSimdJSON_index_create() else { preconditionFailure("not enough memory for a JSON index") }
-        self.index = index
-        copy = .allocate(byteCount: 8192, alignment: 16)
-        copy.initializeMemory(as: UInt8.self, repeating: 0)
+        guard let index = unsafe CSimdJSON_index_create() else {
+            preconditionFailure("not enough memory for a JSON index")
+        }
+        unsafe self.index = index
+        unsafe copy = .allocate(byteCount: 8192, alignment: 16)
+        unsafe copy.initializeMemory(as: UInt8.self, repeating: 0)
     }
 
     deinit {
-        CSimdJSON_index_destroy(index)
-        copy.deallocate()
+        unsafe CSimdJSON_index_destroy(index)
+        unsafe copy.deallocate()
     }
 
-    /// Returns a copy of the text that is followed by readable padding.
-    mutating func padded(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        let wanted = text.count + Self.padding
-        if copy.count < wanted {
-            copy.deallocate()
-            copy = .allocate(byteCount: max(wanted, 8192), alignment: 16)
+    /// Returns a copy of the text that is followed by padding. It is valid until the next call.
+    mutating func padded(_ text: ByteView) -> PaddedText {
+        let needed = text.count + PaddedText.padding
+        if unsafe copy.count < needed {
+            unsafe copy.deallocate()
+            unsafe copy = .allocate(byteCount: max(needed, 8192), alignment: 16)
         }
-        copy.copyMemory(from: text)
-        UnsafeMutableRawBufferPointer(rebasing: copy[text.count..<wanted]).initializeMemory(
+        unsafe copy.copyMemory(from: text.bytes)
+        unsafe UnsafeMutableRawBufferPointer(rebasing: copy[text.count..<needed]).initializeMemory(
             as: UInt8.self, repeating: 0)
-        return UnsafeRawBufferPointer(rebasing: copy[..<text.count])
+        return unsafe PaddedText(
+            padded: ByteView(borrowing: UnsafeRawBufferPointer(rebasing: copy[..<text.count])))
     }
 
     /// Parses a text.
-    ///
-    /// - Important: ``padding`` bytes after the text must be readable.
-    func read(_ text: UnsafeRawBufferPointer) -> Verdict {
-        switch CSimdJSON_index_read(index, text.baseAddress, text.count, Self.mostElements, UInt32(Self.mostNodes)) {
-        case CSimdJSON_ok: .json
-        case CSimdJSON_too_deep: .tooDeep
-        case CSimdJSON_no_memory: .noMemory
-        default: .notJSON
+    func read(_ text: PaddedText) -> Verdict {
+        let bytes = unsafe text.view.bytes
+        switch unsafe CSimdJSON_index_read(
+            index, bytes.baseAddress, bytes.count, Self.maxElements, UInt32(Self.maxNodes))
+        {
+        case CSimdJSON_ok: return .json
+        case CSimdJSON_too_deep: return .tooDeep
+        case CSimdJSON_no_memory: return .noMemory
+        default: return .notJSON
         }
     }
 
-    /// Returns the values of that text; if it is not JSON, the values before the error.
-    func found(in text: UnsafeRawBufferPointer) -> IndexedJSON? {
-        guard let start = text.baseAddress, let nodes = CSimdJSON_index_nodes(index) else { return nil }
-        return IndexedJSON(text: start, nodes: nodes, count: CSimdJSON_index_count(index))
+    /// Returns the values of the text that was read last; if it is not JSON, the values before the error.
+    func values(in text: PaddedText) -> IndexedJSON? {
+        guard let start = unsafe text.view.bytes.baseAddress, let nodes = unsafe CSimdJSON_index_nodes(index) else {
+            return nil
+        }
+        return unsafe IndexedJSON(text: start, nodes: nodes, count: CSimdJSON_index_count(index))
     }
 
     /// Releases the memory that an unusually long text needed.
     mutating func trim() {
-        if copy.count > 1 << 20 {
-            copy.deallocate()
-            copy = .allocate(byteCount: 8192, alignment: 16)
+        if unsafe copy.count > 1 << 20 {
+            unsafe copy.deallocate()
+            unsafe copy = .allocate(byteCount: 8192, alignment: 16)
         }
-        CSimdJSON_index_trim(index)
+        unsafe CSimdJSON_index_trim(index)
     }
 }

@@ -1,25 +1,25 @@
 extension JSONDocument {
     /// The number of members up to which the keys of an object are compared in pairs.
-    private static let fewMembers = 12
+    private static let maxComparedMembers = 12
 
     /// Returns the first key that its object already has, in the order in which objects begin; nil if there is none.
     ///
     /// Keys are compared after unescaping, so `\u0061` equals `a`. O(n log n) in the number of keys of an object,
     /// whatever the keys are.
-    package func repeatedKey() -> Place? {
+    package func repeatedKey() -> Position? {
         for index in nodes.indices where nodes[index].kind == .object {
-            if let key = repeatedKey(in: Place(index: UInt32(index))) { return key }
+            if let key = repeatedKey(in: Position(index: UInt32(index))) { return key }
         }
         return nil
     }
 
-    private func repeatedKey(in object: Place) -> Place? {
-        var keys: [Place] = []
+    private func repeatedKey(in object: Position) -> Position? {
+        var keys: [Position] = []
         for member in members(object) { keys.append(member.key) }
         guard keys.count > 1 else { return nil }
-        if keys.count <= Self.fewMembers {
+        if keys.count <= Self.maxComparedMembers {
             for later in 1..<keys.count {
-                for earlier in 0..<later where isSame(keys[earlier], keys[later]) { return keys[later] }
+                for earlier in 0..<later where isKey(keys[earlier], equalTo: keys[later]) { return keys[later] }
             }
             return nil
         }
@@ -28,12 +28,12 @@ extension JSONDocument {
         return keys.first { !seen.insert(unescapedBytes($0)).inserted }
     }
 
-    private func isSame(_ one: Place, _ other: Place) -> Bool {
+    private func isKey(_ one: Position, equalTo other: Position) -> Bool {
         if kind(one) == .string && kind(other) == .string { return text(one).elementsEqual(text(other)) }
         return unescapedBytes(one) == unescapedBytes(other)
     }
 
-    private func unescapedBytes(_ string: Place) -> [UInt8] {
+    private func unescapedBytes(_ string: Position) -> [UInt8] {
         let inner = text(string).dropFirst().dropLast()
         return kind(string) == .escapedString ? JSONText.unescaped(inner) : Array(inner)
     }

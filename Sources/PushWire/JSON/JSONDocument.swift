@@ -36,23 +36,23 @@ package struct JSONDocument: Sendable {
     static let none = UInt32.max
 
     /// One value of a document. It is invalid in other documents.
-    package struct Place: Hashable, Sendable {
+    package struct Position: Hashable, Sendable {
         let index: UInt32
     }
 
-    package static let maximumDepth = JSONScanner.maximumDepth
+    package static let maxDepth = JSONScanner.maxDepth
 
     package let bytes: [UInt8]
     let nodes: [Node]
 
-    /// Parses all of `bytes`; `depthLimit` is at most ``maximumDepth``. O(n).
+    /// Parses all of `bytes`; `depthLimit` is at most ``maxDepth``. O(n).
     package init(
-        _ bytes: [UInt8], depthLimit: Int = JSONDocument.maximumDepth, lengthLimit: Int = 16 << 20
+        _ bytes: [UInt8], depthLimit: Int = JSONDocument.maxDepth, lengthLimit: Int = 16 << 20
     ) throws(JSONError) {
         guard bytes.count <= lengthLimit else { throw JSONError(.tooLong, at: lengthLimit) }
         var error: JSONError?
-        nodes = bytes.withUnsafeBufferPointer { buffer in
-            var scanner = JSONScanner(buffer, keeps: true, depthLimit: depthLimit)
+        nodes = unsafe bytes.withUnsafeBufferPointer { buffer in
+            var scanner = unsafe JSONScanner(buffer, keeps: true, depthLimit: depthLimit)
             if !scanner.scan() { error = scanner.error }
             return scanner.nodes
         }
@@ -61,53 +61,53 @@ package struct JSONDocument: Sendable {
     }
 
     /// Whether the bytes are a JSON object. The check stores and allocates nothing.
-    package static func isObject(_ bytes: [UInt8], depthLimit: Int = JSONDocument.maximumDepth) -> Bool {
-        bytes.withUnsafeBufferPointer { buffer in
-            var scanner = JSONScanner(buffer, keeps: false, depthLimit: depthLimit)
+    package static func isObject(_ bytes: [UInt8], depthLimit: Int = JSONDocument.maxDepth) -> Bool {
+        unsafe bytes.withUnsafeBufferPointer { buffer in
+            var scanner = unsafe JSONScanner(buffer, keeps: false, depthLimit: depthLimit)
             return scanner.scan() && scanner.isObject
         }
     }
 
-    package var root: Place { Place(index: 0) }
+    package var root: Position { Position(index: 0) }
 
-    package func kind(_ place: Place) -> JSONKind { nodes[Int(place.index)].kind }
+    package func kind(_ position: Position) -> JSONKind { nodes[Int(position.index)].kind }
 
     /// Returns the offset of the value's first byte, for messages.
-    package func offset(_ place: Place) -> Int { Int(nodes[Int(place.index)].start) }
+    package func offset(_ position: Position) -> Int { Int(nodes[Int(position.index)].start) }
 
     /// Returns the source text of the value, including quotation marks and brackets.
-    package func text(_ place: Place) -> ArraySlice<UInt8> {
-        let node = nodes[Int(place.index)]
+    package func text(_ position: Position) -> ArraySlice<UInt8> {
+        let node = nodes[Int(position.index)]
         return bytes[Int(node.start)..<Int(node.end)]
     }
 
     // MARK: Scalars
 
     /// Returns the string, or nil if the value is not a string.
-    package func string(_ place: Place) -> String? {
-        switch kind(place) {
-        case .string: String(decoding: text(place).dropFirst().dropLast(), as: UTF8.self)
-        case .escapedString: String(decoding: JSONText.unescaped(text(place).dropFirst().dropLast()), as: UTF8.self)
+    package func string(_ position: Position) -> String? {
+        switch kind(position) {
+        case .string: String(decoding: text(position).dropFirst().dropLast(), as: UTF8.self)
+        case .escapedString: String(decoding: JSONText.unescaped(text(position).dropFirst().dropLast()), as: UTF8.self)
         default: nil
         }
     }
 
-    package func isString(_ place: Place, _ word: StaticString) -> Bool {
-        switch kind(place) {
+    package func isString(_ position: Position, equalTo word: StaticString) -> Bool {
+        switch kind(position) {
         case .string:
-            let text = text(place).dropFirst().dropLast()
-            return text.count == word.utf8CodeUnitCount && word.withUTF8Buffer { $0.elementsEqual(text) }
+            let text = text(position).dropFirst().dropLast()
+            return text.count == word.utf8CodeUnitCount && word.withUTF8Buffer { unsafe $0.elementsEqual(text) }
         case .escapedString:
-            return string(place) == word.description
+            return string(position) == word.description
         default:
             return false
         }
     }
 
     /// Returns the whole number, or nil if the value is not one or does not fit into 64 bits.
-    package func integer(_ place: Place) -> Int64? {
-        guard kind(place) == .integer else { return nil }
-        let digits = text(place)
+    package func integer(_ position: Position) -> Int64? {
+        guard kind(position) == .integer else { return nil }
+        let digits = text(position)
         let isNegative = digits.first == UInt8(ascii: "-")
         var value: Int64 = 0
         for digit in digits.dropFirst(isNegative ? 1 : 0) {
@@ -122,14 +122,14 @@ package struct JSONDocument: Sendable {
     }
 
     /// Returns any number as the nearest `Double`, or nil if the value is not a number or is not finite as a `Double`.
-    package func double(_ place: Place) -> Double? {
-        guard kind(place).isNumber else { return nil }
-        let value = Double(String(decoding: text(place), as: UTF8.self))
+    package func double(_ position: Position) -> Double? {
+        guard kind(position).isNumber else { return nil }
+        let value = Double(String(decoding: text(position), as: UTF8.self))
         return value.flatMap { $0.isFinite ? $0 : nil }
     }
 
-    package func bool(_ place: Place) -> Bool? {
-        switch kind(place) {
+    package func bool(_ position: Position) -> Bool? {
+        switch kind(position) {
         case .true: true
         case .false: false
         default: nil
@@ -139,20 +139,20 @@ package struct JSONDocument: Sendable {
     // MARK: Objects and arrays
 
     package struct Member {
-        package let key: Place
-        package let value: Place
+        package let key: Position
+        package let value: Position
     }
 
     /// Returns the members of an object in the order of the text; for other values there are none.
-    package func members(_ place: Place) -> Members {
-        let node = nodes[Int(place.index)]
-        return Members(document: self, at: node.kind == .object ? place.index + 1 : node.next, end: node.next)
+    package func members(_ position: Position) -> Members {
+        let node = nodes[Int(position.index)]
+        return Members(document: self, at: node.kind == .object ? position.index + 1 : node.next, end: node.next)
     }
 
     /// Returns the elements of an array; for other values there are none.
-    package func elements(_ place: Place) -> Elements {
-        let node = nodes[Int(place.index)]
-        return Elements(document: self, at: node.kind == .array ? place.index + 1 : node.next, end: node.next)
+    package func elements(_ position: Position) -> Elements {
+        let node = nodes[Int(position.index)]
+        return Elements(document: self, at: node.kind == .array ? position.index + 1 : node.next, end: node.next)
     }
 
     package struct Members: Sequence, IteratorProtocol {
@@ -164,7 +164,7 @@ package struct JSONDocument: Sendable {
             guard at < end else { return nil }
             let value = at + 1
             defer { at = document.nodes[Int(value)].next }
-            return Member(key: Place(index: at), value: Place(index: value))
+            return Member(key: Position(index: at), value: Position(index: value))
         }
     }
 
@@ -173,16 +173,16 @@ package struct JSONDocument: Sendable {
         var at: UInt32
         let end: UInt32
 
-        package mutating func next() -> Place? {
+        package mutating func next() -> Position? {
             guard at < end else { return nil }
             defer { at = document.nodes[Int(at)].next }
-            return Place(index: at)
+            return Position(index: at)
         }
     }
 
     /// Returns the value of the first member with that key. O(members).
-    package func value(_ key: StaticString, in object: Place) -> Place? {
-        for member in members(object) where isString(member.key, key) { return member.value }
+    package func value(_ key: StaticString, in object: Position) -> Position? {
+        for member in members(object) where isString(member.key, equalTo: key) { return member.value }
         return nil
     }
 }

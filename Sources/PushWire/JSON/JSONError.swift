@@ -32,7 +32,7 @@ package struct JSONError: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// Returns the line and column of a byte, both from 1, for messages about texts that people write. Columns count
     /// bytes.
-    package static func place(of offset: Int, in bytes: some Collection<UInt8>) -> (line: Int, column: Int) {
+    package static func position(of offset: Int, in bytes: some Collection<UInt8>) -> (line: Int, column: Int) {
         var (line, column) = (1, 1)
         for byte in bytes.prefix(offset) {
             if byte == UInt8(ascii: "\n") {

@@ -1,8 +1,9 @@
 /// A strict JSON parser according to RFC 8259, in one pass and without recursion. It either records the values as a
 /// flat list of nodes, or only validates and allocates nothing.
+@safe
 struct JSONScanner {
     /// The largest number of open brackets. A bit for each of them tells objects from arrays.
-    static let maximumDepth = 64
+    static let maxDepth = 64
 
     private let bytes: UnsafeBufferPointer<UInt8>
     private let keeps: Bool
@@ -12,24 +13,25 @@ struct JSONScanner {
     private(set) var error: JSONError?
     private(set) var isObject = false
 
+    /// - Important: The scanner must not outlive `bytes`.
     init(_ bytes: UnsafeBufferPointer<UInt8>, keeps: Bool, depthLimit: Int) {
-        self.bytes = bytes
+        unsafe self.bytes = bytes
         self.keeps = keeps
-        self.depthLimit = min(depthLimit, Self.maximumDepth)
+        self.depthLimit = min(depthLimit, Self.maxDepth)
     }
 
     /// Scans the whole text. Returns false if it is not JSON, with the reason in ``error``.
     mutating func scan() -> Bool {
-        guard bytes.count < Int(UInt32.max) else { return fail(.tooLong, at: 0) }
-        if bytes.count >= 3, bytes[0] == 0xef, bytes[1] == 0xbb, bytes[2] == 0xbf { return fail(.byteOrderMark, at: 0) }
+        guard count < Int(UInt32.max) else { return fail(.tooLong, at: 0) }
+        if byte(at: 0) == 0xef, byte(at: 1) == 0xbb, byte(at: 2) == 0xbf { return fail(.byteOrderMark, at: 0) }
         // A node usually takes a dozen or more bytes of text.
-        if keeps { nodes.reserveCapacity(4 + bytes.count / 10) }
+        if keeps { nodes.reserveCapacity(4 + count / 10) }
         skipSpace()
-        guard at < bytes.count else { return fail(.empty, at: at) }
-        isObject = bytes[at] == UInt8(ascii: "{")
+        guard let first = peek() else { return fail(.empty, at: at) }
+        isObject = first == UInt8(ascii: "{")
         guard scanValues() else { return false }
         skipSpace()
-        return at == bytes.count || fail(.trailingBytes, at: at)
+        return at == count || fail(.trailingBytes, at: at)
     }
 
     /// Scans one value and everything in it.
@@ -102,18 +104,18 @@ struct JSONScanner {
         switch byte {
         case UInt8(ascii: "\""): scanString()
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): scanNumber()
-        case UInt8(ascii: "t"): scanLiteral("true", .true)
-        case UInt8(ascii: "f"): scanLiteral("false", .false)
-        case UInt8(ascii: "n"): scanLiteral("null", .null)
+        case UInt8(ascii: "t"): scanLiteral("true", as: .true)
+        case UInt8(ascii: "f"): scanLiteral("false", as: .false)
+        case UInt8(ascii: "n"): scanLiteral("null", as: .null)
         default: fail(.unexpectedByte, at: at)
         }
     }
 
-    private mutating func scanLiteral(_ word: StaticString, _ kind: JSONKind) -> Bool {
+    private mutating func scanLiteral(_ word: StaticString, as kind: JSONKind) -> Bool {
         let start = at
         for index in 0..<word.utf8CodeUnitCount {
-            guard at < bytes.count else { return fail(.unexpectedEnd, at: at) }
-            guard bytes[at] == word.utf8Start[index] else { return fail(.badLiteral, at: start) }
+            guard let byte = peek() else { return fail(.unexpectedEnd, at: at) }
+            guard unsafe byte == word.utf8Start[index] else { return fail(.badLiteral, at: start) }
             at += 1
         }
         add(kind, from: start)
@@ -150,7 +152,7 @@ struct JSONScanner {
         let start = at
         while let byte = peek(), byte &- UInt8(ascii: "0") < 10 { at += 1 }
         if at > start { return true }
-        return at == bytes.count ? fail(.unexpectedEnd, at: at) : fail(.badNumber, at: at)
+        return at == count ? fail(.unexpectedEnd, at: at) : fail(.badNumber, at: at)
     }
 
     private static func isWordByte(_ byte: UInt8) -> Bool {
@@ -194,10 +196,9 @@ struct JSONScanner {
     /// Skips ordinary characters, eight at a time; most of a payload consists of them.
     private mutating func skipPlain() {
         let ones: UInt64 = 0x0101_0101_0101_0101
-        let raw = UnsafeRawBufferPointer(bytes)
         var index = at
-        while index + 8 <= raw.count {
-            let word = UInt64(littleEndian: raw.loadUnaligned(fromByteOffset: index, as: UInt64.self))
+        while index + 8 <= count {
+            let word = word(at: index)
             let quote = word ^ (ones &* 0x22)
             let backslash = word ^ (ones &* 0x5c)
             // The top bit of each byte that is a quotation mark, a backslash, a control character, or not ASCII. A
@@ -211,16 +212,14 @@ struct JSONScanner {
             }
             index += 8
         }
-        while index < raw.count, raw[index] >= 0x20, raw[index] < 0x80, raw[index] != 0x22, raw[index] != 0x5c {
-            index += 1
-        }
+        while let byte = byte(at: index), byte >= 0x20, byte < 0x80, byte != 0x22, byte != 0x5c { index += 1 }
         at = index
     }
 
     private mutating func scanEscape() -> Bool {
         let start = at
-        guard at + 1 < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
-        switch bytes[at + 1] {
+        guard let mark = byte(at: at + 1) else { return fail(.unexpectedEnd, at: count) }
+        switch mark {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
             UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
             at += 2
@@ -230,10 +229,10 @@ struct JSONScanner {
             guard (0xd800..<0xe000).contains(unit) else { return true }
             // The grammar allows an unpaired surrogate, but no device can show such a string.
             guard unit < 0xdc00 else { return fail(.loneSurrogate, at: start) }
-            guard at < bytes.count else { return fail(.unexpectedEnd, at: at) }
-            guard bytes[at] == UInt8(ascii: "\\") else { return fail(.loneSurrogate, at: start) }
-            guard at + 1 < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
-            guard bytes[at + 1] == UInt8(ascii: "u") else { return fail(.loneSurrogate, at: start) }
+            guard let backslash = peek() else { return fail(.unexpectedEnd, at: at) }
+            guard backslash == UInt8(ascii: "\\") else { return fail(.loneSurrogate, at: start) }
+            guard let mark = byte(at: at + 1) else { return fail(.unexpectedEnd, at: count) }
+            guard mark == UInt8(ascii: "u") else { return fail(.loneSurrogate, at: start) }
             guard let low = scanUnit() else { return false }
             return (0xdc00..<0xe000).contains(low) || fail(.loneSurrogate, at: start)
         default:
@@ -263,24 +262,23 @@ struct JSONScanner {
 
     /// Scans one character of two to four bytes, well-formed according to Unicode's table 3-7.
     private mutating func scanSequence(_ first: UInt8) -> Bool {
-        let count: Int
+        let length: Int
         var second: ClosedRange<UInt8> = 0x80...0xbf
         switch first {
-        case 0xc2...0xdf: count = 1
-        case 0xe0: (count, second) = (2, 0xa0...0xbf)
-        case 0xed: (count, second) = (2, 0x80...0x9f)
-        case 0xe1...0xef: count = 2
-        case 0xf0: (count, second) = (3, 0x90...0xbf)
-        case 0xf1...0xf3: count = 3
-        case 0xf4: (count, second) = (3, 0x80...0x8f)
+        case 0xc2...0xdf: length = 1
+        case 0xe0: (length, second) = (2, 0xa0...0xbf)
+        case 0xed: (length, second) = (2, 0x80...0x9f)
+        case 0xe1...0xef: length = 2
+        case 0xf0: (length, second) = (3, 0x90...0xbf)
+        case 0xf1...0xf3: length = 3
+        case 0xf4: (length, second) = (3, 0x80...0x8f)
         default: return fail(.badUTF8, at: at)
         }
-        for offset in 1...count {
-            guard at + offset < bytes.count else { return fail(.unexpectedEnd, at: bytes.count) }
-            let byte = bytes[at + offset]
+        for offset in 1...length {
+            guard let byte = byte(at: at + offset) else { return fail(.unexpectedEnd, at: count) }
             guard offset == 1 ? second.contains(byte) : byte & 0xc0 == 0x80 else { return fail(.badUTF8, at: at) }
         }
-        at += count + 1
+        at += length + 1
         return true
     }
 
@@ -310,11 +308,23 @@ struct JSONScanner {
 
     // MARK: Bytes
 
-    private func peek() -> UInt8? { at < bytes.count ? bytes[at] : nil }
+    private var count: Int { unsafe bytes.count }
+
+    private func peek() -> UInt8? { byte(at: at) }
+
+    /// Returns a byte; nil at and after the end. No offset is negative.
+    @inline(__always)
+    private func byte(at offset: Int) -> UInt8? { offset < count ? unsafe bytes[offset] : nil }
+
+    /// Returns the eight bytes at `offset`, which must exist, as a little-endian word.
+    @inline(__always)
+    private func word(at offset: Int) -> UInt64 {
+        unsafe UInt64(
+            littleEndian: UnsafeRawBufferPointer(bytes).loadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    }
 
     private mutating func skipSpace() {
-        while at < bytes.count {
-            let byte = bytes[at]
+        while let byte = peek() {
             guard byte == 0x20 || byte == 0x0a || byte == 0x0d || byte == 0x09 else { return }
             at += 1
         }

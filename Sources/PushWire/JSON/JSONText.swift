@@ -27,10 +27,10 @@ enum JSONText {
                 result.append(plain(mark))
                 continue
             }
-            var scalar = unit(inner, at)
+            var scalar = unit(at: at, in: inner)
             at += 4
             if (0xd800..<0xdc00).contains(scalar) {
-                scalar = 0x10000 + (scalar - 0xd800) << 10 + (unit(inner, at + 2) - 0xdc00)
+                scalar = 0x10000 + (scalar - 0xd800) << 10 + (unit(at: at + 2, in: inner) - 0xdc00)
                 at += 6
             }
             append(Unicode.Scalar(scalar) ?? "\u{fffd}", to: &result)
@@ -38,7 +38,8 @@ enum JSONText {
         return result
     }
 
-    private static func unit(_ bytes: ArraySlice<UInt8>, _ start: Int) -> UInt32 {
+    /// Returns the number that four hexadecimal digits form.
+    private static func unit(at start: Int, in bytes: ArraySlice<UInt8>) -> UInt32 {
         var value: UInt32 = 0
         for offset in 0..<4 { value = value << 4 | UInt32(hexDigit(bytes[start + offset]) ?? 0) }
         return value

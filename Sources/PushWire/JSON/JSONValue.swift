@@ -36,16 +36,16 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Ex
 extension JSONDocument {
     /// Returns the value with everything in it. The first of duplicate keys counts; integers that do not fit into 64
     /// bits become doubles, and numbers that do not fit into doubles `null`.
-    package func value(at place: Place) -> JSONValue {
-        switch kind(place) {
+    package func value(at position: JSONDocument.Position) -> JSONValue {
+        switch kind(position) {
         case .object:
-            let pairs = members(place).map { (string($0.key) ?? "", value(at: $0.value)) }
+            let pairs = members(position).map { (string($0.key) ?? "", value(at: $0.value)) }
             return .object(Dictionary(pairs, uniquingKeysWith: { first, _ in first }))
-        case .array: return .array(elements(place).map { value(at: $0) })
-        case .string, .escapedString: return .string(string(place) ?? "")
+        case .array: return .array(elements(position).map { value(at: $0) })
+        case .string, .escapedString: return .string(string(position) ?? "")
         case .integer, .fraction:
-            if let integer = integer(place) { return .integer(integer) }
-            return double(place).map { .number($0) } ?? .null
+            if let integer = integer(position) { return .integer(integer) }
+            return double(position).map { .number($0) } ?? .null
         case .true: return .bool(true)
         case .false: return .bool(false)
         case .null: return .null

@@ -49,19 +49,19 @@ struct JSONWriter {
     }
 
     /// Writes a member, unless the value is nil.
-    mutating func member(_ name: String, _ text: String?) {
+    mutating func member(_ name: String, value text: String?) {
         if let text { member(name, value: .string(text)) }
     }
 
-    mutating func member(_ name: String, _ number: Int64?) {
+    mutating func member(_ name: String, value number: Int64?) {
         if let number { member(name, value: .integer(number)) }
     }
 
-    mutating func member(_ name: String, _ number: Double?) {
+    mutating func member(_ name: String, value number: Double?) {
         if let number { member(name, value: .number(number)) }
     }
 
-    mutating func member(_ name: String, _ texts: [String]) {
+    mutating func member(_ name: String, value texts: [String]) {
         if !texts.isEmpty { member(name, value: .array(texts.map { .string($0) })) }
     }
 

@@ -32,22 +32,22 @@ package struct FeedbackDecoder: Sendable {
     package init() {}
 
     package mutating func decode(_ bytes: UnsafeRawBufferPointer, into tuples: inout [FeedbackTuple]) {
-        var place = 0
-        while place < bytes.count {
-            let left = bytes.count - place
+        var offset = 0
+        while offset < bytes.count {
+            let left = bytes.count - offset
             if skipping > 0 {
                 let count = min(skipping, left)
                 skipping -= count
                 skipped += count
-                place += count
+                offset += count
                 continue
             }
-            let wanted = pending.count < Self.headLength ? Self.headLength : Self.headLength + tokenLength
-            let count = min(wanted - pending.count, left)
-            pending.append(contentsOf: bytes[place..<place + count])
-            place += count
-            guard pending.count == wanted else { return }
-            if wanted > Self.headLength {
+            let needed = pending.count < Self.headLength ? Self.headLength : Self.headLength + tokenLength
+            let count = min(needed - pending.count, left)
+            unsafe pending.append(contentsOf: bytes[offset..<offset + count])
+            offset += count
+            guard pending.count == needed else { return }
+            if needed > Self.headLength {
                 emit(into: &tuples)
             } else if !(1...DeviceToken.maximumLength).contains(tokenLength) {
                 malformed += 1
@@ -59,7 +59,7 @@ package struct FeedbackDecoder: Sendable {
     }
 
     package mutating func decode(_ bytes: [UInt8], into tuples: inout [FeedbackTuple]) {
-        bytes.withUnsafeBytes { decode($0, into: &tuples) }
+        unsafe bytes.withUnsafeBytes { unsafe decode($0, into: &tuples) }
     }
 
     /// Called at the end of the list.

@@ -3,9 +3,9 @@ package import PushModel
 /// The format of feedback tuples in a spool file: `length u8 | time u32 | token | CRC-32 of the preceding bytes u32`.
 package enum FeedbackRecord {
     /// The largest length of a record.
-    package static let longest = 1 + 4 + DeviceToken.maximumLength + 4
+    package static let maxLength = 1 + 4 + DeviceToken.maximumLength + 4
 
-    package static func append(_ tuple: FeedbackTuple, into bytes: inout [UInt8]) {
+    package static func append(_ tuple: FeedbackTuple, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(UInt8(tuple.token.byteCount))
         append(tuple.time, to: &bytes)
@@ -36,20 +36,20 @@ package enum FeedbackRecord {
             }
             let end = start + 1 + 4 + length
             guard end + 4 <= bytes.count else { break }
-            guard number(bytes, at: end) == CRC32.of(bytes[start..<end]),
+            guard number(at: end, in: bytes) == CRC32.of(bytes[start..<end]),
                 let token = DeviceToken(bytes: bytes[start + 5..<end])
             else {
                 reading.isDamaged = true
                 break
             }
-            reading.tuples.append(FeedbackTuple(time: number(bytes, at: start + 1), token: token))
+            reading.tuples.append(FeedbackTuple(time: number(at: start + 1, in: bytes), token: token))
             reading.used = end + 4
         }
         return reading
     }
 
-    private static func number(_ bytes: [UInt8], at place: Int) -> UInt32 {
-        bytes[place..<place + 4].reduce(0) { $0 << 8 | UInt32($1) }
+    private static func number(at offset: Int, in bytes: [UInt8]) -> UInt32 {
+        bytes[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 
     private static func append(_ value: UInt32, to bytes: inout [UInt8]) {

@@ -40,8 +40,8 @@ package enum LegacyFrame {
     ///
     /// The error packet contains `identifier`. Command 0 has neither an identifier nor an expiration nor a priority.
     package static func append(
-        _ command: LegacyCommand, _ message: Message, to token: DeviceToken, identifier: UInt32,
-        into bytes: inout [UInt8]
+        _ message: Message, for token: DeviceToken, as command: LegacyCommand, identifier: UInt32,
+        to bytes: inout [UInt8]
     ) throws(LegacyFrameError) {
         let payload = message.payload
         guard !payload.isEmpty else { throw .payloadEmpty }
@@ -65,8 +65,8 @@ package enum LegacyFrame {
             bytes.append(2)
             append(UInt16(payload.count), to: &bytes)
             bytes += payload
-            append(item: 3, identifier, to: &bytes)
-            if let expiration { append(item: 4, expiration, to: &bytes) }
+            append(identifier, item: 3, to: &bytes)
+            if let expiration { append(expiration, item: 4, to: &bytes) }
             bytes += [5, 0, 1, message.priority == .ten ? 10 : 5]
             return
         }
@@ -78,7 +78,7 @@ package enum LegacyFrame {
 
     /// Appends a notification with an empty token, which is invalid on purpose: the error packet that it causes proves
     /// that the peer accepted everything before it (Documentation/Protocols.md, "B2. The error packet").
-    package static func appendProbe(_ command: LegacyCommand, identifier: UInt32, into bytes: inout [UInt8]) {
+    package static func appendProbe(as command: LegacyCommand, identifier: UInt32, to bytes: inout [UInt8]) {
         let payload = Array("{}".utf8)
         bytes.append(command.rawValue)
         switch command {
@@ -92,7 +92,7 @@ package enum LegacyFrame {
             bytes += [1, 0, 0, 2]
             append(UInt16(payload.count), to: &bytes)
             bytes += payload
-            append(item: 3, identifier, to: &bytes)
+            append(identifier, item: 3, to: &bytes)
             return
         }
         append(UInt16(0), to: &bytes)
@@ -100,7 +100,7 @@ package enum LegacyFrame {
         bytes += payload
     }
 
-    private static func append(item: UInt8, _ value: UInt32, to bytes: inout [UInt8]) {
+    private static func append(_ value: UInt32, item: UInt8, to bytes: inout [UInt8]) {
         bytes.append(item)
         append(UInt16(4), to: &bytes)
         append(value, to: &bytes)

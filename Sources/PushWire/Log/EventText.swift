@@ -3,26 +3,27 @@ package import PushModel
 /// A writer of events as the JSON lines that subscribers read. It caches the members that events of one topic share.
 package struct EventText: Sendable {
     /// For each app, by kind: `,"family":…,"app":…,"kind":…`.
-    private var middles: [AppID: [[UInt8]]] = [:]
-    private var without: [[UInt8]] = []
+    private var members: [AppID: [[UInt8]]] = [:]
+    private var membersWithoutApp: [[UInt8]] = []
     private var lastApp: AppID?
-    private var last: [[UInt8]] = []
+    private var membersOfLastApp: [[UInt8]] = []
 
     package init() {}
 
     /// Appends one JSON object without a newline. `apps` and `bytes` are those that ``LogSegment/walk(since:_:)``
     /// passed.
     package mutating func append(
-        _ event: LoggedEvent, _ apps: [AppID], _ bytes: UnsafeRawBufferPointer, to line: inout [UInt8]
+        _ event: LoggedEvent, of apps: [AppID], texts bytes: UnsafeRawBufferPointer, to line: inout [UInt8]
     ) {
-        prepare(event.app.map { apps[$0] })
-        (event.app == nil ? without : last)[Int(event.kind.rawValue)].withUnsafeBytes { middle in
-            let room = Self.room(for: event, bytes) + middle.count
+        prepareMembers(ofApp: event.app.map { apps[$0] })
+        unsafe (event.app == nil ? membersWithoutApp : membersOfLastApp)[Int(event.kind.rawValue)].withUnsafeBytes {
+            members in
+            let room = Self.room(for: event) + members.count
             line.append(addingCapacity: room) { span in
-                span.withUnsafeMutableBufferPointer { buffer, count in
-                    var pen = Pen(at: UnsafeMutableRawPointer(buffer.baseAddress!))
-                    pen.write(event, middle, bytes)
-                    count = pen.at - UnsafeMutableRawPointer(buffer.baseAddress!)
+                unsafe span.withUnsafeMutableBufferPointer { buffer, count in
+                    var pen = unsafe Pen(at: UnsafeMutableRawPointer(buffer.baseAddress!))
+                    unsafe pen.write(event, members: members, texts: bytes)
+                    count = unsafe pen.at - UnsafeMutableRawPointer(buffer.baseAddress!)
                 }
             }
         }
@@ -30,24 +31,24 @@ package struct EventText: Sendable {
 
     /// The largest length of the line: six bytes for each character that may need escaping, and 512 for everything that
     /// is not text.
-    private static func room(for event: LoggedEvent, _ bytes: UnsafeRawBufferPointer) -> Int {
+    private static func room(for event: LoggedEvent) -> Int {
         512 + 6 * ((event.messageID?.count ?? 0) + (event.reason?.count ?? 0) + (event.traceparent?.count ?? 0))
             + (event.details?.count ?? 0)
     }
 
-    private mutating func prepare(_ app: AppID?) {
+    private mutating func prepareMembers(ofApp app: AppID?) {
         guard let app else {
-            if without.isEmpty { without = Self.middles("-") }
+            if membersWithoutApp.isEmpty { membersWithoutApp = Self.members(ofApp: "-") }
             return
         }
         if app != lastApp {
-            last = middles[app] ?? Self.middles(app.name)
-            middles[app] = last
+            membersOfLastApp = members[app] ?? Self.members(ofApp: app.name)
+            members[app] = membersOfLastApp
             lastApp = app
         }
     }
 
-    private static func middles(_ app: String) -> [[UInt8]] {
+    private static func members(ofApp app: String) -> [[UInt8]] {
         var all = Array(repeating: [UInt8](), count: 128)
         for kind in EventKind.allCases {
             all[Int(kind.rawValue)] = Array(
@@ -57,11 +58,16 @@ package struct EventText: Sendable {
     }
 }
 
-/// A writer into memory that has room for the whole line.
+/// A writer into memory that has ``EventText/room(for:)`` for the whole line, which bounds everything that it writes.
+@safe
 private struct Pen {
-    var at: UnsafeMutableRawPointer
+    private(set) var at: UnsafeMutableRawPointer
 
-    mutating func write(_ event: LoggedEvent, _ middle: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) {
+    init(at start: UnsafeMutableRawPointer) {
+        unsafe at = start
+    }
+
+    mutating func write(_ event: LoggedEvent, members: UnsafeRawBufferPointer, texts bytes: UnsafeRawBufferPointer) {
         word("{\"v\":1,\"seq\":")
         number(event.seq)
         word(",\"prev\":")
@@ -69,21 +75,21 @@ private struct Pen {
         word(",\"ts\":")
         if event.time < 0 { byte(UInt8(ascii: "-")) }
         number(event.time.magnitude)
-        copy(middle)
+        unsafe copy(members)
         if let id = event.messageID {
             word(",\"message_id\":\"")
-            text(bytes[id])
+            unsafe text(bytes[id])
         }
         if let device = event.device {
             word(",\"device\":\"")
-            device.write(into: at)
-            at += DeviceID.textLength
+            unsafe device.write(into: at)
+            unsafe at += DeviceID.textLength
             byte(UInt8(ascii: "\""))
         }
         if let id = event.apnsID {
             word(",\"apns_id\":\"")
-            id.write(into: at)
-            at += APNSID.textLength
+            unsafe id.write(into: at)
+            unsafe at += APNSID.textLength
             byte(UInt8(ascii: "\""))
         }
         if let attempt = event.attempt {
@@ -96,7 +102,7 @@ private struct Pen {
         }
         if let reason = event.reason {
             word(",\"reason\":\"")
-            text(bytes[reason])
+            unsafe text(bytes[reason])
         }
         if let latency = event.latency {
             word(",\"latency_ms\":")
@@ -104,53 +110,54 @@ private struct Pen {
         }
         if let traceparent = event.traceparent {
             word(",\"traceparent\":\"")
-            text(bytes[traceparent])
+            unsafe text(bytes[traceparent])
         }
         if let details = event.details {
             byte(UInt8(ascii: ","))
-            copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
+            unsafe copy(UnsafeRawBufferPointer(rebasing: bytes[details]))
         }
         byte(UInt8(ascii: "}"))
     }
 
     @inline(__always)
     private mutating func byte(_ byte: UInt8) {
-        at.storeBytes(of: byte, as: UInt8.self)
-        at += 1
+        unsafe at.storeBytes(of: byte, as: UInt8.self)
+        unsafe at += 1
     }
 
     @inline(__always)
     private mutating func word(_ word: StaticString) {
-        at.copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)
-        at += word.utf8CodeUnitCount
+        unsafe at.copyMemory(from: word.utf8Start, byteCount: word.utf8CodeUnitCount)
+        unsafe at += word.utf8CodeUnitCount
     }
 
     @inline(__always)
     private mutating func number(_ number: UInt64) {
-        at += DecimalText.write(number, into: at)
+        unsafe at += DecimalText.write(number, into: at)
     }
 
     private mutating func copy(_ bytes: UnsafeRawBufferPointer) {
         guard let from = bytes.baseAddress else { return }
-        at.copyMemory(from: from, byteCount: bytes.count)
-        at += bytes.count
+        unsafe at.copyMemory(from: from, byteCount: bytes.count)
+        unsafe at += bytes.count
     }
 
     /// Writes the content of a string and the closing quotation mark.
     private mutating func text(_ slice: Slice<UnsafeRawBufferPointer>) {
-        let bytes = UnsafeRawBufferPointer(rebasing: slice)
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: slice)
         var isSpecial = false
         // The loop has no early exit, so that the compiler can vectorize it.
-        for byte in bytes {
+        for offset in 0..<bytes.count {
+            let byte = unsafe bytes[offset]
             let special = byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
             isSpecial = isSpecial || special
         }
         if isSpecial {
             var quoted: [UInt8] = []
-            JSONText.appendQuoted(String(decoding: bytes, as: UTF8.self), to: &quoted)
-            quoted.withUnsafeBytes { copy(UnsafeRawBufferPointer(rebasing: $0[1...])) }
+            unsafe JSONText.appendQuoted(String(decoding: bytes, as: UTF8.self), to: &quoted)
+            unsafe quoted.withUnsafeBytes { unsafe copy(UnsafeRawBufferPointer(rebasing: $0[1...])) }
         } else {
-            copy(bytes)
+            unsafe copy(bytes)
             byte(UInt8(ascii: "\""))
         }
     }

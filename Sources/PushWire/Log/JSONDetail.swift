@@ -2,23 +2,23 @@ import PushModel
 
 /// Members of an event's JSON object that are specific to its kind. They are written once and stored as JSON text.
 enum JSONDetail {
-    static func append(_ name: StaticString, _ text: String, to bytes: inout [UInt8]) {
-        key(name, &bytes)
+    static func append(_ text: String, as name: StaticString, to bytes: inout [UInt8]) {
+        appendKey(name, to: &bytes)
         JSONText.appendQuoted(text, to: &bytes)
     }
 
-    static func append(_ name: StaticString, _ number: Int64, to bytes: inout [UInt8]) {
-        key(name, &bytes)
+    static func append(_ number: Int64, as name: StaticString, to bytes: inout [UInt8]) {
+        appendKey(name, to: &bytes)
         DecimalText.append(number, to: &bytes)
     }
 
-    static func append(_ name: StaticString, _ flag: Bool, to bytes: inout [UInt8]) {
-        key(name, &bytes)
+    static func append(_ flag: Bool, as name: StaticString, to bytes: inout [UInt8]) {
+        appendKey(name, to: &bytes)
         bytes.append(flag ? "true" : "false")
     }
 
     static func append(_ counts: OutcomeCounts, to bytes: inout [UInt8]) {
-        key("counts", &bytes)
+        appendKey("counts", to: &bytes)
         bytes.append("{\"sent\":")
         DecimalText.append(UInt64(counts.sent), to: &bytes)
         bytes.append(",\"rejected\":")
@@ -42,8 +42,8 @@ enum JSONDetail {
         case .flag(let flag): bytes.append(flag ? "true" : "false")
         case .numbers(let numbers):
             bytes.append(UInt8(ascii: "{"))
-            for (place, (name, number)) in numbers.sorted(by: { $0.key < $1.key }).enumerated() {
-                if place > 0 { bytes.append(UInt8(ascii: ",")) }
+            for (index, (name, number)) in numbers.sorted(by: { $0.key < $1.key }).enumerated() {
+                if index > 0 { bytes.append(UInt8(ascii: ",")) }
                 JSONText.appendQuoted(name, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
                 DecimalText.append(number, to: &bytes)
@@ -52,7 +52,7 @@ enum JSONDetail {
         }
     }
 
-    static func key(_ name: StaticString, _ bytes: inout [UInt8]) {
+    static func appendKey(_ name: StaticString, to bytes: inout [UInt8]) {
         if !bytes.isEmpty { bytes.append(UInt8(ascii: ",")) }
         bytes.append(UInt8(ascii: "\""))
         bytes.append(name)

@@ -5,30 +5,27 @@ package enum LogChecksum {
 
     /// Returns the checksum. O(bytes), sixteen at a time.
     package static func of(_ bytes: UnsafeRawBufferPointer, first: UInt64, count: Int, time: Int64) -> UInt32 {
-        var hash = mix(first ^ 0xa076_1d64_78bd_642f, UInt64(bitPattern: time) ^ 0xe703_7ed1_a0b4_28db)
-        hash = mix(hash ^ UInt64(truncatingIfNeeded: count), UInt64(bytes.count) ^ 0x8ebc_6af0_9c88_c6e3)
-        var at = 0
-        while bytes.count - at >= 16 {
-            hash = mix(
-                hash ^ bytes.word(at: at),
-                bytes.word(at: at + 8)
-                    ^ 0x5899_65cc_7537_4cc3)
-            at += 16
+        var hash = mix(first ^ 0xa076_1d64_78bd_642f, with: UInt64(bitPattern: time) ^ 0xe703_7ed1_a0b4_28db)
+        hash = mix(hash ^ UInt64(truncatingIfNeeded: count), with: UInt64(bytes.count) ^ 0x8ebc_6af0_9c88_c6e3)
+        var offset = 0
+        while bytes.count - offset >= 16 {
+            hash = unsafe mix(hash ^ bytes.word(at: offset), with: bytes.word(at: offset + 8) ^ 0x5899_65cc_7537_4cc3)
+            offset += 16
         }
         var tail: (UInt64, UInt64) = (0, 0)
-        for index in at..<bytes.count {
-            if index - at < 8 {
-                tail.0 |= UInt64(bytes[index]) << UInt64(8 * (index - at))
+        for index in offset..<bytes.count {
+            if index - offset < 8 {
+                unsafe tail.0 |= UInt64(bytes[index]) << UInt64(8 * (index - offset))
             } else {
-                tail.1 |= UInt64(bytes[index]) << UInt64(8 * (index - at - 8))
+                unsafe tail.1 |= UInt64(bytes[index]) << UInt64(8 * (index - offset - 8))
             }
         }
-        hash = mix(hash ^ tail.0, tail.1 ^ 0x1d8e_4e27_c47d_124f)
+        hash = mix(hash ^ tail.0, with: tail.1 ^ 0x1d8e_4e27_c47d_124f)
         return UInt32(truncatingIfNeeded: hash ^ hash >> 32)
     }
 
     @inline(__always)
-    private static func mix(_ one: UInt64, _ other: UInt64) -> UInt64 {
+    private static func mix(_ one: UInt64, with other: UInt64) -> UInt64 {
         let product = one.multipliedFullWidth(by: other)
         return product.high ^ product.low
     }

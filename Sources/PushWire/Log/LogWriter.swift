@@ -17,16 +17,16 @@ package struct LogWriter: Sendable {
     /// The next number at the time of the mark.
     private var marked: UInt64
     /// The heads that changed since the mark, each with its former number.
-    private var changed: [(place: Int, before: UInt64)] = []
+    private var changed: [(index: Int, before: UInt64)] = []
 
     // The current segment.
     private var bytes: [UInt8] = []
     private var first: UInt64 = 0
     private var time: Int64 = 0
     /// For each app, its index in the segment's list plus one; 0 if it is not in the list yet.
-    private var places: [Int] = []
+    private var listNumbers: [Int] = []
     /// The apps in the segment's list.
-    private var placed: [Int] = []
+    private var listed: [Int] = []
     private var lastMessage: Message?
 
     private static let kinds = 128
@@ -38,8 +38,8 @@ package struct LogWriter: Sendable {
         self.next = max(next, 1, (heads.map(\.seq).max() ?? 0) + 1)
         marked = self.next
         for head in heads {
-            let place = index(head.kind, head.app)
-            self.heads[place] = max(self.heads[place], head.seq)
+            let index = headIndex(of: head.kind, app: head.app)
+            self.heads[index] = max(self.heads[index], head.seq)
         }
     }
 
@@ -60,11 +60,11 @@ package struct LogWriter: Sendable {
     package var topics: [Head] { heads.indices.compactMap { head(at: $0) } }
 
     /// The topics that have events since the mark.
-    package var changedTopics: [Head] { changed.compactMap { head(at: $0.place) } }
+    package var changedTopics: [Head] { changed.compactMap { head(at: $0.index) } }
 
-    private func head(at place: Int) -> Head? {
-        guard heads[place] > 0, let kind = EventKind(rawValue: UInt8(place % Self.kinds)) else { return nil }
-        return Head(app: apps[place / Self.kinds], kind: kind, seq: heads[place])
+    private func head(at index: Int) -> Head? {
+        guard heads[index] > 0, let kind = EventKind(rawValue: UInt8(index % Self.kinds)) else { return nil }
+        return Head(app: apps[index / Self.kinds], kind: kind, seq: heads[index])
     }
 
     package mutating func setMark() {
@@ -75,7 +75,7 @@ package struct LogWriter: Sendable {
     /// Undoes the numbering since the mark.
     package mutating func revert() {
         next = marked
-        for (place, before) in changed { heads[place] = before }
+        for (index, before) in changed { heads[index] = before }
         changed.removeAll(keepingCapacity: true)
         first = next
         bytes = []
@@ -92,16 +92,18 @@ package struct LogWriter: Sendable {
         self.time = time
         bytes = []
         bytes.reserveCapacity(capacity)
-        for number in placed { places[number] = 0 }
-        placed.removeAll(keepingCapacity: true)
+        for number in listed { listNumbers[number] = 0 }
+        listed.removeAll(keepingCapacity: true)
         lastMessage = nil
     }
 
     package var count: Int { Int(next - first) }
 
     package mutating func finish() -> LogSegment {
-        let checksum = bytes.withUnsafeBytes { LogChecksum.of($0, first: first, count: count, time: time) }
-        withUnsafeBytes(of: checksum.littleEndian) { bytes.append(contentsOf: $0) }
+        let checksum = unsafe bytes.withUnsafeBytes {
+            unsafe LogChecksum.of($0, first: first, count: count, time: time)
+        }
+        unsafe withUnsafeBytes(of: checksum.littleEndian) { unsafe bytes.append(contentsOf: $0) }
         let segment = LogSegment(first: first, count: count, time: time, bytes: bytes)
         bytes = []
         lastMessage = nil
@@ -121,7 +123,7 @@ package struct LogWriter: Sendable {
         case .sent(let uniqueID):
             kind = .deliverySent
             status = 200
-            if let uniqueID { JSONDetail.append("apns_unique_id", uniqueID, to: &details) }
+            if let uniqueID { JSONDetail.append(uniqueID, as: "apns_unique_id", to: &details) }
         case .rejected(let refusal):
             kind = .deliveryRejected
             status = UInt64(max(0, refusal.status))
@@ -130,11 +132,11 @@ package struct LogWriter: Sendable {
             kind = .deliveryRetry
             status = UInt64(max(0, refusal.status))
             reason = refusal.reason?.rawValue
-            JSONDetail.append("retry_after_ms", delay.wholeMilliseconds, to: &details)
+            JSONDetail.append(delay.wholeMilliseconds, as: "retry_after_ms", to: &details)
         case .unknown(let cause, let isFinal):
             kind = .deliveryUnknown
             reason = cause.rawValue
-            JSONDetail.append("resend", !isFinal, to: &details)
+            JSONDetail.append(!isFinal, as: "resend", to: &details)
         case .expired:
             kind = .deliveryExpired
             isAnswered = false
@@ -155,7 +157,7 @@ package struct LogWriter: Sendable {
             fields |= message === lastMessage ? LogField.sameTraceparent : LogField.traceparent
         }
         if !details.isEmpty { fields |= LogField.details }
-        open(kind, message.app, fields, at: now)
+        beginEvent(kind, of: message.app, fields: fields, at: now)
         if fields & LogField.messageID != 0 { bytes.appendText(message.id.text) }
         bytes.appendWord(record.device.high)
         bytes.appendWord(record.device.low)
@@ -176,32 +178,32 @@ package struct LogWriter: Sendable {
     /// and its client, so that these remain known after the message itself is removed.
     package mutating func add(accepted request: PushRequest, at now: Int64) {
         var details: [UInt8] = []
-        if let named = request.audience.named { JSONDetail.append("devices", Int64(named), to: &details) }
+        if let named = request.audience.named { JSONDetail.append(Int64(named), as: "devices", to: &details) }
         JSONDetail.append(request, to: &details)
-        add(request.message, .messageAccepted, details, at: now)
+        add(.messageAccepted, of: request.message, details: details, at: now)
     }
 
     package mutating func add(_ completed: CompletedMessage, at now: Int64) {
-        if completed.isExpired { add(completed.message, .messageExpired, [], at: now) }
+        if completed.isExpired { add(.messageExpired, of: completed.message, details: [], at: now) }
         if let failure = completed.failure {
             var draft = EventDraft(.messageRejected, app: completed.message.app)
             draft.messageID = completed.message.id
             draft.reason = failure.reason
-            draft.add("detail", failure.detail)
-            draft.add("accepted_seq", Int64(clamping: completed.seq))
+            draft.add("detail", text: failure.detail)
+            draft.add("accepted_seq", number: Int64(clamping: completed.seq))
             add(draft, at: now)
         }
         var details: [UInt8] = []
         JSONDetail.append(completed.counts, to: &details)
-        add(completed.message, .messageCompleted, details, at: now)
+        add(.messageCompleted, of: completed.message, details: details, at: now)
     }
 
-    private mutating func add(_ message: Message, _ kind: EventKind, _ details: [UInt8], at now: Int64) {
+    private mutating func add(_ kind: EventKind, of message: Message, details: [UInt8], at now: Int64) {
         let isSame = message === lastMessage
         var fields = isSame ? LogField.sameMessage : LogField.messageID
         if message.traceparent != nil { fields |= isSame ? LogField.sameTraceparent : LogField.traceparent }
         if !details.isEmpty { fields |= LogField.details }
-        open(kind, message.app, fields, at: now)
+        beginEvent(kind, of: message.app, fields: fields, at: now)
         if !isSame { bytes.appendText(message.id.text) }
         if fields & LogField.traceparent != 0, let traceparent = message.traceparent { bytes.appendText(traceparent) }
         if !details.isEmpty { bytes.appendBytes(details) }
@@ -217,7 +219,7 @@ package struct LogWriter: Sendable {
         if draft.apnsID != nil { fields |= LogField.apnsID }
         if draft.reason != nil { fields |= LogField.reason }
         if !details.isEmpty { fields |= LogField.details }
-        open(draft.kind, draft.app, fields, at: now)
+        beginEvent(draft.kind, of: draft.app, fields: fields, at: now)
         if let id = draft.messageID { bytes.appendText(id.text) }
         if let device = draft.device {
             bytes.appendWord(device.high)
@@ -232,20 +234,20 @@ package struct LogWriter: Sendable {
         lastMessage = nil
     }
 
-    private mutating func open(_ kind: EventKind, _ app: AppID?, _ fields: UInt16, at now: Int64) {
-        let head = index(kind, app)
+    private mutating func beginEvent(_ kind: EventKind, of app: AppID?, fields: UInt16, at now: Int64) {
+        let head = headIndex(of: kind, app: app)
         bytes.append(kind.rawValue)
         bytes.append(UInt8(truncatingIfNeeded: fields))
         bytes.append(UInt8(truncatingIfNeeded: fields >> 8))
         if let app {
             let number = head / Self.kinds
-            if places[number] == 0 {
-                placed.append(number)
-                places[number] = placed.count
-                bytes.appendVarint(UInt64(placed.count))
+            if listNumbers[number] == 0 {
+                listed.append(number)
+                listNumbers[number] = listed.count
+                bytes.appendVarint(UInt64(listed.count))
                 bytes.appendText(app.name)
             } else {
-                bytes.appendVarint(UInt64(places[number]))
+                bytes.appendVarint(UInt64(listNumbers[number]))
             }
         } else {
             bytes.append(0)
@@ -257,7 +259,7 @@ package struct LogWriter: Sendable {
         next += 1
     }
 
-    private mutating func index(_ kind: EventKind, _ app: AppID?) -> Int {
+    private mutating func headIndex(of kind: EventKind, app: AppID?) -> Int {
         if lastApp >= apps.count || apps[lastApp] != app {
             if let known = numbers[app] {
                 lastApp = known
@@ -265,7 +267,7 @@ package struct LogWriter: Sendable {
                 lastApp = apps.count
                 numbers[app] = lastApp
                 apps.append(app)
-                places.append(0)
+                listNumbers.append(0)
                 heads.append(contentsOf: repeatElement(0, count: Self.kinds))
             }
         }

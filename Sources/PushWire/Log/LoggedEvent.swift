@@ -37,15 +37,15 @@ extension LogSegment {
     ///
     /// - Throws: ``DamagedSegment`` before the first event if any part of the segment differs from what was written.
     package func walk(
-        since: UInt64 = 0, _ visit: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
+        since: UInt64 = 0, visit: (LoggedEvent, [AppID], UnsafeRawBufferPointer) -> Bool
     ) throws(DamagedSegment) {
-        let isWhole = bytes.withUnsafeBytes { whole in
-            guard let bytes = checked(whole) else { return false }
-            var reader = ByteReader(bytes)
+        let isWhole = unsafe bytes.withUnsafeBytes { whole in
+            guard let bytes = unsafe checked(whole) else { return false }
+            var reader = unsafe ByteReader(bytes)
             var state = LogReading()
             for index in 0..<UInt64(count) {
-                guard let event = reader.event(first + index, base: time, &state) else { return false }
-                if event.seq > since, !visit(event, state.apps, bytes) { return true }
+                guard let event = reader.event(number: first + index, base: time, state: &state) else { return false }
+                if event.seq > since, unsafe !visit(event, state.apps, bytes) { return true }
             }
             return reader.isAtEnd
         }
@@ -57,9 +57,9 @@ extension LogSegment {
         let length = whole.count - LogChecksum.length
         // The check bounds the count of invalid input. A valid event takes at least six bytes.
         guard length >= 0, 0...length ~= count, first <= UInt64.max - UInt64(count) else { return nil }
-        let bytes = UnsafeRawBufferPointer(rebasing: whole[..<length])
-        let written = UInt32(littleEndian: whole.loadUnaligned(fromByteOffset: length, as: UInt32.self))
-        return written == LogChecksum.of(bytes, first: first, count: count, time: time) ? bytes : nil
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: whole[..<length])
+        let written = unsafe UInt32(littleEndian: whole.loadUnaligned(fromByteOffset: length, as: UInt32.self))
+        return unsafe written == LogChecksum.of(bytes, first: first, count: count, time: time) ? bytes : nil
     }
 }
 
@@ -71,19 +71,19 @@ private struct LogReading {
 }
 
 extension ByteReader {
-    fileprivate mutating func event(_ seq: UInt64, base: Int64, _ state: inout LogReading) -> LoggedEvent? {
+    fileprivate mutating func event(number seq: UInt64, base: Int64, state: inout LogReading) -> LoggedEvent? {
         guard let kind = EventKind(rawValue: byte()) else { return nil }
         let fields = UInt16(byte()) | UInt16(byte()) << 8
-        let place = varint()
-        if place == UInt64(state.apps.count) + 1 {
+        let appNumber = varint()
+        if appNumber == UInt64(state.apps.count) + 1 {
             guard let app = AppID(text()) else { return nil }
             state.apps.append(app)
         }
         let back = varint()
-        guard fields & ~LogField.all == 0, place <= UInt64(state.apps.count), back < max(seq, 1) else { return nil }
+        guard fields & ~LogField.all == 0, appNumber <= UInt64(state.apps.count), back < max(seq, 1) else { return nil }
         var event = LoggedEvent(
             seq: seq, prev: back == 0 ? 0 : seq - back, time: base &+ signed(), kind: kind,
-            app: place == 0 ? nil : Int(place) - 1)
+            app: appNumber == 0 ? nil : Int(appNumber) - 1)
         if fields & LogField.messageID != 0 {
             state.messageID = range()
             state.traceparent = nil

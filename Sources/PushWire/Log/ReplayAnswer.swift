@@ -17,10 +17,10 @@ package enum ReplayAnswer {
     ) -> [UInt8] {
         var writer = JSONWriter()
         writer.object { members in
-            members.member("error", error)
-            members.member("detail", detail)
-            members.member("retry_after_ms", retryAfter)
-            members.member("next", next.map { Int64(clamping: $0) })
+            members.member("error", value: error)
+            members.member("detail", value: detail)
+            members.member("retry_after_ms", value: retryAfter)
+            members.member("next", value: next.map { Int64(clamping: $0) })
         }
         return writer.bytes
     }

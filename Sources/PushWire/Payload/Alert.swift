@@ -19,7 +19,7 @@ package struct LocalizedText: Sendable, Equatable {
     package var key: String
     package var arguments: [String]
 
-    package init(_ key: String, _ arguments: [String] = []) {
+    package init(_ key: String, arguments: [String] = []) {
         self.key = key
         self.arguments = arguments
     }
@@ -46,14 +46,14 @@ package struct AlertParts: Sendable, Equatable {
         members["subtitle"] = subtitle.map { .string($0) }
         members["body"] = body.map { .string($0) }
         members["launch-image"] = launchImage.map { .string($0) }
-        Self.add(localizedTitle, "title-loc-key", "title-loc-args", to: &members)
-        Self.add(localizedSubtitle, "subtitle-loc-key", "subtitle-loc-args", to: &members)
-        Self.add(localizedBody, "loc-key", "loc-args", to: &members)
+        Self.add(localizedTitle, key: "title-loc-key", arguments: "title-loc-args", to: &members)
+        Self.add(localizedSubtitle, key: "subtitle-loc-key", arguments: "subtitle-loc-args", to: &members)
+        Self.add(localizedBody, key: "loc-key", arguments: "loc-args", to: &members)
         return .object(members)
     }
 
     private static func add(
-        _ text: LocalizedText?, _ key: String, _ arguments: String, to members: inout [String: JSONValue]
+        _ text: LocalizedText?, key: String, arguments: String, to members: inout [String: JSONValue]
     ) {
         guard let text else { return }
         members[key] = .string(text.key)

@@ -44,16 +44,16 @@ package struct Aps: Sendable, Equatable {
     func write(to writer: inout JSONWriter) {
         writer.object { writer in
             writer.member("alert", value: alert?.json)
-            writer.member("badge", badge)
+            writer.member("badge", value: badge)
             writer.member("sound", value: sound?.json)
-            writer.member("thread-id", threadID)
-            writer.member("category", category)
-            if isContentAvailable { writer.member("content-available", Int64(1)) }
-            if isMutable { writer.member("mutable-content", Int64(1)) }
-            writer.member("target-content-id", targetContentID)
-            writer.member("interruption-level", interruptionLevel?.rawValue)
-            writer.member("relevance-score", relevanceScore)
-            writer.member("filter-criteria", filterCriteria)
+            writer.member("thread-id", value: threadID)
+            writer.member("category", value: category)
+            if isContentAvailable { writer.member("content-available", value: Int64(1)) }
+            if isMutable { writer.member("mutable-content", value: Int64(1)) }
+            writer.member("target-content-id", value: targetContentID)
+            writer.member("interruption-level", value: interruptionLevel?.rawValue)
+            writer.member("relevance-score", value: relevanceScore)
+            writer.member("filter-criteria", value: filterCriteria)
             if hasChangedContent { writer.member("content-changed", value: true) }
             writer.member("url-args", value: urlArguments.map { .array($0.map { .string($0) }) })
             liveActivity?.write(to: &writer)

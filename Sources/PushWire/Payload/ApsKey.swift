@@ -12,31 +12,31 @@ enum ApsKey: UInt32 {
     case interruptionLevel
 
     /// Creates a key from its bytes; nil for any other key. At most a handful of words of the same length are compared.
-    init?(_ key: UnsafeRawBufferPointer) {
+    init?(_ key: ByteView) {
         switch key.count {
         case 5:
-            if Self.matches(key, "alert") { self = .alert; return }
-            if Self.matches(key, "badge") { self = .badge; return }
-            if Self.matches(key, "sound") { self = .sound; return }
-            if Self.matches(key, "event") { self = .event; return }
+            if key.equals("alert") { self = .alert; return }
+            if key.equals("badge") { self = .badge; return }
+            if key.equals("sound") { self = .sound; return }
+            if key.equals("event") { self = .event; return }
         case 8:
-            if Self.matches(key, "category") { self = .category; return }
-            if Self.matches(key, "url-args") { self = .urlArgs; return }
+            if key.equals("category") { self = .category; return }
+            if key.equals("url-args") { self = .urlArgs; return }
         case 9:
-            if Self.matches(key, "thread-id") { self = .threadID; return }
-            if Self.matches(key, "timestamp") { self = .timestamp; return }
-        case 10: if Self.matches(key, "stale-date") { self = .staleDate; return }
-        case 13: if Self.matches(key, "content-state") { self = .contentState; return }
-        case 14: if Self.matches(key, "dismissal-date") { self = .dismissalDate; return }
+            if key.equals("thread-id") { self = .threadID; return }
+            if key.equals("timestamp") { self = .timestamp; return }
+        case 10: if key.equals("stale-date") { self = .staleDate; return }
+        case 13: if key.equals("content-state") { self = .contentState; return }
+        case 14: if key.equals("dismissal-date") { self = .dismissalDate; return }
         case 15:
-            if Self.matches(key, "mutable-content") { self = .mutableContent; return }
-            if Self.matches(key, "relevance-score") { self = .relevanceScore; return }
-            if Self.matches(key, "filter-criteria") { self = .filterCriteria; return }
-            if Self.matches(key, "content-changed") { self = .contentChanged; return }
+            if key.equals("mutable-content") { self = .mutableContent; return }
+            if key.equals("relevance-score") { self = .relevanceScore; return }
+            if key.equals("filter-criteria") { self = .filterCriteria; return }
+            if key.equals("content-changed") { self = .contentChanged; return }
         case 17:
-            if Self.matches(key, "content-available") { self = .contentAvailable; return }
-            if Self.matches(key, "target-content-id") { self = .targetContentID; return }
-        case 18: if Self.matches(key, "interruption-level") { self = .interruptionLevel; return }
+            if key.equals("content-available") { self = .contentAvailable; return }
+            if key.equals("target-content-id") { self = .targetContentID; return }
+        case 18: if key.equals("interruption-level") { self = .interruptionLevel; return }
         default: break
         }
         return nil
@@ -50,14 +50,6 @@ enum ApsKey: UInt32 {
             true
         case .event, .urlArgs, .timestamp, .staleDate, .dismissalDate, .filterCriteria, .targetContentID: false
         }
-    }
-
-    @inline(__always)
-    static func matches(_ bytes: UnsafeRawBufferPointer, _ word: StaticString) -> Bool {
-        let length = word.utf8CodeUnitCount
-        guard bytes.count == length else { return false }
-        for index in 0..<length where bytes[index] != word.utf8Start[index] { return false }
-        return true
     }
 }
 

@@ -42,24 +42,24 @@ package struct LiveActivity: Sendable, Equatable {
 
     func write(to writer: inout JSONWriter) {
         switch event {
-        case .start: writer.member("event", "start")
-        case .update: writer.member("event", "update")
-        case .end: writer.member("event", "end")
+        case .start: writer.member("event", value: "start")
+        case .update: writer.member("event", value: "update")
+        case .end: writer.member("event", value: "end")
         }
-        writer.member("timestamp", timestamp)
+        writer.member("timestamp", value: timestamp)
         writer.member("content-state", value: contentState)
-        writer.member("stale-date", staleDate)
+        writer.member("stale-date", value: staleDate)
         switch event {
         case .start(let start):
-            writer.member("attributes-type", start.attributesType)
+            writer.member("attributes-type", value: start.attributesType)
             writer.member("attributes", value: start.attributes)
             switch start.input {
-            case .token: writer.member("input-push-token", Int64(1))
-            case .channel(let channel): writer.member("input-push-channel", channel.text)
+            case .token: writer.member("input-push-token", value: Int64(1))
+            case .channel(let channel): writer.member("input-push-channel", value: channel.text)
             case nil: break
             }
         case .update: break
-        case .end(let dismissalDate): writer.member("dismissal-date", dismissalDate)
+        case .end(let dismissalDate): writer.member("dismissal-date", value: dismissalDate)
         }
     }
 }

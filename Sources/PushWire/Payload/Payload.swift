@@ -28,9 +28,9 @@ package struct Payload: Sendable, Equatable {
                 writer.key("aps")
                 aps.write(to: &writer)
             }
-            writer.member("mdm", pushMagic)
-            writer.member("container-identifier", fileProvider?.container)
-            writer.member("domain", fileProvider?.domain)
+            writer.member("mdm", value: pushMagic)
+            writer.member("container-identifier", value: fileProvider?.container)
+            writer.member("domain", value: fileProvider?.domain)
             writer.members(custom.members)
         }
         return writer.bytes

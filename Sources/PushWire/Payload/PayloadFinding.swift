@@ -58,8 +58,8 @@ struct PayloadFindings {
     var isFull: Bool { all.count >= limit }
 
     mutating func add(
-        _ severity: PayloadFinding.Severity, _ code: PayloadFinding.Code, _ path: @autoclosure () -> String,
-        _ problem: @autoclosure () -> String, _ advice: @autoclosure () -> String, at offset: Int? = nil
+        _ code: PayloadFinding.Code, severity: PayloadFinding.Severity, path: @autoclosure () -> String,
+        problem: @autoclosure () -> String, advice: @autoclosure () -> String, at offset: Int? = nil
     ) {
         guard all.count < limit || severity == .refused || code.isRuleOfPushType else { return }
         all.append(

@@ -9,7 +9,7 @@ struct PayloadScreen {
     private let json: IndexedJSON
     private let type: PushType
 
-    init(_ json: IndexedJSON, _ type: PushType) {
+    init(_ json: IndexedJSON, type: PushType) {
         self.json = json
         self.type = type
     }
@@ -25,19 +25,19 @@ struct PayloadScreen {
     }
 
     /// - Parameter root: The payload, an object.
-    func isClean(_ root: IndexedJSON.Place) -> Bool {
-        var aps: IndexedJSON.Place?
-        var place = root + 1
+    func isClean(_ root: IndexedJSON.Position) -> Bool {
+        var aps: IndexedJSON.Position?
+        var position = root + 1
         for _ in 0..<json.size(root) {
-            guard json.isPlainString(place) else { return false }
-            let key = json.inner(place)
-            if ApsKey.matches(key, "aps") {
+            guard json.isPlainString(position) else { return false }
+            let key = json.inner(position)
+            if key.equals("aps") {
                 guard aps == nil else { return false }
-                aps = place + 1
+                aps = position + 1
             } else if ApsKey(key)?.isOnlyInside == true {
                 return false
             }
-            place = json.next(place + 1)
+            position = json.next(position + 1)
         }
         switch type {
         case .mdm, .fileprovider: return false
@@ -46,23 +46,26 @@ struct PayloadScreen {
         }
     }
 
-    private func isCleanAps(_ aps: IndexedJSON.Place) -> Bool {
+    private func isCleanAps(_ aps: IndexedJSON.Position) -> Bool {
         guard json.kind(aps) == .object else { return false }
         var keys = ApsKeys()
-        var event: IndexedJSON.Place?
+        var event: IndexedJSON.Position?
         var (timestamp, staleDate) = (Int64(0), Int64.max)
-        var place = aps + 1
+        var position = aps + 1
         for _ in 0..<json.size(aps) {
-            guard json.isPlainString(place), let key = ApsKey(json.inner(place)), keys.insert(key) else { return false }
-            let value = place + 1
+            guard json.isPlainString(position), let key = ApsKey(json.inner(position)), keys.insert(key) else {
+                return false
+            }
+            let value = position + 1
             switch key {
             case .alert: guard isCleanAlert(value) else { return false }
             case .sound, .category, .threadID, .targetContentID, .filterCriteria:
                 guard json.kind(value).isString else { return false }
             case .badge: guard count(value) != nil else { return false }
             case .urlArgs: guard isStrings(value) else { return false }
-            case .contentAvailable: guard isDigit(value, "1") else { return false }
-            case .mutableContent: guard isDigit(value, "0") || isDigit(value, "1") else { return false }
+            case .contentAvailable: guard isNumber(value, writtenAs: "1") else { return false }
+            case .mutableContent:
+                guard isNumber(value, writtenAs: "0") || isNumber(value, writtenAs: "1") else { return false }
             case .interruptionLevel: guard isLevel(value) else { return false }
             case .relevanceScore: guard isShare(value) else { return false }
             case .contentChanged: guard json.kind(value) == .true else { return false }
@@ -76,14 +79,14 @@ struct PayloadScreen {
                 staleDate = time
             case .dismissalDate: guard time(value) != nil else { return false }
             }
-            place = json.next(value)
+            position = json.next(value)
         }
         guard staleDate >= timestamp else { return false }
         return goTogether(keys, event: event)
     }
 
     /// Whether the keys are those that the push type requires, and no others.
-    private func goTogether(_ keys: ApsKeys, event: IndexedJSON.Place?) -> Bool {
+    private func goTogether(_ keys: ApsKeys, event: IndexedJSON.Position?) -> Bool {
         let hasForeignKey: Bool
         switch type {
         case .liveactivity: hasForeignKey = keys.contains(.contentChanged)
@@ -102,75 +105,75 @@ struct PayloadScreen {
             else { return false }
             // A start requires more keys and is rare; ``PayloadRules`` checks it.
             let word = json.inner(event)
-            return ApsKey.matches(word, "end")
-                || (ApsKey.matches(word, "update") && !keys.contains(.dismissalDate))
+            return word.equals("end")
+                || (word.equals("update") && !keys.contains(.dismissalDate))
         case .voip, .complication, .fileprovider, .mdm, .location, .pushtotalk: return true
         }
     }
 
     // MARK: Values
 
-    private func isCleanAlert(_ alert: IndexedJSON.Place) -> Bool {
+    private func isCleanAlert(_ alert: IndexedJSON.Position) -> Bool {
         if json.kind(alert).isString { return true }
         guard json.kind(alert) == .object else { return false }
         // One bit for each key in `seen`, and for each key whose arguments were found in `wanted`.
         var (seen, wanted) = (UInt8(0), UInt8(0))
-        var place = alert + 1
+        var position = alert + 1
         for _ in 0..<json.size(alert) {
-            guard json.isPlainString(place), let key = AlertKey(json.inner(place)),
+            guard json.isPlainString(position), let key = AlertKey(json.inner(position)),
                 type != .liveactivity || key.isOfActivities
             else { return false }
             if let arguments = key.argumentsOf {
-                guard wanted & arguments.bit == 0, isStrings(place + 1) else { return false }
+                guard wanted & arguments.bit == 0, isStrings(position + 1) else { return false }
                 wanted |= arguments.bit
             } else {
-                guard seen & key.bit == 0, json.kind(place + 1).isString else { return false }
+                guard seen & key.bit == 0, json.kind(position + 1).isString else { return false }
                 seen |= key.bit
             }
-            place = json.next(place + 1)
+            position = json.next(position + 1)
         }
         return wanted & ~seen == 0
     }
 
-    private func isStrings(_ array: IndexedJSON.Place) -> Bool {
+    private func isStrings(_ array: IndexedJSON.Position) -> Bool {
         guard json.kind(array) == .array else { return false }
-        var place = array + 1
+        var position = array + 1
         for _ in 0..<json.size(array) {
-            guard json.kind(place).isString else { return false }
-            place = json.next(place)
+            guard json.kind(position).isString else { return false }
+            position = json.next(position)
         }
         return true
     }
 
-    private func isDigit(_ value: IndexedJSON.Place, _ digit: StaticString) -> Bool {
-        json.kind(value) == .integer && ApsKey.matches(json.raw(value), digit)
+    private func isNumber(_ value: IndexedJSON.Position, writtenAs digit: StaticString) -> Bool {
+        json.kind(value) == .integer && json.raw(value).equals(digit)
     }
 
-    private func count(_ value: IndexedJSON.Place) -> Int64? {
-        guard let number = json.integer(value), number >= 0, json.raw(value).first != UInt8(ascii: "-") else {
+    private func count(_ value: IndexedJSON.Position) -> Int64? {
+        guard let number = json.integer(value), number >= 0, json.raw(value)[0] != UInt8(ascii: "-") else {
             return nil
         }
         return number
     }
 
-    private func time(_ value: IndexedJSON.Place) -> Int64? {
+    private func time(_ value: IndexedJSON.Position) -> Int64? {
         count(value).flatMap { $0 < PayloadRules.firstUnlikelySecond ? $0 : nil }
     }
 
-    private func isLevel(_ value: IndexedJSON.Place) -> Bool {
+    private func isLevel(_ value: IndexedJSON.Position) -> Bool {
         guard json.isPlainString(value) else { return false }
         let word = json.inner(value)
-        return ApsKey.matches(word, "active") || ApsKey.matches(word, "passive")
-            || ApsKey.matches(word, "time-sensitive") || ApsKey.matches(word, "critical")
+        return word.equals("active") || word.equals("passive")
+            || word.equals("time-sensitive") || word.equals("critical")
     }
 
     /// Whether the value is 0, 1, or written as `0.…`.
-    private func isShare(_ value: IndexedJSON.Place) -> Bool {
-        if isDigit(value, "0") || isDigit(value, "1") { return true }
+    private func isShare(_ value: IndexedJSON.Position) -> Bool {
+        if isNumber(value, writtenAs: "0") || isNumber(value, writtenAs: "1") { return true }
         guard json.kind(value) == .fraction else { return false }
         let text = json.raw(value)
         return text.count > 2 && text[0] == UInt8(ascii: "0") && text[1] == UInt8(ascii: ".")
-            && text.allSatisfy { $0 | 0x20 != UInt8(ascii: "e") }
+            && !text.contains(UInt8(ascii: "e")) && !text.contains(UInt8(ascii: "E"))
     }
 }
 
@@ -187,18 +190,18 @@ private enum AlertKey: UInt8 {
     case title, subtitle, body, launchImage, titleKey, subtitleKey, key
     case titleArguments, subtitleArguments, arguments
 
-    init?(_ key: UnsafeRawBufferPointer) {
+    init?(_ key: ByteView) {
         switch key.count {
-        case 4 where ApsKey.matches(key, "body"): self = .body
-        case 5 where ApsKey.matches(key, "title"): self = .title
-        case 7 where ApsKey.matches(key, "loc-key"): self = .key
-        case 8 where ApsKey.matches(key, "subtitle"): self = .subtitle
-        case 8 where ApsKey.matches(key, "loc-args"): self = .arguments
-        case 12 where ApsKey.matches(key, "launch-image"): self = .launchImage
-        case 13 where ApsKey.matches(key, "title-loc-key"): self = .titleKey
-        case 14 where ApsKey.matches(key, "title-loc-args"): self = .titleArguments
-        case 16 where ApsKey.matches(key, "subtitle-loc-key"): self = .subtitleKey
-        case 17 where ApsKey.matches(key, "subtitle-loc-args"): self = .subtitleArguments
+        case 4 where key.equals("body"): self = .body
+        case 5 where key.equals("title"): self = .title
+        case 7 where key.equals("loc-key"): self = .key
+        case 8 where key.equals("subtitle"): self = .subtitle
+        case 8 where key.equals("loc-args"): self = .arguments
+        case 12 where key.equals("launch-image"): self = .launchImage
+        case 13 where key.equals("title-loc-key"): self = .titleKey
+        case 14 where key.equals("title-loc-args"): self = .titleArguments
+        case 16 where key.equals("subtitle-loc-key"): self = .subtitleKey
+        case 17 where key.equals("subtitle-loc-args"): self = .subtitleArguments
         default: return nil
         }
     }

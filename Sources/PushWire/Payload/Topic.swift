@@ -5,7 +5,7 @@ package import PushModel
 package struct Topic: Hashable, Sendable, CustomStringConvertible {
     package let text: String
 
-    package init(_ id: BundleID, _ pushType: PushType) {
+    package init(_ id: BundleID, for pushType: PushType) {
         text = pushType.topic(of: id.text)
     }
 
@@ -14,7 +14,7 @@ package struct Topic: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether notifications of that type may be sent to a topic. Types without a suffix do not fit topics with the
     /// suffix of another type.
-    package static func fits(_ topic: String, _ pushType: PushType) -> Bool {
+    package static func isValid(_ topic: String, for pushType: PushType) -> Bool {
         let suffix = pushType.topicSuffix
         if !suffix.isEmpty { return topic.hasSuffix(suffix) && topic.utf8.count > suffix.utf8.count }
         return !topic.isEmpty && (pushType == .mdm || !suffixes.contains { topic.hasSuffix($0) })

@@ -44,10 +44,10 @@ struct SendOrder: Sendable {
             id: id, app: app.id, pushType: type, priority: priority, expiresAt: expiresAt,
             collapseID: collapse.flatMap { CollapseID($0) }, payload: payload)
         var options = PushOptions(
-            message, topic: BundleID(app.topic).map { Topic($0, type) }, now: now)
+            message, topic: BundleID(app.topic).map { Topic($0, for: type) }, now: now)
         options.collapseID = collapse
         if channel != nil { options.target = .broadcast }
-        findings = PayloadRules.findings(in: payload, options)
+        findings = PayloadRules.findings(in: payload, for: options)
         if collapse != nil, message.collapseID == nil, arguments.has("anyway") {
             throw Failure(.badInput, "'--collapse-id' is invalid, even with --anyway: use 1 to 64 bytes of text")
         }

@@ -275,7 +275,7 @@ extension PipelineScene {
     func fill(_ count: Int) {
         for number in 1...count {
             let token = DeviceToken(words: (1, 2, 3, UInt64(number)))
-            let id = Self.identities.device(Self.shop, token)
+            let id = Self.identities.device(of: Self.shop, token: token)
             devices.put(DeviceRecord(id: id, app: Self.shop, token: token, tags: ["t"]))
         }
     }

@@ -40,7 +40,8 @@ import Testing
             writer.add(.unknown(.timeout, isFinal: false), of: going, to: Self.device, at: now)
             writer.add(.unknown(.timeout, isFinal: true), of: going, to: Self.device, at: now)
             writer.add(
-                .messageRejected, message: "bad", reason: "bad_payload", details: [.init("detail", .text("no JSON"))],
+                .messageRejected, message: "bad", reason: "bad_payload",
+                details: [.init("detail", value: .text("no JSON"))],
                 at: now)
             writer.add(accepted: LogWriter.message("new"), named: 1, at: now)
         }

@@ -47,7 +47,7 @@ import Testing
 
     @Test func `Each outcome without a response has an exit code and advice`() {
         for (kind, code) in Self.ends {
-            let end = ConnectionEnd(kind, "192.0.2.1:443: it ended")
+            let end = ConnectionEnd(kind, message: "192.0.2.1:443: it ended")
             #expect(Verdict(.notConnected(end, inTime: true), of: Self.app).kind.code == code, "\(kind)")
             #expect(Verdict(.notConnected(end, inTime: false), of: Self.app).kind.code == .tryAgain, "\(kind)")
         }
@@ -55,10 +55,10 @@ import Testing
             (.accepted(uniqueID: nil), .done), (.stayedOpen, .done), (.unknown(.timeout), .failed),
             (.unknown(.reset), .failed), (.expired, .badInput), (.dismissed(nil), .tryAgain),
             (.dismissed(.shutdown), .tryAgain), (.timedOut(after: .seconds(20)), .tryAgain),
-            (.halted(GatewayHalt(.refused, "no", reason: .badCertificate)), .notPermitted),
-            (.halted(GatewayHalt(.refused, "no")), .notPermitted),
-            (.halted(GatewayHalt(.certificate, "no")), .notPermitted),
-            (.halted(GatewayHalt(.providerToken, "no")), .configuration),
+            (.halted(GatewayHalt(.refused, message: "no", reason: .badCertificate)), .notPermitted),
+            (.halted(GatewayHalt(.refused, message: "no")), .notPermitted),
+            (.halted(GatewayHalt(.certificate, message: "no")), .notPermitted),
+            (.halted(GatewayHalt(.providerToken, message: "no")), .configuration),
         ]
         for (outcome, code) in outcomes {
             let verdict = Verdict(outcome, of: Self.app)
@@ -74,7 +74,7 @@ import Testing
             let verdict = AppCheck.verdict(.refused(Refusal(status: known.status, reason: known.reason)), of: Self.app)
             #expect((verdict.kind == .accepted) == passing.contains(known.reason), "\(known.reason)")
         }
-        let end = ConnectionEnd(.unreachable, "nobody")
+        let end = ConnectionEnd(.unreachable, message: "nobody")
         for outcome in [.timedOut(after: .seconds(1)), .notConnected(end, inTime: false)] as [Trial.Outcome] {
             #expect(AppCheck.verdict(outcome, of: Self.app).kind == .unreachable)
         }

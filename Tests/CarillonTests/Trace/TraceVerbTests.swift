@@ -158,7 +158,7 @@ import Testing
                 for (device, id) in [(Self.one, wanted), (Self.two, APNSID(high: 7, low: 10))] {
                     writer.add(
                         DeliveryRecord(
-                            seq: 1, fingerprint: PipelineScene.identities.message(message.app, message.id),
+                            seq: 1, fingerprint: PipelineScene.identities.message(of: message.app, id: message.id),
                             acceptedAt: now, message: message, device: device, apnsID: id, attempt: 1,
                             what: .sent(uniqueID: nil)), at: now)
                 }

@@ -63,9 +63,9 @@ private final class Chaos: @unchecked Sendable {
                 world.limit = { _ in usesTokens ? 1 : [1, 5, 50].randomElement(using: &world.random) ?? 1 }
                 world.failsToConnect = { _ in
                     guard happens(chance) else { return nil }
-                    if happens(haltChance * 10) { return ConnectionEnd(.credential, "chaos") }
+                    if happens(haltChance * 10) { return ConnectionEnd(.credential, message: "chaos") }
                     let kinds: [ConnectionEnd.Kind] = [.unreachable, .broken, .silent, .goAway, .lost]
-                    return ConnectionEnd(kinds.randomElement(using: &world.random) ?? .broken, "chaos")
+                    return ConnectionEnd(kinds.randomElement(using: &world.random) ?? .broken, message: "chaos")
                 }
                 world.answer = { _, _ in
                     guard happens(chance) else { return .accepted(uniqueID: nil) }
@@ -121,8 +121,8 @@ private final class Chaos: @unchecked Sendable {
                     guard let connection = scene.world.open.randomElement(using: &scene.world.random) else { return }
                     switch number % 6 {
                     case 0: connection.goAway(reason: "chaos", unprocessed: number % 7)
-                    case 1: connection.end(ConnectionEnd(.lost, "chaos"))
-                    case 2: connection.end(ConnectionEnd(.silent, "chaos"))
+                    case 1: connection.end(ConnectionEnd(.lost, message: "chaos"))
+                    case 2: connection.end(ConnectionEnd(.silent, message: "chaos"))
                     case 3: connection.takeNoMore(.retiring)
                     default: connection.setLimit([1, 20, 100][number % 3])
                     }

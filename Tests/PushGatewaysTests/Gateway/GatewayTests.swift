@@ -96,7 +96,7 @@ import Testing
 
     @Test func `Expired deliveries are not sent, and are also found while nothing can be sent`() async {
         let scene = GatewayScene(on: loop) {
-            $0.failsToConnect = { _ in ConnectionEnd(.unreachable, "scripted") }
+            $0.failsToConnect = { _ in ConnectionEnd(.unreachable, message: "scripted") }
         }
         await scene.on { scene in
             let now = scene.wall.seconds

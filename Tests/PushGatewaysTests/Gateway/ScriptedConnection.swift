@@ -107,7 +107,7 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
     }
 
     func close() {
-        world.loop.execute { self.end(ConnectionEnd(.byUs, "closed")) }
+        world.loop.execute { self.end(ConnectionEnd(.byUs, message: "closed")) }
     }
 
     func ping() {
@@ -154,17 +154,17 @@ final class ScriptedConnection: PushConnection, @unchecked Sendable {
         if case .accepted = ending { accepted += 1 }
         report([EndedDelivery(delivery, ending, latency: latency)])
         if state == .open { send() }
-        if state == .draining, inFlight.isEmpty { end(ConnectionEnd(wasDrained ? .byUs : .goAway, "drained")) }
+        if state == .draining, inFlight.isEmpty { end(ConnectionEnd(wasDrained ? .byUs : .goAway, message: "drained")) }
     }
 
     /// - Parameter event: the reason; nil if the owner drained the connection.
     func takeNoMore(_ event: ConnectionEvent?) {
-        if state == .connecting { return end(ConnectionEnd(.byUs, "closed by its owner")) }
+        if state == .connecting { return end(ConnectionEnd(.byUs, message: "closed by its owner")) }
         guard state == .open else { return }
         state = .draining
         report(waiting.map { EndedDelivery($0, .notProcessed, latency: .zero) }, event)
         waiting = []
-        if inFlight.isEmpty { end(ConnectionEnd(event == nil ? .byUs : .goAway, "drained")) }
+        if inFlight.isEmpty { end(ConnectionEnd(event == nil ? .byUs : .goAway, message: "drained")) }
     }
 
     /// Simulates a GOAWAY that excludes the newest `unprocessed` deliveries.

@@ -12,7 +12,7 @@ import Testing
         case .answer:
             pool.end(id) {
                 $0.refused = 1
-                $0.halt = GatewayHalt(.refused, "scripted")
+                $0.halt = GatewayHalt(.refused, message: "scripted")
             }
         case .goAway: pool.goAway(id, reason: "BadCertificate", disposition: .halt)
         case .end:
@@ -60,7 +60,7 @@ import Testing
         // A refusal on an old connection drains it and halts nothing.
         pool.end(old[0]) {
             $0.refused = 1
-            $0.halt = GatewayHalt(.refused, "revoked")
+            $0.halt = GatewayHalt(.refused, message: "revoked")
         }
         #expect(pool.state == .running)
         #expect(pool.take().drains == [old[0]])
@@ -86,7 +86,7 @@ import Testing
         let pool = PoolScript(usesTokens: true)
         #expect(pool.take().isEmpty)
         pool.input { $0.tokenFailed("no key", now: $1) }
-        #expect(pool.state == .halted(GatewayHalt(.providerToken, "no key")))
+        #expect(pool.state == .halted(GatewayHalt(.providerToken, message: "no key")))
         pool.input { $0.tokenArrived(1, now: $1) }
         #expect(pool.state == .running)
         #expect(pool.bringUp().count == 1)

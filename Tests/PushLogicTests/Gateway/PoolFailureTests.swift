@@ -42,12 +42,12 @@ import Testing
     @Test func `A failed look-up counts as a failed attempt`() {
         let pool = PoolScript()
         let id = pool.take().lookUps[0]
-        let fault = ConnectionFault(.nameNotFound, "no such host")
+        let fault = ConnectionFault(.nameNotFound, sentence: "no such host")
         pool.input { $0.lookUpFailed(fault, for: id, now: $1) }
         #expect(pool.failures == 1)
         #expect(
             pool.events == [
-                .down(id, address: nil, ConnectionEnd(.unreachable, fault), age: .zero, answered: 0)
+                .down(id, address: nil, ConnectionEnd(.unreachable, fault: fault), age: .zero, answered: 0)
             ])
     }
 

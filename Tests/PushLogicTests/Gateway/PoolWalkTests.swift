@@ -183,7 +183,7 @@ private final class PoolWalk {
             end(id, tally)
         }
         peers[id] = nil
-        run(machine.closed(id, ConnectionEnd(kind, "walk"), disposition: disposition, now: now))
+        run(machine.closed(id, ConnectionEnd(kind, message: "walk"), disposition: disposition, now: now))
     }
 
     // MARK: Events
@@ -199,7 +199,7 @@ private final class PoolWalk {
             if actions.isEmpty { peers[id] = nil }
             run(actions)
         } else {
-            run(machine.lookUpFailed(ConnectionFault(.nameNotFound, "walk"), for: id, now: now))
+            run(machine.lookUpFailed(ConnectionFault(.nameNotFound, sentence: "walk"), for: id, now: now))
             peers[id] = nil
         }
     }
@@ -227,7 +227,7 @@ private final class PoolWalk {
             case 0 where tally.failed > 0: tally.pause = .seconds(Int.random(in: -1...900, using: &random))
             case 1 where answered: tally.asksForAnother = true
             case 2 where answered && usesTokens: tally.refusedToken = machine.token(of: id, leftAt: now)
-            case 3 where answered: tally.halt = GatewayHalt(.refused, "walk")
+            case 3 where answered: tally.halt = GatewayHalt(.refused, message: "walk")
             default: break
             }
         }

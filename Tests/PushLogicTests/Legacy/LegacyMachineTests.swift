@@ -267,7 +267,7 @@ import Testing
             scene.deliver(1...2)
             #expect(scene.frames().count == 2)
             scene.deliver(3...3)
-            let lost = ConnectionEnd(.lost, "closed by the peer")
+            let lost = ConnectionEnd(.lost, message: "closed by the peer")
             scene.take(scene.machine.connectionEnded(lost, isWordless: true, now: scene.now))
             #expect(scene.endings[1] == .unknown(.connectionLost) && scene.endings[2] == .unknown(.connectionLost))
             #expect(scene.endings[3] == .notProcessed)
@@ -287,7 +287,7 @@ import Testing
         // Nothing ends twice.
         scene.take(scene.machine.close(now: scene.now))
         scene.take(scene.machine.errorReceived(status: 8, identifier: 1, now: scene.now))
-        scene.take(scene.machine.connectionEnded(ConnectionEnd(.lost, ""), isWordless: true, now: scene.now))
+        scene.take(scene.machine.connectionEnded(ConnectionEnd(.lost, message: ""), isWordless: true, now: scene.now))
         scene.pass(.seconds(100), acknowledged: 0)
         scene.deliver(4...4)
         #expect(scene.order.sorted() == [1, 2, 3, 4] && scene.endings[4] == .notProcessed && scene.ends == 1)

@@ -88,7 +88,7 @@ import Testing
                 scene.take(scene.machine.close(now: scene.now))
                 endedBy.insert("close")
             case 99 where Int.random(in: 0..<5, using: &random) == 0:
-                let lost = ConnectionEnd(.lost, "lost")
+                let lost = ConnectionEnd(.lost, message: "lost")
                 scene.take(scene.machine.connectionEnded(lost, isWordless: true, now: scene.now))
                 endedBy.insert("lost")
             default: continue

@@ -19,7 +19,9 @@ enum RouterFixtures {
 
     static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number), 1, 2, 3)) }
     static func tokens(_ range: Range<Int>) -> Audience { .tokens(range.map(token)) }
-    static func device(_ number: Int, app: AppID = shop) -> DeviceID { identities.device(app, token(number)) }
+    static func device(_ number: Int, app: AppID = shop) -> DeviceID {
+        identities.device(of: app, token: token(number))
+    }
 
     static func accepted(
         _ seq: UInt64, app: AppID = shop, to audience: Audience, priority: PushPriority = .ten,
@@ -30,7 +32,7 @@ enum RouterFixtures {
             id: MessageID("m-\(seq)")!, app: app, priority: priority, expiresAt: expiresAt, payload: [1, 2, 3],
             onUnknown: onUnknown, notBefore: notBefore)
         return AcceptedMessage(
-            seq: seq, acceptedAt: at * 1000, fingerprint: identities.message(app, message.id), message: message,
+            seq: seq, acceptedAt: at * 1000, fingerprint: identities.message(of: app, id: message.id), message: message,
             audience: audience, needsClaim: needsClaim ?? (audience.named != 1),
             isScheduled: notBefore.map { $0 > at } ?? false, counts: counts)
     }

@@ -204,7 +204,8 @@ private final class RouterWalk {
                 audience: audience, needsClaim: needsClaim,
                 isScheduled: message.notBefore.map { $0 > wall.seconds } ?? false)
             if !needsClaim, case .tokens(let tokens) = audience {
-                claims[Claimed(message: fingerprint, device: F.identities.device(apps[app], tokens[0]))] = seq
+                claims[Claimed(message: fingerprint, device: F.identities.device(of: apps[app], token: tokens[0]))] =
+                    seq
             }
             accepted[seq] = one
             tally[seq] = OutcomeCounts()
@@ -420,7 +421,7 @@ private final class RouterWalk {
         if completed.failure != nil { return }
         let expected: Set<DeviceID>
         switch message.audience {
-        case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(message.message.app, $0) })
+        case .tokens(let tokens): expected = Set(tokens.map { F.identities.device(of: message.message.app, token: $0) })
         case .devices(let devices): expected = Set(devices)
         case .users, .tags, .everyone:
             // The search for devices ended when the message expired.

@@ -8,7 +8,7 @@ import Testing
     private let identities = Identities(secret: Array(100..<132))!
     private let shop = AppID("shop")!
     private let token = DeviceToken(words: (0x0102_0304_0506_0708, 2, 3, 4))
-    private var message: MessageFingerprint { identities.message(shop, MessageID("order-4711")!) }
+    private var message: MessageFingerprint { identities.message(of: shop, id: MessageID("order-4711")!) }
 
     @Test func `A secret must have 32 bytes`() {
         #expect(Identities(secret: Array(0..<31)) == nil)
@@ -16,15 +16,17 @@ import Testing
     }
 
     @Test func `Device ids never change`() {
-        #expect(identities.device(shop, token).description == "5932718fc46212d26273e3f26428d0a0")
+        #expect(identities.device(of: shop, token: token).description == "5932718fc46212d26273e3f26428d0a0")
         let long = DeviceToken(bytes: Array(1...40 as ClosedRange<UInt8>))!
-        #expect(identities.device(shop, long).description == "16d29f9c4bd00c02146be6a5aafb5aff")
-        #expect(identities.device(AppID("other")!, token) != identities.device(shop, token))
+        #expect(identities.device(of: shop, token: long).description == "16d29f9c4bd00c02146be6a5aafb5aff")
+        #expect(identities.device(of: AppID("other")!, token: token) != identities.device(of: shop, token: token))
     }
 
     @Test func `Fingerprints of messages and deliveries never change`() {
         #expect(message.value == 0xdb49_08ce_70d6_3516)
-        #expect(identities.delivery(message, identities.device(shop, token)).value == 0x9696_3f21_6cba_2737)
+        #expect(
+            identities.delivery(of: message, to: identities.device(of: shop, token: token)).value
+                == 0x9696_3f21_6cba_2737)
     }
 
     @Test func `Hashes of contents never change and ignore the traceparent`() {
@@ -37,8 +39,8 @@ import Testing
     }
 
     @Test func `Hashes of audiences never change and ignore the order of names`() {
-        func audience(_ audience: Audience) -> UInt64 { identities.audience(of: audience, shop, message) }
-        let device = identities.device(shop, token)
+        func audience(_ audience: Audience) -> UInt64 { identities.audience(of: audience, app: shop, message: message) }
+        let device = identities.device(of: shop, token: token)
         let other = DeviceToken(words: (9, 2, 3, 4))
         #expect(audience(.tokens([token])) == 0x9696_3f21_6cba_2737)
         #expect(audience(.devices([device])) == 0x9696_3f21_6cba_2737)

@@ -252,6 +252,6 @@ struct ReadLine: Sendable, Equatable {
 
 func note(_ kind: EventKind, _ app: String?, into writer: inout LogWriter, padding: Int = 0) {
     var draft = EventDraft(kind, app: app.flatMap { AppID($0) })
-    if padding > 0 { draft.add("padding", String(repeating: "x", count: padding)) }
+    if padding > 0 { draft.add("padding", text: String(repeating: "x", count: padding)) }
     writer.add(draft, at: 1001)
 }

@@ -72,13 +72,13 @@ import Testing
     }
 
     private static func token(_ number: Int) -> DeviceToken { DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4)) }
-    private static func id(_ number: Int) -> DeviceID { identities.device(shop, token(number)) }
+    private static func id(_ number: Int) -> DeviceID { identities.device(of: shop, token: token(number)) }
 
     private static func candidate(
         _ number: Int, _ reason: ProviderReason = .unregistered, at evidence: Int64 = start + 100, app: AppID = shop
     ) -> DeactivationCandidate {
         DeactivationCandidate(
-            device: identities.device(app, token(number)), app: app, reason: reason, evidenceAt: evidence,
+            device: identities.device(of: app, token: token(number)), app: app, reason: reason, evidenceAt: evidence,
             apnsID: APNSID(high: 7, low: UInt64(number)), messageID: MessageID("m-\(number)")!)
     }
 
@@ -92,7 +92,7 @@ import Testing
             #expect(event?.kind == .deviceDeactivated && event?.app == Self.shop && event?.device == Self.id(1))
             #expect(event?.reason == "Unregistered" && event?.messageID?.text == "m-1")
             #expect(event?.apnsID == APNSID(high: 7, low: 1))
-            #expect(event?.details == [EventDraft.Detail("time", .number(Self.start + 100))])
+            #expect(event?.details == [EventDraft.Detail("time", value: .number(Self.start + 100))])
             // The hold is in force from the event on, before the registry has applied it.
             #expect(scene.registry.inactive.contains(Self.id(1)) && !scene.registry.inactive.contains(Self.id(2)))
             try await scene.applied()
@@ -173,8 +173,9 @@ import Testing
             #expect(alarm?.app == Self.shop)
             #expect(
                 alarm?.details == [
-                    EventDraft.Detail("state", .text("on")), EventDraft.Detail("candidates", .number(400)),
-                    EventDraft.Detail("answers", .number(500)),
+                    EventDraft.Detail("state", value: .text("on")),
+                    EventDraft.Detail("candidates", value: .number(400)),
+                    EventDraft.Detail("answers", value: .number(500)),
                 ])
             scene.feedback.take((0..<400).map { Self.candidate($0, .badDeviceToken) })
             _ = await scene.settled(taken: 801)
@@ -188,7 +189,7 @@ import Testing
             }
             _ = await scene.settled { $0.stopped.isEmpty }
             let release = scene.ledger.events.last { $0.kind == .deviceBrake }
-            #expect(release?.details.first == EventDraft.Detail("state", .text("off")))
+            #expect(release?.details.first == EventDraft.Detail("state", value: .text("off")))
             scene.feedback.take([Self.candidate(1, .badDeviceToken)])
             _ = await scene.settled(taken: 802)
             #expect(scene.ledger.deactivated.last == Self.id(1))

@@ -232,7 +232,7 @@ import Testing
             await producer.send("push/1", "one more")
             await scene.ledger.wait { $0.notes == 101 }
             let last = try #require(scene.ledger.notes.last)
-            #expect(last.details.last == .init("skipped", .number(Int64(flood - 100))))
+            #expect(last.details.last == .init("skipped", value: .number(Int64(flood - 100))))
             // Valid requests are still accepted.
             await producer.send("push/1", Scene.envelope("a"))
             await scene.ledger.wait { $0.ids == ["a"] }

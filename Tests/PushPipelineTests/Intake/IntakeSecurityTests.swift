@@ -203,7 +203,7 @@ import Testing
             await tenant.send("push/1", Scene.envelope("mine", app: "shop"))
             await scene.ledger.wait { $0.notes == 101 }
             let last = try #require(scene.ledger.notes.last)
-            #expect(last.messageID?.text == "mine" && last.details.last == .init("client", .text("tenant")))
+            #expect(last.messageID?.text == "mine" && last.details.last == .init("client", value: .text("tenant")))
             #expect(await scene.intake.counts.skippedEvents == 200)
         }
     }

@@ -150,7 +150,7 @@ import Testing
             state.messages[5] = half
             state.messages[6] = world.single(6)
             let app = world.shop
-            let ended = Set((0..<60).map { RouterWorld.identities.device(app, RouterWorld.token($0)) })
+            let ended = Set((0..<60).map { RouterWorld.identities.device(of: app, token: RouterWorld.token($0)) })
             state.verdict = { page, device in page.seq == 5 && ended.contains(device) ? .done : .new }
         }
         world.router.backlog(
@@ -236,7 +236,8 @@ import Testing
             candidates == [
                 [
                     DeactivationCandidate(
-                        device: RouterWorld.identities.device(world.shop, RouterWorld.token(1)), app: world.shop,
+                        device: RouterWorld.identities.device(of: world.shop, token: RouterWorld.token(1)),
+                        app: world.shop,
                         reason: .unregistered, evidenceAt: 99,
                         apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)),
                         messageID: MessageID("m1")!)

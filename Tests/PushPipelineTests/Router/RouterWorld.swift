@@ -106,7 +106,7 @@ final class FakeRegistry: DeviceRegistry {
         let end = min(count.withLock { $0 }, start + limit)
         let devices = (start..<max(start, end)).map { number in
             let token = RouterWorld.token(1_000_000 + number)
-            return AudiencePage.Device(id: RouterWorld.identities.device(app, token), token: token)
+            return AudiencePage.Device(id: RouterWorld.identities.device(of: app, token: token), token: token)
         }
         return AudiencePage(devices: devices, next: end < count.withLock { $0 } ? AudienceCursor("\(end)") : nil)
     }

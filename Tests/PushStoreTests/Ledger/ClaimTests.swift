@@ -46,8 +46,8 @@ import Testing
                 ClaimPage(seq: 1, fingerprint: scene.fingerprint("a"), devices: [device, device]),
                 ClaimPage(seq: 2, fingerprint: scene.fingerprint("b"), devices: [device]),
                 ClaimPage(
-                    seq: 3, fingerprint: scene.identities.message(other, MessageID("a")!),
-                    devices: [scene.identities.device(other, token(1)), device]),
+                    seq: 3, fingerprint: scene.identities.message(of: other, id: MessageID("a")!),
+                    devices: [scene.identities.device(of: other, token: token(1)), device]),
                 ClaimPage(seq: 4, fingerprint: scene.fingerprint("a"), devices: []),
             ]
             #expect(await scene.claim(pages) == [[.new, .had], [.new], [.new, .new], []])

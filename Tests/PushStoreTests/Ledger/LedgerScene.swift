@@ -173,8 +173,8 @@ final class LedgerScene {
 
     // MARK: Records
 
-    func fingerprint(_ id: String) -> MessageFingerprint { identities.message(Self.shop, MessageID(id)!) }
-    func device(_ token: DeviceToken) -> DeviceID { identities.device(Self.shop, token) }
+    func fingerprint(_ id: String) -> MessageFingerprint { identities.message(of: Self.shop, id: MessageID(id)!) }
+    func device(_ token: DeviceToken) -> DeviceID { identities.device(of: Self.shop, token: token) }
 
     func sent(_ message: AcceptedMessage, _ tokens: [DeviceToken]) -> [DeliveryRecord] {
         records(message, tokens, .sent(uniqueID: nil))

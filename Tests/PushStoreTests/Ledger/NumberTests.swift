@@ -24,7 +24,7 @@ import Testing
                     #expect(await scene.accept(push("m\(round).\(index)", to: [index])).seq != nil)
                     if index % 2 == 0 { scene.carryOut(scene.listener.messages.last!) }
                     var draft = EventDraft(.connectionUp, app: index % 3 == 0 ? nil : LedgerScene.shop)
-                    draft.add("n", Int64(index))
+                    draft.add("n", number: Int64(index))
                     #expect(await scene.note([draft, draft]) != nil)
                 }
                 try await scene.reopen()

@@ -65,7 +65,7 @@ final class RegistryScene: Sendable {
         DeviceToken(words: (UInt64(number) &+ 1, 2, 3, 4))
     }
 
-    static func id(_ number: Int, _ app: AppID = shop) -> DeviceID { identities.device(app, token(number)) }
+    static func id(_ number: Int, _ app: AppID = shop) -> DeviceID { identities.device(of: app, token: token(number)) }
 
     static func registration(
         _ number: Int, _ app: AppID = shop, user: String? = nil, tags: [String]? = nil
@@ -83,7 +83,7 @@ final class RegistryScene: Sendable {
         var event = EventDraft(.deviceDeactivated, app: app)
         event.device = id
         event.reason = reason
-        event.add("time", evidence)
+        event.add("time", number: evidence)
         return event
     }
 }

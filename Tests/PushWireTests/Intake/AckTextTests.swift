@@ -20,7 +20,7 @@ import Testing
                 == #"{"id":"order-4711-shipped","status":"duplicate","seq":18446744073709551615}"#)
         #expect(
             Self.text {
-                AckText.rejected(id: "a", Rejection(.payloadTooLarge, "4311 bytes; alert allows 4096"), to: &$0)
+                AckText.rejected(id: "a", Rejection(.payloadTooLarge, detail: "4311 bytes; alert allows 4096"), to: &$0)
             }
                 == #"{"id":"a","status":"rejected","reason":"payload_too_large","detail":"4311 bytes; alert allows 4096"}"#
         )
@@ -57,7 +57,7 @@ import Testing
             Self.text { AckText.accepted(id: MessageID(#"a"\ü"#)!, seq: 1, to: &$0) }
                 == #"{"id":"a\"\\ü","status":"accepted","seq":1}"#)
         #expect(
-            Self.text { AckText.rejected(id: "a\0\n", Rejection(.badField, "no \"x\""), to: &$0) }
+            Self.text { AckText.rejected(id: "a\0\n", Rejection(.badField, detail: "no \"x\""), to: &$0) }
                 == #"{"id":"a\u0000\n","status":"rejected","reason":"bad_field","detail":"no \"x\""}"#)
     }
 

@@ -63,7 +63,7 @@ import Testing
         }
         #expect(
             Examples.rejection(Examples.envelope(to: #"{"tokens":["ab",["cd"],7]}"#))
-                == Rejection(.badToken, "token 2 of 3 is an array, not a string"))
+                == Rejection(.badToken, detail: "token 2 of 3 is an array, not a string"))
     }
 
     @Test func `The fast and the slow parser agree on every byte as a digit`() throws {
@@ -160,7 +160,7 @@ import Testing
             Issue.record("the envelope was accepted")
             return
         }
-        #expect(fault.rejection == Rejection(.tooMany, "100001 tokens; one message names at most 100000"))
+        #expect(fault.rejection == Rejection(.tooMany, detail: "100001 tokens; one message names at most 100000"))
         #expect(fault.id == "m-1")
         #expect(fault.app?.name == "shop")
     }

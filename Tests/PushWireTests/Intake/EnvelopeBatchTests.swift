@@ -37,12 +37,14 @@ import Testing
     }
 
     @Test func `A batch has at least one line and at most ten thousand`() throws {
-        #expect(throws: Rejection(.badFrame, "there is no line in the frame")) { _ = try Examples.batch("") }
+        #expect(throws: Rejection(.badFrame, detail: "there is no line in the frame")) { _ = try Examples.batch("") }
         #expect(try Examples.batch("\n").count == 1)
         #expect(try Examples.batch(String(repeating: "{}\n", count: 10_000)).count == 10_000)
         for end in ["x", "\n"] {
             let text = String(repeating: "{}\n", count: 10_000) + end
-            #expect(throws: Rejection(.tooMany, "there are more than 10000 lines")) { _ = try Examples.batch(text) }
+            #expect(throws: Rejection(.tooMany, detail: "there are more than 10000 lines")) {
+                _ = try Examples.batch(text)
+            }
         }
     }
 

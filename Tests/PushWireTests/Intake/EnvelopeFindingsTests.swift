@@ -103,10 +103,11 @@ import Testing
     /// Returns the result of the quick check of a payload.
     static func isClean(_ payload: [UInt8], _ options: PushOptions) -> Bool {
         var index = JSONIndex()
-        let lent = Lent(payload)
-        let text = index.padded(lent.bytes)
-        guard index.read(text) == .json, let json = index.found(in: text), json.kind(0) == .object else { return false }
-        return PayloadScreen(json, options.pushType).isClean(0) && PayloadScreen.isClean(options)
+        let text = ByteView.lending(payload) { index.padded($0) }
+        guard index.read(text) == .json, let json = index.values(in: text), json.kind(0) == .object else {
+            return false
+        }
+        return PayloadScreen(json, type: options.pushType).isClean(0) && PayloadScreen.isClean(options)
     }
 
     /// Returns options as intake has them: valid, and without a time to compare expirations with.
@@ -165,7 +166,7 @@ import Testing
             let options = Self.options(type, expiration: [nil, 0, 1_767_225_600_000][round % 3])
             guard Self.isClean(payload, options) else { continue }
             passed += 1
-            let findings = PayloadRules.findings(in: payload, options).filter { $0.code != .repeatedKey }
+            let findings = PayloadRules.findings(in: payload, for: options).filter { $0.code != .repeatedKey }
             #expect(findings.isEmpty, "\(type) \(String(decoding: payload, as: UTF8.self))")
         }
         // If too few pass, the examples are no longer meaningful.

@@ -46,15 +46,14 @@ import Testing
         var (taken, refused) = (0, 0)
         for _ in 0..<20_000 {
             let text = Self.mutated(&random)
-            let lent = Lent(text)
-            let padded = index.padded(lent.bytes)
+            let padded = ByteView.lending(text) { index.padded($0) }
             let verdict = index.read(padded)
             guard let document = try? JSONDocument(text) else {
                 #expect(verdict != .json, "\(String(decoding: text, as: UTF8.self))")
                 refused += 1
                 continue
             }
-            guard verdict == .json, let json = index.found(in: padded) else {
+            guard verdict == .json, let json = index.values(in: padded) else {
                 Issue.record("rejected: \(String(decoding: text, as: UTF8.self))")
                 continue
             }
@@ -68,14 +67,14 @@ import Testing
 
     private static func isSame(_ json: IndexedJSON, _ document: JSONDocument) -> Bool {
         json.count == document.nodes.count
-            && document.nodes.indices.allSatisfy { place in
-                let node = document.nodes[place]
-                return json.kind(place) == node.kind && json.next(place) == Int(node.next)
-                    && json.raw(place).elementsEqual(document.bytes[Int(node.start)..<Int(node.end)])
+            && document.nodes.indices.allSatisfy { position in
+                let node = document.nodes[position]
+                return json.kind(position) == node.kind && json.next(position) == Int(node.next)
+                    && json.raw(position).copied.elementsEqual(document.bytes[Int(node.start)..<Int(node.end)])
                     && (node.kind != .array
-                        || json.size(place) == Array(document.elements(.init(index: UInt32(place)))).count)
+                        || json.size(position) == Array(document.elements(.init(index: UInt32(position)))).count)
                     && (node.kind != .object
-                        || json.size(place) == Array(document.members(.init(index: UInt32(place)))).count)
+                        || json.size(position) == Array(document.members(.init(index: UInt32(position)))).count)
             }
     }
 
@@ -106,7 +105,7 @@ import Testing
 
     private func check(_ request: PushRequest, _ text: [UInt8], _ frame: [UInt8]?) throws {
         let json = try JSONDocument(text)
-        func value(_ key: StaticString) -> JSONDocument.Place? { json.value(key, in: json.root) }
+        func value(_ key: StaticString) -> JSONDocument.Position? { json.value(key, in: json.root) }
         let message = request.message
         #expect(value("id").flatMap { json.string($0) } == message.id.text)
         #expect(value("app").flatMap { json.string($0) } == message.app.name)

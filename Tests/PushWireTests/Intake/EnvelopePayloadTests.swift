@@ -96,7 +96,7 @@ import Testing
         #expect(try Examples.request(#""push_type":"voip""#, frame: frame).message.payload.count == 5120)
         #expect(
             Examples.rejection(Examples.envelope(#""push_type":"voip""#), frame: frame + " ")
-                == Rejection(.payloadTooLarge, "5121 bytes; voip allows 5120"))
+                == Rejection(.payloadTooLarge, detail: "5121 bytes; voip allows 5120"))
     }
 
     @Test func `The depth limit of a payload is the same within and outside of the envelope`() throws {

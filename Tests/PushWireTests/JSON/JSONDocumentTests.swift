@@ -83,14 +83,14 @@ import Testing
     @Test(arguments: 0..<40) func `Special bytes are found at every position of a string`(length: Int) throws {
         let letters = [UInt8](repeating: UInt8(ascii: "~"), count: length)
         let quote = UInt8(ascii: "\"")
-        for place in 0...length {
-            let (before, after) = (letters[..<place], letters[place...])
+        for position in 0...length {
+            let (before, after) = (letters[..<position], letters[position...])
             let text = { (bytes: [UInt8]) in [quote] + before + bytes + after + [quote] }
-            #expect(throws: JSONError(.controlCharacter, at: place + 1)) { try JSONDocument(text([0x1f])) }
-            #expect(throws: JSONError(.controlCharacter, at: place + 1)) { try JSONDocument(text([0x00])) }
-            #expect(throws: JSONError(.badUTF8, at: place + 1)) { try JSONDocument(text([0x80])) }
-            #expect(throws: JSONError(.badEscape, at: place + 1)) { try JSONDocument(text(Array("\\x".utf8))) }
-            #expect(throws: JSONError(.trailingBytes, at: place + 2)) { try JSONDocument(text([quote])) }
+            #expect(throws: JSONError(.controlCharacter, at: position + 1)) { try JSONDocument(text([0x1f])) }
+            #expect(throws: JSONError(.controlCharacter, at: position + 1)) { try JSONDocument(text([0x00])) }
+            #expect(throws: JSONError(.badUTF8, at: position + 1)) { try JSONDocument(text([0x80])) }
+            #expect(throws: JSONError(.badEscape, at: position + 1)) { try JSONDocument(text(Array("\\x".utf8))) }
+            #expect(throws: JSONError(.trailingBytes, at: position + 2)) { try JSONDocument(text([quote])) }
             for plain in ["é", " ", "!", "#", "[", "]", "\u{7f}"] {
                 let document = try JSONDocument(text(Array(plain.utf8)))
                 #expect(document.string(document.root) == String(decoding: before + plain.utf8 + after, as: UTF8.self))
@@ -105,7 +105,7 @@ import Testing
             let nested = { (depth: Int) in
                 Array((String(repeating: open, count: depth) + "0" + String(repeating: close, count: depth)).utf8)
             }
-            let limit = JSONDocument.maximumDepth
+            let limit = JSONDocument.maxDepth
             _ = try JSONDocument(nested(limit))
             let error = JSONError(.tooDeep, at: limit * open.utf8.count)
             #expect(throws: error) { try JSONDocument(nested(limit + 1)) }
@@ -205,8 +205,8 @@ import Testing
     @Test func `An offset is converted to line and column`() {
         let text = Array("{\n  \"a\": x\n}".utf8)
         let error = #expect(throws: JSONError.self) { try JSONDocument(text) }
-        let place = JSONError.place(of: error?.offset ?? 0, in: text)
-        #expect(place == (2, 8))
+        let position = JSONError.position(of: error?.offset ?? 0, in: text)
+        #expect(position == (2, 8))
         #expect(error?.description == "at byte 9: a value was expected")
     }
 

@@ -18,7 +18,7 @@ import Testing
         _ command: LegacyCommand, _ message: Message, to token: DeviceToken = token, identifier: UInt32 = 0x0102_0304
     ) throws -> [UInt8] {
         var bytes: [UInt8] = [0x55]
-        try LegacyFrame.append(command, message, to: token, identifier: identifier, into: &bytes)
+        try LegacyFrame.append(message, for: token, as: command, identifier: identifier, to: &bytes)
         #expect(bytes.removeFirst() == 0x55, "earlier bytes are kept")
         return bytes
     }
@@ -93,9 +93,9 @@ import Testing
 
     @Test func `The probe is a notification with an empty token`() {
         var bytes: [UInt8] = []
-        LegacyFrame.appendProbe(.simple, identifier: 7, into: &bytes)
-        LegacyFrame.appendProbe(.enhanced, identifier: 7, into: &bytes)
-        LegacyFrame.appendProbe(.modern, identifier: 7, into: &bytes)
+        LegacyFrame.appendProbe(as: .simple, identifier: 7, to: &bytes)
+        LegacyFrame.appendProbe(as: .enhanced, identifier: 7, to: &bytes)
+        LegacyFrame.appendProbe(as: .modern, identifier: 7, to: &bytes)
         #expect(
             bytes == [0, 0, 0, 0, 2, 0x7b, 0x7d] + [1, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 2, 0x7b, 0x7d] + [
                 2, 0, 0, 0, 15, 1, 0, 0, 2, 0, 2, 0x7b, 0x7d, 3, 0, 4, 0, 0, 0, 7,

@@ -13,7 +13,7 @@ import Testing
         var line: [UInt8] = []
         var text = EventText()
         try segment.walk { event, apps, bytes in
-            text.append(event, apps, bytes, to: &line)
+            text.append(event, of: apps, texts: bytes, to: &line)
             return true
         }
         return String(decoding: line, as: UTF8.self)

@@ -50,7 +50,7 @@ import Testing
         var text = EventText()
         var lines: [UInt8] = []
         try writer.finish().walk { event, apps, bytes in
-            text.append(event, apps, bytes, to: &lines)
+            text.append(event, of: apps, texts: bytes, to: &lines)
             lines.append(UInt8(ascii: "\n"))
             return true
         }
@@ -78,10 +78,10 @@ import Testing
                 if bits & 8 != 0 { draft.apnsID = APNSID(high: UInt64(bits), low: 2) }
                 if bits & 16 != 0 { draft.reason = "line\nbreak" }
                 if bits & 32 != 0 {
-                    draft.add("text", "quote\"")
-                    draft.add("amount", -5)
-                    draft.details.append(.init("flag", .flag(true)))
-                    draft.details.append(.init("sums", .numbers(["b": 2, "a": 1])))
+                    draft.add("text", text: "quote\"")
+                    draft.add("amount", number: -5)
+                    draft.details.append(.init("flag", value: .flag(true)))
+                    draft.details.append(.init("sums", value: .numbers(["b": 2, "a": 1])))
                 }
                 drafts.append(draft)
                 writer.add(draft, at: 50)

@@ -84,7 +84,7 @@ import Testing
                     try whole.sealed(body, count: count).walk { event, apps, bytes in
                         #expect(bytes.count == body.count)
                         var line: [UInt8] = []
-                        text.append(event, apps, bytes, to: &line)
+                        text.append(event, of: apps, texts: bytes, to: &line)
                         #expect(line.last == UInt8(ascii: "}") && event.prev < event.seq)
                         return true
                     }

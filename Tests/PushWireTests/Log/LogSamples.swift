@@ -54,8 +54,8 @@ struct LogSamples {
         if Bool.random(using: &random) { draft.device = DeviceID(high: random.next(), low: random.next()) }
         if Bool.random(using: &random) { draft.apnsID = APNSID(high: random.next(), low: random.next()) }
         if Bool.random(using: &random) { draft.reason = "a \"quoted\" reason\n\u{1}\\" }
-        if Bool.random(using: &random) { draft.add("detail", "text\twith \u{2028} and \"") }
-        if Bool.random(using: &random) { draft.add("number", .min) }
+        if Bool.random(using: &random) { draft.add("detail", text: "text\twith \u{2028} and \"") }
+        if Bool.random(using: &random) { draft.add("number", number: .min) }
         return draft
     }
 
@@ -103,7 +103,7 @@ extension LogSegment {
         var lines: [[UInt8]] = []
         try walk { event, apps, bytes in
             var line: [UInt8] = []
-            text.append(event, apps, bytes, to: &line)
+            text.append(event, of: apps, texts: bytes, to: &line)
             lines.append(line)
             return true
         }

@@ -214,7 +214,7 @@ import Testing
 
     @Test(arguments: cases) func `Each problem gives exactly the expected finding`(example: Case) throws {
         let payload = Array(example.json.utf8)
-        let findings = PayloadRules.findings(in: payload, example.options)
+        let findings = PayloadRules.findings(in: payload, for: example.options)
         #expect(findings.count == 1, "\(findings)")
         let finding = try #require(findings.first)
         #expect(finding.severity == example.severity)
@@ -244,7 +244,7 @@ import Testing
         key: String, right: String, wrong: String
     ) {
         let codes = { (value: String, options: PushOptions) in
-            PayloadRules.findings(in: Array(Self.aps("\"\(key)\":\(value)").utf8), options)
+            PayloadRules.findings(in: Array(Self.aps("\"\(key)\":\(value)").utf8), for: options)
                 .filter { $0.path == "aps.\(key)" }.map(\.code)
         }
         let foreign: [Code] = Self.activityKeys.contains(key) || key == "content-changed" ? [.keyOfAnotherType] : []
@@ -272,15 +272,15 @@ import Testing
     ]
 
     @Test(arguments: fine) func `A correct payload has no findings`(json: String, options: PushOptions) {
-        #expect(PayloadRules.findings(in: Array(json.utf8), options).map(\.description) == [])
+        #expect(PayloadRules.findings(in: Array(json.utf8), for: options).map(\.description) == [])
     }
 
     @Test func `The description of a finding contains its path, problem and advice`() throws {
         let findings = PayloadRules.findings(
-            in: Array("{\"aps\":{\n\"alert\":'Hi'}}".utf8), PayloadTests.options(.alert))
+            in: Array("{\"aps\":{\n\"alert\":'Hi'}}".utf8), for: PayloadTests.options(.alert))
         #expect(findings.first?.description.hasPrefix("refused: it is not JSON: line 2, column 9: a value was") == true)
         let key = PayloadRules.findings(
-            in: Array(Self.aps(#""alert":"a","bagde":1"#).utf8), PayloadTests.options(.alert))
+            in: Array(Self.aps(#""alert":"a","bagde":1"#).utf8), for: PayloadTests.options(.alert))
         #expect(key.first?.description == "ignored: aps.bagde: there is no such key; did you mean badge?")
         #expect(key.first?.offset == 20)
     }
@@ -288,23 +288,25 @@ import Testing
     @Test func `Findings contain no values and no long names`() {
         let name = String(repeating: "k", count: 2000)
         let json = Self.aps(#""alert":"a","\#(name)":"secret-1","category":{"x":"secret-2"}"#)
-        let text = PayloadRules.findings(in: Array(json.utf8), PayloadTests.options(.alert)).map(\.description).joined()
+        let text = PayloadRules.findings(in: Array(json.utf8), for: PayloadTests.options(.alert)).map(\.description)
+            .joined()
         #expect(!text.contains("secret") && !text.contains(name))
     }
 
     @Test func `The number of findings is limited`() {
         let members = (0..<300).map { "\"x\($0)\":1" }.joined(separator: ",")
-        #expect(PayloadRules.findings(in: Array(Self.aps(members).utf8), PayloadTests.options(.alert)).count == 100)
+        #expect(
+            PayloadRules.findings(in: Array(Self.aps(members).utf8), for: PayloadTests.options(.alert)).count == 100)
     }
 
     @Test func `Options are created from a message`() throws {
         let message = Message(
             id: MessageID("m")!, app: AppID("shop")!, pushType: .background, expiresAt: 5, collapseID: CollapseID("c"),
             payload: Array(Self.wakes.utf8))
-        let options = PushOptions(message, topic: Topic(PayloadTests.shop, .background))
+        let options = PushOptions(message, topic: Topic(PayloadTests.shop, for: .background))
         #expect(options.priority == 5 && options.expiration == 5 && options.collapseID == "c")
         #expect(options.topic == "com.example.shop" && options.target == .device(.background))
-        #expect(PayloadRules.findings(in: message.payload, options).isEmpty)
+        #expect(PayloadRules.findings(in: message.payload, for: options).isEmpty)
     }
 
     @Test func `A mutated payload is refused exactly if it is not an object or is too large`() {
@@ -313,7 +315,7 @@ import Testing
         for round in 0..<20_000 {
             let (bytes, options) = payloads[round % payloads.count]
             let payload = random.mutate(bytes, chance: 1)
-            let isRefused = PayloadRules.findings(in: payload, options).contains { $0.severity == .refused }
+            let isRefused = PayloadRules.findings(in: payload, for: options).contains { $0.severity == .refused }
             let isAcceptable = payload.count <= options.payloadLimit && JSONDocument.isObject(payload)
             #expect(isAcceptable != isRefused)
         }

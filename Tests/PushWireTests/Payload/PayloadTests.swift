@@ -20,7 +20,7 @@ import Testing
     ) -> PushOptions {
         PushOptions(
             .device(type), priority: priority, expiration: expiration, collapseID: collapseID,
-            topic: Topic(shop, type).text, now: now)
+            topic: Topic(shop, for: type).text, now: now)
     }
 
     static let broadcast = PushOptions(.broadcast, priority: 10, expiration: 1_767_229_200, now: now)
@@ -28,9 +28,9 @@ import Testing
     static var everything: Aps {
         var parts = AlertParts(title: "Order 4711", subtitle: "Shop", body: "It is \"shipped\"\n")
         parts.launchImage = "launch.png"
-        parts.localizedTitle = LocalizedText("TITLE", ["4711"])
+        parts.localizedTitle = LocalizedText("TITLE", arguments: ["4711"])
         parts.localizedSubtitle = LocalizedText("SUBTITLE")
-        parts.localizedBody = LocalizedText("BODY", ["a", "b"])
+        parts.localizedBody = LocalizedText("BODY", arguments: ["a", "b"])
         var aps = Aps(alert: .parts(parts), badge: 0, sound: .critical(name: "bell.caf", volume: 0.5))
         aps.threadID = "orders"
         aps.category = "SHIPPED"
@@ -51,7 +51,8 @@ import Testing
     }
 
     static let startAlert = Alert.activity(
-        ActivityAlert(title: .localized(LocalizedText("KICKOFF", ["A"])), body: .plain("Now"), sound: "whistle.caf"))
+        ActivityAlert(
+            title: .localized(LocalizedText("KICKOFF", arguments: ["A"])), body: .plain("Now"), sound: "whistle.caf"))
 
     static let examples: [Example] = [
         Example(
@@ -133,7 +134,7 @@ import Testing
     ) throws {
         let bytes = example.payload.encoded()
         #expect(String(decoding: bytes, as: UTF8.self) == example.json)
-        #expect(PayloadRules.findings(in: bytes, example.options).map(\.description) == [])
+        #expect(PayloadRules.findings(in: bytes, for: example.options).map(\.description) == [])
         _ = try JSONDocument(bytes)
     }
 
@@ -164,15 +165,15 @@ import Testing
         ]
         #expect(Set(expected.keys) == Set(PushType.allCases))
         for (type, suffix) in expected {
-            let topic = Topic(Self.shop, type).text
+            let topic = Topic(Self.shop, for: type).text
             #expect(topic == "com.example.shop" + suffix)
-            #expect(Topic.fits(topic, type))
-            #expect(Topic.fits("com.example.shop", type) == suffix.isEmpty)
-            #expect(!Topic.fits(suffix, type))
+            #expect(Topic.isValid(topic, for: type))
+            #expect(Topic.isValid("com.example.shop", for: type) == suffix.isEmpty)
+            #expect(!Topic.isValid(suffix, for: type))
         }
-        #expect(!Topic.fits("com.example.shop.voip", .alert))
-        #expect(!Topic.fits("com.example.shop.voip-ptt", .voip))
-        #expect(Topic.fits("com.apple.mgmt.External.voip", .mdm))
+        #expect(!Topic.isValid("com.example.shop.voip", for: .alert))
+        #expect(!Topic.isValid("com.example.shop.voip-ptt", for: .voip))
+        #expect(Topic.isValid("com.apple.mgmt.External.voip", for: .mdm))
     }
 
     @Test(arguments: [

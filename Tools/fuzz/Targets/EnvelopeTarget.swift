@@ -67,24 +67,22 @@ private enum EnvelopeCheck {
     /// Checks that two independent readers find the same values or both reject the bytes.
     static func agreement(_ bytes: [UInt8]) {
         var index = JSONIndex()
-        unsafe bytes.withUnsafeBytes { bytes in
-            let text = unsafe index.padded(bytes)
-            let isJSON = unsafe index.read(text) == .json
-            do throws(JSONError) {
-                let document = unsafe try JSONDocument(Array(bytes))
-                require(isJSON, "one reader accepts what the other rejects")
-                let json = unsafe index.found(in: text)!
-                require(json.count == document.nodes.count, "\(json.count) values, or \(document.nodes.count)")
-                for (place, node) in document.nodes.enumerated() {
-                    require(json.kind(place) == node.kind, "the kinds of a value differ")
-                    require(json.next(place) == Int(node.next), "the following values differ")
-                    require(
-                        unsafe json.raw(place).elementsEqual(document.bytes[Int(node.start)..<Int(node.end)]),
-                        "the positions of a value differ")
-                }
-            } catch {
-                require(!isJSON || error.code == .tooDeep, "accepted as JSON by one reader: \(error)")
+        let text = ByteView.lending(bytes) { index.padded($0) }
+        let isJSON = index.read(text) == .json
+        do throws(JSONError) {
+            let document = try JSONDocument(bytes)
+            require(isJSON, "one reader accepts what the other rejects")
+            let json = index.values(in: text)!
+            require(json.count == document.nodes.count, "\(json.count) values, or \(document.nodes.count)")
+            for (position, node) in document.nodes.enumerated() {
+                require(json.kind(position) == node.kind, "the kinds of a value differ")
+                require(json.next(position) == Int(node.next), "the following values differ")
+                require(
+                    json.raw(position).equals(Array(document.bytes[Int(node.start)..<Int(node.end)])),
+                    "the positions of a value differ")
             }
+        } catch {
+            require(!isJSON || error.code == .tooDeep, "accepted as JSON by one reader: \(error)")
         }
     }
 

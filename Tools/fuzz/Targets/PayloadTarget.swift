@@ -22,7 +22,7 @@ extension FuzzTarget {
             let bytes = input.rest()
             let target: PushOptions.Target = type & 0x80 != 0 ? .broadcast : .device(types[Int(type) % types.count])
             let options = PushOptions(target, priority: priority, expiration: expiration, now: nil)
-            let findings = PayloadRules.findings(in: bytes, options)
+            let findings = PayloadRules.findings(in: bytes, for: options)
             for finding in findings { require(!"\(finding)".isEmpty, "a finding without a description") }
             let answer = ProviderAnswer(body: bytes)
             let length = answer.reason?.rawValue.utf8.count ?? 0

@@ -108,10 +108,10 @@ package struct DeviceToken: Hashable, Sendable {
 
     /// A hash for tables that live as long as one request.
     package func tableHash(seed: UInt64) -> UInt64 {
-        var hash = TableHash.of(word0, word1, seed: seed)
-        hash ^= TableHash.of(word2 ^ hash, word3, seed: seed)
+        var hash = TableHash.of(high: word0, low: word1, seed: seed)
+        hash ^= TableHash.of(high: word2 ^ hash, low: word3, seed: seed)
         if let rest {
-            for byte in rest { hash = TableHash.of(hash, UInt64(byte), seed: seed) }
+            for byte in rest { hash = TableHash.of(high: hash, low: UInt64(byte), seed: seed) }
         }
         return hash
     }

@@ -57,7 +57,7 @@ package struct GatewayHalt: Sendable, Equatable {
     /// The reason that the provider gave, if any.
     package let reason: ProviderReason?
 
-    package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {
+    package init(_ kind: Kind, message: String, reason: ProviderReason? = nil) {
         self.kind = kind
         self.message = message
         self.reason = reason

@@ -47,7 +47,7 @@ enum SHA1 {
     static func hash(_ bytes: UnsafeMutableRawBufferPointer, count: Int) -> State {
         let padded = (count + 9 + 63) / 64 * 64
         unsafe bytes[count] = 0x80
-        for place in count + 1..<padded { unsafe bytes[place] = 0 }
+        for offset in count + 1..<padded { unsafe bytes[offset] = 0 }
         unsafe bytes.storeBytes(of: UInt64(count * 8).bigEndian, toByteOffset: padded - 8, as: UInt64.self)
         var state: State = (0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0)
         unsafe withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 16) { schedule in
@@ -56,16 +56,16 @@ enum SHA1 {
                     unsafe schedule[index] = UInt32(
                         bigEndian: bytes.loadUnaligned(fromByteOffset: start + 4 * index, as: UInt32.self))
                 }
-                unsafe block(schedule, &state)
+                unsafe hashBlock(schedule, into: &state)
             }
         }
         return state
     }
 
     /// Hashes one block. The 80 words of the schedule share 16 slots.
-    private static func block(_ schedule: UnsafeMutableBufferPointer<UInt32>, _ state: inout State) {
+    private static func hashBlock(_ schedule: UnsafeMutableBufferPointer<UInt32>, into state: inout State) {
         var (a, b, c, d, e) = state
-        func step(_ range: Range<Int>, _ constant: UInt32, _ mix: (UInt32, UInt32, UInt32) -> UInt32) {
+        func addWords(_ range: Range<Int>, constant: UInt32, mix: (UInt32, UInt32, UInt32) -> UInt32) {
             for index in range {
                 if index >= 16 {
                     let older = unsafe schedule[(index + 13) & 15] ^ schedule[(index + 8) & 15]
@@ -76,10 +76,10 @@ enum SHA1 {
                 (a, b, c, d, e) = (next, a, b << 30 | b >> 2, c, d)
             }
         }
-        step(0..<20, 0x5a82_7999) { $0 & $1 | ~$0 & $2 }
-        step(20..<40, 0x6ed9_eba1) { $0 ^ $1 ^ $2 }
-        step(40..<60, 0x8f1b_bcdc) { $0 & $1 | $0 & $2 | $1 & $2 }
-        step(60..<80, 0xca62_c1d6) { $0 ^ $1 ^ $2 }
+        addWords(0..<20, constant: 0x5a82_7999) { $0 & $1 | ~$0 & $2 }
+        addWords(20..<40, constant: 0x6ed9_eba1) { $0 ^ $1 ^ $2 }
+        addWords(40..<60, constant: 0x8f1b_bcdc) { $0 & $1 | $0 & $2 | $1 & $2 }
+        addWords(60..<80, constant: 0xca62_c1d6) { $0 ^ $1 ^ $2 }
         state = (state.0 &+ a, state.1 &+ b, state.2 &+ c, state.3 &+ d, state.4 &+ e)
     }
 }

@@ -38,7 +38,7 @@ package struct ConnectionFault: Sendable, Equatable, CustomStringConvertible {
     /// The reason that the push service gave, if any.
     package let reason: ProviderReason?
 
-    package init(_ code: Code, _ sentence: String, reason: ProviderReason? = nil) {
+    package init(_ code: Code, sentence: String, reason: ProviderReason? = nil) {
         self.code = code
         self.sentence = sentence
         self.reason = reason
@@ -49,7 +49,8 @@ package struct ConnectionFault: Sendable, Equatable, CustomStringConvertible {
         let (meaning, advice) = refusal.explanation
         self.init(
             .credentialRefused,
-            "the push service answered \(refusal.status)\(refusal.reason.map { " \($0)" } ?? ""): \(meaning); \(advice)",
+            sentence:
+                "the push service answered \(refusal.status)\(refusal.reason.map { " \($0)" } ?? ""): \(meaning); \(advice)",
             reason: refusal.reason)
     }
 

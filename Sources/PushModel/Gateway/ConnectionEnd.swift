@@ -1,30 +1,3 @@
-/// The number of one connection of one gateway. Numbers start at 1 and are never reused within the process.
-package struct ConnectionID: Hashable, Sendable, Comparable, CustomStringConvertible {
-    package let number: UInt32
-
-    package init(_ number: UInt32) {
-        self.number = number
-    }
-
-    package static func < (left: ConnectionID, right: ConnectionID) -> Bool { left.number < right.number }
-    package var description: String { "\(number)" }
-}
-
-/// An event that a connection reports to its gateway, in order. Every delivery that it was given has ended before
-/// ``closed(_:)``.
-package enum ConnectionEvent: Sendable, Equatable {
-    /// TCP, TLS and the peer's first SETTINGS are complete: the connection accepts deliveries, `limit` of them at once.
-    case ready(limit: Int)
-    case limitChanged(Int)
-    /// The peer accepts no more requests on the connection. Requests in flight may still be answered.
-    case goAway(reason: String?)
-    /// The connection itself accepts no more deliveries, because its stream ids run out or its credential was replaced.
-    case retiring
-    /// The peer answered the PING that the gateway requested.
-    case alive
-    case closed(ConnectionEnd)
-}
-
 /// Why a connection ended.
 package struct ConnectionEnd: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
@@ -47,16 +20,16 @@ package struct ConnectionEnd: Sendable, Equatable {
     package let kind: Kind
     package let fault: ConnectionFault
 
-    package init(_ kind: Kind, _ fault: ConnectionFault) {
+    package init(_ kind: Kind, fault: ConnectionFault) {
         self.kind = kind
         self.fault = fault
     }
 
     /// - Parameters:
-    /// - message: What happened, where, and what to do.
+    ///   - message: What happened, where, and what to do.
     ///   - reason: The reason that the peer gave in its GOAWAY.
-    package init(_ kind: Kind, _ message: String, reason: ProviderReason? = nil) {
-        self.init(kind, ConnectionFault(kind.code, message, reason: reason))
+    package init(_ kind: Kind, message: String, reason: ProviderReason? = nil) {
+        self.init(kind, fault: ConnectionFault(kind.code, sentence: message, reason: reason))
     }
 
     package var message: String { fault.sentence }

@@ -107,7 +107,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
 @Suite struct FeedbackRecordTests {
     @Test func `A record ends with the CRC-32 of gzip`() {
         var bytes: [UInt8] = []
-        FeedbackRecord.append(FeedbackTuple(time: 0x3637_3839, token: DeviceToken(bytes: [0x30])!), into: &bytes)
+        FeedbackRecord.append(FeedbackTuple(time: 0x3637_3839, token: DeviceToken(bytes: [0x30])!), to: &bytes)
         // python3: zlib.crc32(b"\x016789\x30") == 0x3b26f606
         #expect(Array(bytes[..<6]) == [1, 0x36, 0x37, 0x38, 0x39, 0x30] && bytes.count == 10)
         #expect(Array(bytes[6...]) == CRCGolden.bytes)
@@ -119,7 +119,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         var bytes: [UInt8] = []
         var ends = [0]
         for tuple in all {
-            FeedbackRecord.append(tuple, into: &bytes)
+            FeedbackRecord.append(tuple, to: &bytes)
             ends.append(bytes.count)
         }
         for cut in 0...bytes.count {
@@ -134,7 +134,7 @@ private func tuples(_ count: Int, _ random: inout SeededRandom) -> [FeedbackTupl
         var random = SeededRandom(seed: 9)
         let all = tuples(3, &random)
         var bytes: [UInt8] = []
-        for tuple in all { FeedbackRecord.append(tuple, into: &bytes) }
+        for tuple in all { FeedbackRecord.append(tuple, to: &bytes) }
         for place in bytes.indices {
             for bit in 0..<8 {
                 var damaged = bytes

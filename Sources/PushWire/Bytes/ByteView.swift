@@ -1,0 +1,72 @@
+/// A view of bytes that another object owns, valid for the duration of a call.
+///
+/// Single reads are checked against the bounds. Loops over the bytes are functions of this type, which need no check for
+/// each byte.
+@safe
+struct ByteView {
+    /// The bytes, for functions that take them as memory.
+    let bytes: UnsafeRawBufferPointer
+
+    /// - Important: The view must not outlive `bytes`.
+    @inline(__always)
+    init(borrowing bytes: UnsafeRawBufferPointer) {
+        unsafe self.bytes = bytes
+    }
+
+    /// Calls `body` with a view of the bytes of an array.
+    @inline(__always)
+    static func lending<Result>(_ bytes: [UInt8], to body: (ByteView) -> Result) -> Result {
+        unsafe bytes.withUnsafeBytes { unsafe body(ByteView(borrowing: $0)) }
+    }
+
+    @inline(__always)
+    var count: Int { unsafe bytes.count }
+
+    @inline(__always)
+    var isEmpty: Bool { count == 0 }
+
+    @inline(__always)
+    subscript(offset: Int) -> UInt8 {
+        precondition(UInt(bitPattern: offset) < UInt(bitPattern: count), "byte outside of its view")
+        return unsafe bytes[offset]
+    }
+
+    subscript(range: Range<Int>) -> ByteView {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "range outside of its view")
+        return unsafe ByteView(borrowing: UnsafeRawBufferPointer(rebasing: bytes[range]))
+    }
+
+    func prefix(_ length: Int) -> ByteView { self[0..<min(length, count)] }
+
+    /// Whether the bytes are those of a word.
+    @inline(__always)
+    func equals(_ word: StaticString) -> Bool {
+        let length = word.utf8CodeUnitCount
+        guard count == length else { return false }
+        for index in 0..<length where unsafe bytes[index] != word.utf8Start[index] { return false }
+        return true
+    }
+
+    @inline(__always)
+    func equals(_ other: [UInt8]) -> Bool {
+        unsafe other.count == count && other.withUnsafeBytes { unsafe $0.elementsEqual(bytes) }
+    }
+
+    /// Returns the FNV-1a hash of the bytes. Peers can choose bytes with equal hashes.
+    func hash() -> Int {
+        var hash: UInt32 = 2_166_136_261
+        for offset in 0..<count { hash = unsafe (hash ^ UInt32(bytes[offset])) &* 16_777_619 }
+        return Int(hash)
+    }
+
+    func contains(_ byte: UInt8) -> Bool { unsafe bytes.contains(byte) }
+
+    /// The bytes as text; invalid UTF-8 is replaced.
+    var text: String { unsafe String(decoding: bytes, as: UTF8.self) }
+
+    var copied: [UInt8] { unsafe Array(bytes) }
+}
+
+extension Array<UInt8> {
+    mutating func append(contentsOf view: ByteView) { unsafe append(contentsOf: view.bytes) }
+}
