@@ -1,12 +1,12 @@
 /// Apple's name of an app: `com.example.shop`. It is used in topics and paths and consists of letters, digits, `.`, `-`
 /// and `_`.
 package struct BundleID: Hashable, Sendable, CustomStringConvertible {
-    package static let maximumLength = 155
+    package static let maxLength = 155
 
     package let text: String
 
     package init?(_ text: String) {
-        guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        guard (1...Self.maxLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             return nil
         }
         self.text = text

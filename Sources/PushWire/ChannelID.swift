@@ -2,13 +2,13 @@
 /// "A12. Broadcast channels").
 package struct ChannelID: Hashable, Sendable, CustomStringConvertible {
     /// The largest length in bytes. Apple documents none; this one keeps the header field within the limits of servers.
-    package static let maximumLength = 1024
+    package static let maxLength = 1024
 
     package let text: String
 
     /// Creates an id; nil if `text` is empty, too long, or contains characters outside of the base64 alphabets.
     package init?(_ text: some StringProtocol) {
-        guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+        guard (1...Self.maxLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
             return nil
         }
         self.text = String(text)

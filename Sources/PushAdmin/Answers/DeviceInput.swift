@@ -123,7 +123,7 @@ package struct DeviceInput: Sendable, Equatable {
         guard let token = DeviceToken(hex: text) else {
             throw DeviceFault(
                 "\(name) is not a device token: an even number of hexadecimal digits, at most "
-                    + "\(2 * DeviceToken.maximumLength)")
+                    + "\(2 * DeviceToken.maxLength)")
         }
         return token
     }

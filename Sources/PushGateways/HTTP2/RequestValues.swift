@@ -5,10 +5,10 @@ import PushWire
 /// request.
 @safe
 final class RequestValues {
-    private static let pathRoom = 10 + 2 * DeviceToken.maximumLength
-    private static let idOffset = 216
-    private static let expirationOffset = 256
-    private static let collapseOffset = 280
+    private static let pathRoom = 10 + 2 * DeviceToken.maxLength
+    private static let idPlace = 216
+    private static let expirationPlace = 256
+    private static let collapsePlace = 280
     private static let size = 280 + 64
     private static let maxCount = 4
 

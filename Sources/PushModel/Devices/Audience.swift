@@ -8,7 +8,7 @@ package enum Audience: Hashable, Sendable {
     case everyone
 
     /// The largest number of names in one message.
-    package static let maximumNamed = 100_000
+    package static let maxNames = 100_000
 
     /// Whether the registry determines the devices, which may differ at the next look.
     package var isDynamic: Bool {

@@ -2,10 +2,10 @@
 package indirect enum TagExpression: Hashable, Sendable {
     /// The largest nesting of `all`, `any` and `not`. Deeper expressions are rejected at intake because the registry
     /// could not evaluate them: SQLite's parser limits the depth, a list of more than 32 parts takes one more level,
-    /// and ``maximumTags`` allow seven such lists.
-    package static let maximumDepth = 8
+    /// and ``maxTags`` allow seven such lists.
+    package static let maxDepth = 8
     /// The largest number of tags in one expression.
-    package static let maximumTags = 256
+    package static let maxTags = 256
 
     case tag(String)
     case all([TagExpression])

@@ -4,7 +4,7 @@
 /// are valid too, since Apple asks clients not to assume a length. No description or log shows a whole token.
 package struct DeviceToken: Hashable, Sendable {
     /// The largest length in bytes. Apple's documentation of the legacy interface allows 100 bytes.
-    package static let maximumLength = 100
+    package static let maxLength = 100
 
     // The first 32 bytes, big-endian, padded with zeros; `rest` holds the remaining bytes.
     private let word0: UInt64
@@ -14,9 +14,9 @@ package struct DeviceToken: Hashable, Sendable {
     private let length: UInt8
     private let rest: [UInt8]?
 
-    /// Creates a token; nil if `bytes` is empty or longer than ``maximumLength``.
+    /// Creates a token; nil if `bytes` is empty or longer than ``maxLength``.
     package init?(bytes: some Collection<UInt8>) {
-        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+        guard (1...Self.maxLength).contains(bytes.count) else { return nil }
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         for (index, byte) in bytes.prefix(32).enumerated() {
             let shifted = UInt64(byte) << UInt64(56 - 8 * (index & 7))
@@ -35,7 +35,7 @@ package struct DeviceToken: Hashable, Sendable {
     /// Creates a token from hexadecimal digits in either case; nil for any other text.
     package init?(hex: some StringProtocol) {
         let digits = hex.utf8
-        guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maximumLength else { return nil }
+        guard digits.count.isMultiple(of: 2), digits.count <= 2 * Self.maxLength else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(digits.count / 2)
         var high: UInt8?
@@ -54,7 +54,7 @@ package struct DeviceToken: Hashable, Sendable {
     /// Creates a token from hexadecimal digits in a buffer, with a fast path for the usual 64 digits.
     package init?(hexBytes digits: UnsafeRawBufferPointer) {
         guard digits.count == 64, let start = digits.baseAddress else {
-            guard digits.count <= 2 * Self.maximumLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
+            guard digits.count <= 2 * Self.maxLength, unsafe digits.allSatisfy({ HexDigits.value(of: $0) != nil })
             else { return nil }
             self.init(hex: unsafe String(decoding: digits, as: UTF8.self))
             return

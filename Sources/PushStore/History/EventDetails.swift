@@ -5,7 +5,7 @@ package import PushWire
 package struct EventDetails {
     /// The maximum nesting of a page of events. The deepest event is an acceptance with tags, each level of which is an
     /// object that contains a list.
-    package static let depthLimit = 2 * TagExpression.maximumDepth + 8
+    package static let depthLimit = 2 * TagExpression.maxDepth + 8
 
     private let document: JSONDocument
 

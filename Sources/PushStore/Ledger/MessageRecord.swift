@@ -117,7 +117,7 @@ enum MessageRecord {
     /// memory.
     private static func count(_ reader: inout ByteReader) -> Int? {
         let count = reader.varint()
-        return count <= UInt64(Audience.maximumNamed) ? Int(count) : nil
+        return count <= UInt64(Audience.maxNames) ? Int(count) : nil
     }
 
     private static func token(_ reader: inout ByteReader) -> DeviceToken? {
@@ -148,7 +148,7 @@ enum MessageRecord {
     }
 
     private static func tags(_ reader: inout ByteReader, depth: Int) -> TagExpression? {
-        guard depth <= TagExpression.maximumDepth else { return nil }
+        guard depth <= TagExpression.maxDepth else { return nil }
         let kind = reader.byte()
         switch kind {
         case 0: return .tag(reader.text())

@@ -12,11 +12,11 @@ package struct ProviderAnswer: Sendable, Equatable {
     package let timestamp: Int64?
 
     /// The largest body that is read, which is more than any response needs.
-    package static let maximumBodyLength = 4096
-    package static let maximumReasonLength = 64
+    package static let maxBodyLength = 4096
+    package static let maxReasonLength = 64
 
     package init(body: some Collection<UInt8>) {
-        guard !body.isEmpty, body.count <= Self.maximumBodyLength, let document = try? JSONDocument(Array(body)) else {
+        guard !body.isEmpty, body.count <= Self.maxBodyLength, let document = try? JSONDocument(Array(body)) else {
             reason = nil
             timestamp = nil
             return
@@ -40,18 +40,18 @@ package struct ProviderAnswer: Sendable, Equatable {
         var seconds = 0
         for byte in field.utf8 {
             guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
-            seconds = min(maximumRetryAfter, seconds * 10 + Int(byte - UInt8(ascii: "0")))
+            seconds = min(maxRetryAfter, seconds * 10 + Int(byte - UInt8(ascii: "0")))
         }
         return seconds
     }
 
-    package static let maximumRetryAfter = 86_400
+    package static let maxRetryAfter = 86_400
 
     /// Returns `apns-unique-id`, the name of an accepted notification in the sandbox's delivery log.
     package static func uniqueID(_ field: String) -> String? { word(field) }
 
     private static func word(_ text: String) -> String? {
-        guard (1...maximumReasonLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20..<0x7f).contains($0) })
+        guard (1...maxReasonLength).contains(text.utf8.count), text.utf8.allSatisfy({ (0x20..<0x7f).contains($0) })
         else { return nil }
         return text
     }

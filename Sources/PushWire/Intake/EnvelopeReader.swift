@@ -126,11 +126,11 @@ package final class EnvelopeReader {
     private func checkLength(_ envelope: ByteView) throws(EnvelopeFault) {
         guard envelope.count > Self.maxEnvelopeLength else { return }
         // The envelope is not stored; its strings are only counted, since each name is one.
-        let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maximumNamed)
+        let isCrowded = JSONLines.hasMoreQuotes(envelope, than: 2 * Audience.maxNames)
         let rejection =
             isCrowded
             ? Rejection(
-                .tooMany, detail: "more than \(Audience.maximumNamed) names, the largest number for one message")
+                .tooMany, detail: "more than \(Audience.maxNames) names, the largest number for one message")
             : Rejection(.badFrame, detail: "\(envelope.count) bytes; an envelope has at most \(Self.maxEnvelopeLength)")
         throw EnvelopeFault(id: idAtFront(of: envelope), rejection: rejection, app: nil)
     }

@@ -41,18 +41,18 @@ extension EnvelopeReading {
         guard json.kind(position) == .array else { throw bad("\(name) is \(json.kind(position).name), not an array") }
         let count = json.size(position)
         guard count > 0 else { throw bad("\(name) is empty") }
-        guard count <= Audience.maximumNamed else { throw tooMany(name, count: count) }
+        guard count <= Audience.maxNames else { throw tooMany(name, count: count) }
         return position
     }
 
     private func tooMany(_ name: String, count: Int) -> Rejection {
-        Rejection(.tooMany, detail: "\(count) \(name); one message names at most \(Audience.maximumNamed)")
+        Rejection(.tooMany, detail: "\(count) \(name); one message names at most \(Audience.maxNames)")
     }
 
     /// Returns the rejection of an envelope with more values than the index stores, if its audience is the reason.
     func tooManyNamed() -> Rejection? {
         guard let to = position(.to), json.kind(to) == .object, json.size(to) > 0, to + 2 < json.count,
-            json.kind(to + 2) == .array, json.size(to + 2) > Audience.maximumNamed
+            json.kind(to + 2) == .array, json.size(to + 2) > Audience.maxNames
         else { return nil }
         return tooMany("names", count: json.size(to + 2))
     }
@@ -88,8 +88,8 @@ extension EnvelopeReading {
             problem =
                 length == 0
                 ? "is empty"
-                : length > 2 * DeviceToken.maximumLength
-                    ? "has \(length) digits; \(2 * DeviceToken.maximumLength) are allowed"
+                : length > 2 * DeviceToken.maxLength
+                    ? "has \(length) digits; \(2 * DeviceToken.maxLength) are allowed"
                     : length.isMultiple(of: 2) ? "is not hexadecimal" : "has an odd number of digits"
         } else {
             problem = "is \(json.kind(position).name), not a string"

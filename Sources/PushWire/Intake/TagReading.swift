@@ -22,8 +22,8 @@ struct TagReading {
             throw bad(
                 "\(json.kind(position).name) is not a tag expression; give a tag or an object with all, any or not")
         }
-        guard depth < TagExpression.maximumDepth else {
-            throw bad("the tag expression is nested deeper than \(TagExpression.maximumDepth) levels")
+        guard depth < TagExpression.maxDepth else {
+            throw bad("the tag expression is nested deeper than \(TagExpression.maxDepth) levels")
         }
         guard json.size(position) == 1 else {
             throw bad("a tag expression must have exactly one of all, any and not; it has \(json.size(position)) keys")
@@ -45,7 +45,7 @@ struct TagReading {
         let count = json.size(list)
         guard count > 0 else { throw bad("\(name) is empty") }
         // Each part has at least one tag.
-        guard count <= TagExpression.maximumTags else { throw tooMany() }
+        guard count <= TagExpression.maxTags else { throw tooMany() }
         var parts: [TagExpression] = []
         parts.reserveCapacity(count)
         var position = list + 1
@@ -58,7 +58,7 @@ struct TagReading {
 
     private mutating func tag(_ position: IndexedJSON.Position) throws(Rejection) -> String {
         tags += 1
-        guard tags <= TagExpression.maximumTags else { throw tooMany() }
+        guard tags <= TagExpression.maxTags else { throw tooMany() }
         let tag = json.string(position) ?? ""
         guard (1...Self.maxTagLength).contains(tag.utf8.count) else {
             throw bad("a tag is \(tag.utf8.count) bytes; 1 to \(Self.maxTagLength) are allowed")
@@ -66,7 +66,7 @@ struct TagReading {
         return tag
     }
 
-    private func tooMany() -> Rejection { bad("the tag expression has more than \(TagExpression.maximumTags) tags") }
+    private func tooMany() -> Rejection { bad("the tag expression has more than \(TagExpression.maxTags) tags") }
 
     private func bad(_ detail: String) -> Rejection { Rejection(.badAudience, detail: detail) }
 }

@@ -104,7 +104,7 @@ struct JSONIndex: ~Copyable {
     }
 
     /// The largest number of elements that are stored of one array. One more is counted, but not stored.
-    static let maxElements = UInt32(Audience.maximumNamed)
+    static let maxElements = UInt32(Audience.maxNames)
     /// The largest number of nodes that are stored of a text.
     static let maxNodes = 300_000
 

@@ -3,7 +3,7 @@ package import PushModel
 /// The format of feedback tuples in a spool file: `length u8 | time u32 | token | CRC-32 of the preceding bytes u32`.
 package enum FeedbackRecord {
     /// The largest length of a record.
-    package static let maxLength = 1 + 4 + DeviceToken.maximumLength + 4
+    package static let maxLength = 1 + 4 + DeviceToken.maxLength + 4
 
     package static func append(_ tuple: FeedbackTuple, to bytes: inout [UInt8]) {
         let start = bytes.count
@@ -30,7 +30,7 @@ package enum FeedbackRecord {
         while reading.tuples.count < limit, reading.used < bytes.count {
             let start = reading.used
             let length = Int(bytes[start])
-            guard (1...DeviceToken.maximumLength).contains(length) else {
+            guard (1...DeviceToken.maxLength).contains(length) else {
                 reading.isDamaged = true
                 break
             }

@@ -43,7 +43,7 @@ enum PastedToken {
         guard let token = DeviceToken(bytes: bytes) else {
             throw Failure(
                 .badInput,
-                "\(option) has \(bytes.count) bytes; a device token has at most \(DeviceToken.maximumLength)")
+                "\(option) has \(bytes.count) bytes; a device token has at most \(DeviceToken.maxLength)")
         }
         return token
     }

@@ -269,7 +269,7 @@ import Testing
         try await withPipeline { scene in
             let message = LogWriter.message("deep")
             var tags = TagExpression.tag("beta")
-            for _ in 1..<TagExpression.maximumDepth { tags = .all([tags, .not(.tag("x"))]) }
+            for _ in 1..<TagExpression.maxDepth { tags = .all([tags, .not(.tag("x"))]) }
             let request = PushRequest(message, to: .tags(tags))
             scene.events.commit { writer, now in writer.add(accepted: request, at: now) }
             let story = try await scene.run("trace", "deep")

@@ -91,13 +91,13 @@ import Testing
     @Test func `The largest and the deepest valid expressions can be queried`() async throws {
         try await Scene.open { registry, _ in
             _ = try await registry.register((0..<100).map { Scene.registration($0, tags: ["t\($0)"]) })
-            let widest = TagExpression.any((0..<TagExpression.maximumTags).map { .tag("t\($0)") })
+            let widest = TagExpression.any((0..<TagExpression.maxTags).map { .tag("t\($0)") })
             let all = try await registry.all(.tags(widest), limit: 30)
             #expect(all.count == 100)
             let notAny = try await registry.all(.tags(.not(widest)))
             #expect(notAny.isEmpty)
             var deep = TagExpression.tag("t7")
-            for level in 1..<TagExpression.maximumDepth {
+            for level in 1..<TagExpression.maxDepth {
                 deep =
                     level.isMultiple(of: 2) ? .not(.not(deep)) : .all([.any([deep, .tag("t7")]), .not(.tag("none"))])
             }
@@ -109,11 +109,11 @@ import Testing
     /// Returns an expression of the maximum depth, with as many tags as allowed on the levels that make the deepest
     /// statement.
     private static func deepest(_ random: inout SeededRandom) -> TagExpression {
-        let wide = Int.random(in: 0...TagExpression.maximumDepth, using: &random)
-        var left = TagExpression.maximumTags - TagExpression.maximumDepth - 1
+        let wide = Int.random(in: 0...TagExpression.maxDepth, using: &random)
+        var left = TagExpression.maxTags - TagExpression.maxDepth - 1
         var expression = TagExpression.tag("t0")
         var isAll = Bool.random(using: &random)
-        for level in 0..<TagExpression.maximumDepth {
+        for level in 0..<TagExpression.maxDepth {
             // SQLite needs one more level for a list of more than 32 elements.
             let count = level < wide ? min(left, 33) : Int.random(in: 1...2, using: &random)
             left -= level < wide ? count : 0

@@ -138,9 +138,9 @@ import Testing
             return
                 #"{"tags":{"all":[{"any":[\#(half)]},{"any":[\#(tags.dropFirst(count / 2).joined(separator: ","))]}]}}"#
         }
-        _ = try Examples.request(to: nested(TagExpression.maximumDepth))
-        _ = try Examples.request(to: many(TagExpression.maximumTags))
-        for to in [nested(TagExpression.maximumDepth + 1), many(TagExpression.maximumTags + 1)] {
+        _ = try Examples.request(to: nested(TagExpression.maxDepth))
+        _ = try Examples.request(to: many(TagExpression.maxTags))
+        for to in [nested(TagExpression.maxDepth + 1), many(TagExpression.maxTags + 1)] {
             #expect(Examples.rejection(Examples.envelope(to: to))?.reason == .badAudience)
         }
         // An envelope nested deeper than any valid one is rejected before the end of its text.
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func `The largest number of names is accepted, and one more is rejected`() throws {
-        let most = Audience.maximumNamed
+        let most = Audience.maxNames
         let request = try Examples.request(to: Self.tokens((0..<most).map(Self.token)))
         #expect(request.audience.named == most)
         let users = (0...most).map { "\"u\($0)\"" }.joined(separator: ",")

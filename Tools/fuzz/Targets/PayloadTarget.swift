@@ -26,7 +26,7 @@ extension FuzzTarget {
             for finding in findings { require(!"\(finding)".isEmpty, "a finding without a description") }
             let answer = ProviderAnswer(body: bytes)
             let length = answer.reason?.rawValue.utf8.count ?? 0
-            require(length <= ProviderAnswer.maximumReasonLength, "a reason of \(length) bytes")
+            require(length <= ProviderAnswer.maxReasonLength, "a reason of \(length) bytes")
             let refusal = Refusal(status: Int(type) << 2, body: bytes, retryAfter: nil)
             require(!refusal.explanation.advice.isEmpty, "an answer without advice")
             if JSONDocument.isObject(bytes) {
