@@ -6,44 +6,47 @@
 ///
 /// Each share is a debt that grows while others are served. It is paid when it is worth a turn.
 package struct LaneTurns: Sendable {
-    /// The number of lanes of an app: three priorities, the highest first, each with a brief lane and a broad one.
-    package static let lanes = 6
-
-    /// The lanes that could send now, one bit for each.
+    /// The lanes that could send now, one bit for each kind.
     package struct Waiting: Sendable, Equatable {
+        /// The lanes with first attempts.
         package var fresh: UInt8 = 0
-        package var again: UInt8 = 0
+        /// The lanes with further attempts.
+        package var retries: UInt8 = 0
 
         package init() {}
 
-        package var isEmpty: Bool { fresh | again == 0 }
+        package var isEmpty: Bool { fresh | retries == 0 }
 
-        func holds(priority: Int) -> Bool { (fresh | again) >> (2 * priority) & 3 != 0 }
-        func holds(lane: Int) -> Bool { (fresh | again) >> lane & 1 != 0 }
+        func contains(urgency: Int) -> Bool { (fresh | retries) >> (2 * urgency) & 3 != 0 }
+        func contains(_ lane: LaneKind) -> Bool { (fresh | retries) & lane.bit != 0 }
+        func hasFresh(_ lane: LaneKind) -> Bool { fresh & lane.bit != 0 }
+        func hasRetries(_ lane: LaneKind) -> Bool { retries & lane.bit != 0 }
     }
 
     package struct Turn: Sendable, Equatable {
-        package let lane: Int
-        package let isAgain: Bool
+        package let lane: LaneKind
+        /// Whether further attempts are sent. Otherwise first ones are.
+        package let isRetry: Bool
         package let limit: Int
 
-        package init(lane: Int, isAgain: Bool, limit: Int) {
+        package init(lane: LaneKind, isRetry: Bool, limit: Int) {
             self.lane = lane
-            self.isAgain = isAgain
+            self.isRetry = isRetry
             self.limit = limit
         }
     }
 
     private static let lowerShare = 15
     private static let broadShare = 3
-    private static let againShare = 3
+    private static let retryShare = 3
     /// The smallest number of deliveries for which a debt is paid, since each turn has a cost of its own.
-    private static let run = 8
+    private static let minRun = 8
 
     private let quantum: Int
+    // The debts are tuples instead of arrays because they are read every few deliveries.
     private var owedToPriority = (0, 0, 0)
     private var owedToBroad = (0, 0, 0)
-    private var owedToAgain = (0, 0, 0, 0, 0, 0)
+    private var owedToRetries = (0, 0, 0, 0, 0, 0)
 
     package init(quantum: Int = 128) {
         self.quantum = quantum
@@ -54,64 +57,66 @@ package struct LaneTurns: Sendable {
         forgive(waiting)
         guard !waiting.isEmpty else { return nil }
         var limit = quantum
-        var priority = 0
-        while !waiting.holds(priority: priority) { priority += 1 }
-        for lower in priority + 1..<max(3, priority + 1)
-        where waiting.holds(priority: lower) && self[priority: lower] >= Self.lowerShare {
-            priority = lower
+        var urgency = 0
+        while !waiting.contains(urgency: urgency) { urgency += 1 }
+        for lower in urgency + 1..<max(3, urgency + 1)
+        where waiting.contains(urgency: lower) && self[priority: lower] >= Self.lowerShare {
+            urgency = lower
             limit = min(limit, self[priority: lower] / Self.lowerShare)
             break
         }
-        let brief = 2 * priority
+        let brief = LaneKind(urgency: urgency, isBrief: true)
+        let broad = LaneKind(urgency: urgency, isBrief: false)
         var lane = brief
-        if !waiting.holds(lane: brief) {
-            lane = brief + 1
-        } else if waiting.holds(lane: brief + 1), self[broad: priority] >= Self.broadShare * Self.run {
-            lane = brief + 1
-            limit = min(limit, self[broad: priority] / Self.broadShare)
+        if !waiting.contains(brief) {
+            lane = broad
+        } else if waiting.contains(broad), self[broad: urgency] >= Self.broadShare * Self.minRun {
+            lane = broad
+            limit = min(limit, self[broad: urgency] / Self.broadShare)
         }
-        let isFresh = waiting.fresh >> lane & 1 != 0
-        let isAgain = waiting.again >> lane & 1 != 0
-        guard isFresh, isAgain, self[again: lane] >= Self.againShare * Self.run else {
-            return Turn(lane: lane, isAgain: !isFresh, limit: limit)
+        let hasFresh = waiting.hasFresh(lane)
+        guard hasFresh, waiting.hasRetries(lane), self[retries: lane] >= Self.retryShare * Self.minRun else {
+            return Turn(lane: lane, isRetry: !hasFresh, limit: limit)
         }
-        return Turn(lane: lane, isAgain: true, limit: min(limit, self[again: lane] / Self.againShare))
+        return Turn(lane: lane, isRetry: true, limit: min(limit, self[retries: lane] / Self.retryShare))
     }
 
     /// Records that `count` deliveries were sent in the turn.
     package mutating func served(_ turn: Turn, count: Int, while waiting: Waiting) {
-        let priority = turn.lane / 2
-        self[priority: priority] = max(0, self[priority: priority] - count * Self.lowerShare)
-        for lower in priority + 1..<max(3, priority + 1) where waiting.holds(priority: lower) {
+        let lane = turn.lane
+        let urgency = lane.urgency
+        self[priority: urgency] = max(0, self[priority: urgency] - count * Self.lowerShare)
+        for lower in urgency + 1..<max(3, urgency + 1) where waiting.contains(urgency: lower) {
             self[priority: lower] += count
         }
-        if turn.lane & 1 == 1 {
-            self[broad: priority] = max(0, self[broad: priority] - count * Self.broadShare)
-        } else if waiting.holds(lane: turn.lane + 1) {
-            self[broad: priority] += count
+        if !lane.isBrief {
+            self[broad: urgency] = max(0, self[broad: urgency] - count * Self.broadShare)
+        } else if waiting.contains(LaneKind(urgency: urgency, isBrief: false)) {
+            self[broad: urgency] += count
         }
-        if turn.isAgain {
-            self[again: turn.lane] = max(0, self[again: turn.lane] - count * Self.againShare)
-        } else if waiting.again >> turn.lane & 1 != 0 {
-            self[again: turn.lane] += count
+        if turn.isRetry {
+            self[retries: lane] = max(0, self[retries: lane] - count * Self.retryShare)
+        } else if waiting.hasRetries(lane) {
+            self[retries: lane] += count
         }
     }
 
     /// Cancels the debts to lanes that do not wait.
     private mutating func forgive(_ waiting: Waiting) {
-        for priority in 0..<3 {
-            if !waiting.holds(priority: priority) { self[priority: priority] = 0 }
-            if !waiting.holds(lane: 2 * priority + 1) { self[broad: priority] = 0 }
+        for urgency in 0..<3 {
+            if !waiting.contains(urgency: urgency) { self[priority: urgency] = 0 }
+            if !waiting.contains(LaneKind(urgency: urgency, isBrief: false)) { self[broad: urgency] = 0 }
         }
-        for lane in 0..<Self.lanes where waiting.again >> lane & 1 == 0 { self[again: lane] = 0 }
+        for number in 0..<LaneKind.count {
+            let lane = LaneKind(number)
+            if !waiting.hasRetries(lane) { self[retries: lane] = 0 }
+        }
     }
 
-    // The debts are tuples instead of arrays because they are read every few deliveries.
-
-    private subscript(priority priority: Int) -> Int {
-        get { priority == 0 ? owedToPriority.0 : priority == 1 ? owedToPriority.1 : owedToPriority.2 }
+    private subscript(priority urgency: Int) -> Int {
+        get { urgency == 0 ? owedToPriority.0 : urgency == 1 ? owedToPriority.1 : owedToPriority.2 }
         set {
-            switch priority {
+            switch urgency {
             case 0: owedToPriority.0 = newValue
             case 1: owedToPriority.1 = newValue
             default: owedToPriority.2 = newValue
@@ -119,10 +124,10 @@ package struct LaneTurns: Sendable {
         }
     }
 
-    private subscript(broad priority: Int) -> Int {
-        get { priority == 0 ? owedToBroad.0 : priority == 1 ? owedToBroad.1 : owedToBroad.2 }
+    private subscript(broad urgency: Int) -> Int {
+        get { urgency == 0 ? owedToBroad.0 : urgency == 1 ? owedToBroad.1 : owedToBroad.2 }
         set {
-            switch priority {
+            switch urgency {
             case 0: owedToBroad.0 = newValue
             case 1: owedToBroad.1 = newValue
             default: owedToBroad.2 = newValue
@@ -130,25 +135,25 @@ package struct LaneTurns: Sendable {
         }
     }
 
-    private subscript(again lane: Int) -> Int {
+    private subscript(retries lane: LaneKind) -> Int {
         get {
-            switch lane {
-            case 0: owedToAgain.0
-            case 1: owedToAgain.1
-            case 2: owedToAgain.2
-            case 3: owedToAgain.3
-            case 4: owedToAgain.4
-            default: owedToAgain.5
+            switch lane.number {
+            case 0: owedToRetries.0
+            case 1: owedToRetries.1
+            case 2: owedToRetries.2
+            case 3: owedToRetries.3
+            case 4: owedToRetries.4
+            default: owedToRetries.5
             }
         }
         set {
-            switch lane {
-            case 0: owedToAgain.0 = newValue
-            case 1: owedToAgain.1 = newValue
-            case 2: owedToAgain.2 = newValue
-            case 3: owedToAgain.3 = newValue
-            case 4: owedToAgain.4 = newValue
-            default: owedToAgain.5 = newValue
+            switch lane.number {
+            case 0: owedToRetries.0 = newValue
+            case 1: owedToRetries.1 = newValue
+            case 2: owedToRetries.2 = newValue
+            case 3: owedToRetries.3 = newValue
+            case 4: owedToRetries.4 = newValue
+            default: owedToRetries.5 = newValue
             }
         }
     }

@@ -4,14 +4,14 @@ package import PushModel
 package struct RouterActions: Sendable {
     package struct Submission: Sendable {
         /// The index of the app, as ``RouterMachine/gateChanged(_:isThere:source:)`` returned it.
-        package let place: Int
+        package let app: AppIndex
         package let deliveries: [Delivery]
     }
 
     /// A request for the next devices of an audience.
     package struct PageRequest: Sendable {
-        /// The slot of the message. The answer contains it.
-        package let message: Int
+        /// The message that needs the devices. The answer contains it.
+        package let message: MessageHandle
         package let audience: Audience
         package let app: AppID
         package let after: AudienceCursor?
@@ -20,7 +20,7 @@ package struct RouterActions: Sendable {
 
     package struct LoadRequest: Sendable {
         /// The lane of the messages. The answer contains it.
-        package let lane: Int
+        package let lane: LaneID
         package let seqs: [UInt64]
     }
 
@@ -35,9 +35,9 @@ package struct RouterActions: Sendable {
     package var candidates: [DeactivationCandidate] = []
     package var submissions: [Submission] = []
     package var pages: [PageRequest] = []
-    /// The requests for claims, and for each the slot of its message. The answer contains the slots.
+    /// The requests for claims, and the message of each. The answer contains the messages.
     package var claims: [ClaimPage] = []
-    package var claimants: [Int] = []
+    package var claimants: [MessageHandle] = []
     package var loads: [LoadRequest] = []
     package var due: DueRequest?
     /// Acknowledged messages that the ledger cannot read, for the log.

@@ -3,23 +3,23 @@ import PushTime
 
 /// The end of expired messages: they are not sent, and an `expired` record is written for each delivery.
 extension RouterMachine {
-    func isExpired(_ message: Int) -> Bool { wall.milliseconds >= end(of: message) }
+    func isExpired(_ message: MessageHandle) -> Bool { wall.milliseconds >= end(of: message) }
 
-    /// Returns the same for a message without a slot.
+    /// Returns the same for a message that was not added to those in memory.
     private func isExpired(_ held: HeldMessage) -> Bool {
-        isDropped(held.accepted, place: place(ofLane: held.lane))
+        isDropped(held.accepted, of: held.lane.app)
             || wall.milliseconds >= end(held.accepted.message.expiresAt, begin: held.begin, givenAt: held.givenAt)
     }
 
     /// Returns the time that the message may still wait.
-    func timeLeft(_ message: Int) -> Duration { .milliseconds(max(0, end(of: message) - wall.milliseconds)) }
+    func timeLeft(_ message: MessageHandle) -> Duration { .milliseconds(max(0, end(of: message) - wall.milliseconds)) }
 
     /// Returns the time from which on it is too late for an attempt, in milliseconds since 1970.
     ///
     /// The lifetime of a message without `expires_at` counts from the time at which it could first be sent. A message
     /// with `expires_at` 0 has a short time for its only attempt; if it has many devices, that time begins anew with
     /// each page that is sent.
-    private func end(of message: Int) -> Int64 {
+    private func end(of message: MessageHandle) -> Int64 {
         if isDropped(message) { return 0 }
         // Single fields are read because a copy of the whole message would be retained and released for each delivery.
         return end(
@@ -35,11 +35,11 @@ extension RouterMachine {
 
     /// Returns the time in seconds after which a gateway must not start a message with `expires_at` 0. The gateway does
     /// not know when the message was accepted.
-    func latestStart(of message: Int) -> UInt32 { UInt32(clamping: (end(of: message) + 999) / 1000) }
+    func latestStart(of message: MessageHandle) -> UInt32 { UInt32(clamping: (end(of: message) + 999) / 1000) }
 
     /// Ends a message that is not begun. Returns false if some of its deliveries ended before a restart and only claims
     /// can tell which: such a message is begun and expires then.
-    mutating func expireWhole(_ message: Int) -> Bool {
+    mutating func expireWhole(_ message: MessageHandle) -> Bool {
         let accepted = messages[message].accepted
         if accepted.audience.isDynamic {
             noteDrop(message)
@@ -87,14 +87,14 @@ extension RouterMachine {
         }
     }
 
-    private mutating func expireUnsent(_ message: Int, device: DeviceID, token: DeviceToken?) {
+    private mutating func expireUnsent(_ message: MessageHandle, device: DeviceID, token: DeviceToken?) {
         actions.records.append(record(.expired, of: message, device: device, token: token))
         messages[message].counts.expired += 1
     }
 
     /// Expires the devices that were found and not sent to. The search for devices of a dynamic audience stops.
-    mutating func expireRest(_ message: Int) {
-        if let token = messages[message].onlyToken, !messages[message].isThrough {
+    mutating func expireRest(_ message: MessageHandle) {
+        if let token = messages[message].onlyToken, !messages[message].isAllDispatched {
             noteDrop(message)
             expireUnsent(
                 message, device: identities.device(of: messages[message].accepted.message.app, token: token),
@@ -116,7 +116,7 @@ extension RouterMachine {
     }
 
     /// Ends what has expired in the queues of a lane, which may not be sending for now.
-    mutating func sweep(_ lane: Int) {
+    mutating func sweep(_ lane: LaneID) {
         for _ in 0..<lanes[lane].loaded.count {
             guard let message = lanes[lane].loaded.popFirst() else { break }
             if !isExpired(message) || !expireWhole(message) { lanes[lane].loaded.append(message) }
@@ -125,15 +125,15 @@ extension RouterMachine {
             guard let message = lanes[lane].ready.popFirst() else { break }
             if isExpired(message) { expireReady(message) } else { lanes[lane].ready.append(message) }
         }
-        for _ in 0..<lanes[lane].again.count {
-            guard let delivery = lanes[lane].again.popFirst() else { break }
-            if !expireIfDue(delivery) { lanes[lane].again.append(delivery) }
+        for _ in 0..<lanes[lane].retryQueue.count {
+            guard let delivery = lanes[lane].retryQueue.popFirst() else { break }
+            if !expireIfDue(delivery) { lanes[lane].retryQueue.append(delivery) }
         }
-        apps[place(ofLane: lane)].isDirty = true
+        apps[lane.app].isDirty = true
     }
 
     /// Expires a message that was taken from the `ready` queue.
-    mutating func expireReady(_ message: Int) {
+    mutating func expireReady(_ message: MessageHandle) {
         messages[message].fanOut?.isReady = false
         expireRest(message)
         guard let fan = messages[message].fanOut else {
@@ -143,8 +143,7 @@ extension RouterMachine {
         }
         // Named devices that were not looked at may have received the message before. They are claimed first and then
         // expire.
-        turnPage(message, fan)
-        if isWaiting(message, fan) { settle(message) }
+        continueSearch(for: message, fan: fan)
     }
 }
 
@@ -153,10 +152,10 @@ extension RouterMachine {
 extension RouterMachine {
     /// Requests the next part of one lane, unless a part is being read already.
     mutating func lookForExpired() {
-        guard lookedAt == nil, !lanes.isEmpty, !ledgerTrouble.holds(at: now) else { return }
-        for place in apps.indices where hasDropped(place) { endDropping(place) }
+        guard lookedAt == nil, lanes.count > 0, !ledgerRetry.isDelayed(at: now) else { return }
+        for app in apps.all where hasDropped(app) { endDrop(of: app) }
         for offset in 1...lanes.count {
-            let lane = (lastLooked + offset) % lanes.count
+            let lane = LaneID(position: (lastLooked.position + offset) % lanes.count)
             guard !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, isQuiet(lane) else { continue }
             lastLooked = lane
             lookedAt = lane
@@ -171,19 +170,19 @@ extension RouterMachine {
 
     /// Returns whether the lane cannot send for now. A lane that holds nothing may be blocked by others that use up the
     /// pool.
-    func isQuiet(_ lane: Int) -> Bool {
-        let place = place(ofLane: lane)
-        return !apps[place].hasGate || isStalled(lane) || (lanes[lane].held == 0 && apps[place].credit == 0)
+    func isQuiet(_ lane: LaneID) -> Bool {
+        let app = lane.app
+        return !apps[app].hasGate || isStalled(lane) || (lanes[lane].held == 0 && apps[app].credit == 0)
     }
 
     /// Ends the expired messages. The others stay on disk in their order.
-    mutating func looked(at messages: [AcceptedMessage], of lane: Int, unread: [UInt64]) {
+    mutating func looked(at messages: [AcceptedMessage], of lane: LaneID, unread: [UInt64]) {
         lookedAt = nil
         var rest: [UInt64] = []
         var ended = 0
         for message in messages {
             let held = HeldMessage(message, lane: lane)
-            lanes[lane].saw(cost: held.cost)
+            lanes[lane].noteCost(held.cost)
             if isExpired(held) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))
@@ -201,18 +200,18 @@ extension RouterMachine {
     // MARK: Dropping
 
     /// Returns whether an operator has dropped the message.
-    func isDropped(_ message: Int) -> Bool {
+    func isDropped(_ message: MessageHandle) -> Bool {
         droppedApps > 0
-            && isDropped(messages[message].accepted, place: place(ofLane: messages[message].lane))
+            && isDropped(messages[message].accepted, of: messages[message].lane.app)
     }
 
-    private func isDropped(_ accepted: AcceptedMessage, place: Int) -> Bool {
-        guard let drop = apps[place].drop, !apps[place].hasGate else { return false }
+    private func isDropped(_ accepted: AcceptedMessage, of app: AppIndex) -> Bool {
+        guard let drop = apps[app].drop, !apps[app].hasGate else { return false }
         return accepted.seq <= drop.upTo && (accepted.message.notBefore ?? .min) <= drop.at
     }
 
     /// Records that the message ends because it is dropped, if it is.
-    mutating func noteDrop(_ message: Int) {
+    mutating func noteDrop(_ message: MessageHandle) {
         if isDropped(message) { failures[message] = .dropped }
     }
 
@@ -221,28 +220,28 @@ extension RouterMachine {
     ///
     /// Messages that are accepted later wait as usual. If the process stops before all messages have ended, the rest is
     /// not dropped.
-    package mutating func drop(_ app: AppID) -> Int? {
-        guard let place = apps.firstIndex(where: { $0.app == app }), !apps[place].hasGate else { return nil }
-        let count = waitingMessages(at: place)
+    package mutating func drop(_ id: AppID) -> Int? {
+        guard let app = apps.index(of: id), !apps[app].hasGate else { return nil }
+        let count = waitingMessages(of: app)
         if count > 0 {
-            if apps[place].drop == nil { droppedApps += 1 }
-            apps[place].drop = AppLine.Drop(upTo: newest, at: wall.seconds)
+            if apps[app].drop == nil { droppedApps += 1 }
+            apps[app].drop = AppState.Drop(upTo: newest, at: wall.seconds)
         }
         sweepAt = now
         return count
     }
 
     /// Returns the number of messages in the lanes of an app, including those that are being looked up or sent.
-    private func waitingMessages(at place: Int) -> Int {
-        lanesOf(place).reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].loading + lanes[$1].held }
+    private func waitingMessages(of app: AppIndex) -> Int {
+        app.lanes.reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].loading + lanes[$1].held }
     }
 
-    mutating func endDropping(_ place: Int) {
-        guard apps[place].drop != nil else { return }
-        apps[place].drop = nil
+    mutating func endDrop(of app: AppIndex) {
+        guard apps[app].drop != nil else { return }
+        apps[app].drop = nil
         droppedApps -= 1
     }
 
     /// Returns whether a drop is complete: nothing of the app waits any more.
-    func hasDropped(_ place: Int) -> Bool { apps[place].drop != nil && waitingMessages(at: place) == 0 }
+    func hasDropped(_ app: AppIndex) -> Bool { apps[app].drop != nil && waitingMessages(of: app) == 0 }
 }

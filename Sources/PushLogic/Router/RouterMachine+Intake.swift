@@ -13,14 +13,14 @@ extension RouterMachine {
     /// Takes the messages that waited when the ledger was opened.
     package mutating func backlog(_ backlog: LedgerBacklog) {
         for (lane, seqs) in backlog.lanes where !seqs.isEmpty {
-            let place = place(of: lane.app)
-            let lane = self.lane(lane, at: place)
+            let app = index(of: lane.app)
+            let lane = LaneID(app: app, kind: LaneKind(lane.priority, isBroad: lane.isBroad))
             for seq in seqs {
                 lanes[lane].spilled.append(seq)
                 newest = max(newest, seq)
             }
             unfinished += seqs.count
-            apps[place].isDirty = true
+            apps[app].isDirty = true
         }
         noteDue(backlog.nextDue)
     }
@@ -39,14 +39,16 @@ extension RouterMachine {
         if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
             return noteDue(notBefore)
         }
-        let place = place(of: accepted.message.app)
-        let lane = lane(Lane(of: accepted.message, to: accepted.audience), at: place)
-        if droppedApps > 0, hasDropped(place) { endDropping(place) }
+        let app = index(of: accepted.message.app)
+        let kind = LaneKind(
+            accepted.message.priority, isBroad: Lane(of: accepted.message, to: accepted.audience).isBroad)
+        let lane = LaneID(app: app, kind: kind)
+        if droppedApps > 0, hasDropped(app) { endDrop(of: app) }
         unfinished += 1
-        apps[place].isDirty = true
+        apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         guard
-            apps[place].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].loading == 0,
+            apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].loading == 0,
             hasRoom(lane, for: message.cost)
         else {
             lanes[lane].spilled.append(accepted.seq)
@@ -61,8 +63,8 @@ extension RouterMachine {
         lanes[lane].loaded.append(add(message))
     }
 
-    /// Adds a message to those in memory and returns its slot.
-    mutating func add(_ message: HeldMessage) -> Int {
+    /// Adds a message to those in memory.
+    mutating func add(_ message: HeldMessage) -> MessageHandle {
         lanes[message.lane].held += 1
         lanes[message.lane].heldBytes += message.cost
         held += 1
@@ -71,7 +73,7 @@ extension RouterMachine {
     }
 
     /// Removes a message from memory.
-    mutating func release(_ message: Int) {
+    mutating func release(_ message: MessageHandle) {
         let lane = messages[message].lane
         let cost = messages[message].cost
         messages.remove(message)
@@ -94,15 +96,15 @@ extension RouterMachine {
     private static let shares = [8, 4, 4, 2, 2, 1]
 
     /// Returns whether the lane may hold one more message of this size.
-    private func hasRoom(_ lane: Int, for cost: Int) -> Bool {
+    private func hasRoom(_ lane: LaneID, for cost: Int) -> Bool {
         if isStalled(lane), unsent(lane) >= policy.load { return false }
         if room(lane) > 0, fits(cost) { return true }
-        return apps[place(ofLane: lane)].credit > 0 && fitsFloor(lane, cost)
+        return apps[lane.app].credit > 0 && fitsFloor(lane, for: cost)
     }
 
     /// Returns the number of further messages that the lane may hold in the pool.
-    private func room(_ lane: Int) -> Int {
-        let share = Self.shares[lane % LaneTurns.lanes]
+    private func room(_ lane: LaneID) -> Int {
+        let share = Self.shares[lane.kind.number]
         let free = policy.loadedMessages - held - loading
         let freeBytes = policy.loadedBytes - heldBytes
         guard free > 0, lanes[lane].heldBytes == 0 || lanes[lane].heldBytes * 2 < freeBytes * share else { return 0 }
@@ -113,7 +115,7 @@ extension RouterMachine {
 
     private func fits(_ cost: Int) -> Bool { heldBytes == 0 || heldBytes + cost <= policy.loadedBytes }
 
-    private func fitsFloor(_ lane: Int, _ cost: Int) -> Bool {
+    private func fitsFloor(_ lane: LaneID, for cost: Int) -> Bool {
         // Single fields are read because a copy of the whole line would retain and release everything in it.
         lanes[lane].held == 0
             || (lanes[lane].held < policy.laneFloor && lanes[lane].heldBytes + cost <= policy.laneFloorBytes)
@@ -121,8 +123,8 @@ extension RouterMachine {
 
     /// Returns the number of further messages that the lane may read back beyond the pool. It is 0 while the gateway
     /// has no credit, so that lanes that are down hold no more than they had.
-    private func floorRoom(_ lane: Int) -> Int {
-        guard apps[place(ofLane: lane)].credit > 0 else { return 0 }
+    private func floorRoom(_ lane: LaneID) -> Int {
+        guard apps[lane.app].credit > 0 else { return 0 }
         let own = lanes[lane].held + lanes[lane].loading
         let bytes = policy.laneFloorBytes - lanes[lane].heldBytes - lanes[lane].loading * lanes[lane].typicalCost
         let room = min(policy.laneFloor - own, bytes / lanes[lane].typicalCost)
@@ -131,17 +133,17 @@ extension RouterMachine {
 
     /// Returns whether the lane holds messages that it could not send for a while. The cause may be a gateway without
     /// credit, a registry or ledger that does not answer, or too many deliveries under way.
-    func isStalled(_ lane: Int) -> Bool { lanes[lane].held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter }
+    func isStalled(_ lane: LaneID) -> Bool { lanes[lane].held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter }
 
     /// Returns the number of messages in the lane that wait to be sent, begun or not.
-    private func unsent(_ lane: Int) -> Int { lanes[lane].loaded.count + lanes[lane].ready.count }
+    private func unsent(_ lane: LaneID) -> Int { lanes[lane].loaded.count + lanes[lane].ready.count }
 
     /// Moves the messages of a stalled lane beyond one load back to disk, so that lanes that send have the room.
-    mutating func putBackUnsent(_ lane: Int) {
+    mutating func putBackUnsent(_ lane: LaneID) {
         while unsent(lane) > policy.load, let message = lanes[lane].loaded.popLast() { putBack(message, in: lane) }
         for _ in 0..<lanes[lane].ready.count where unsent(lane) > policy.load {
             guard let message = lanes[lane].ready.popLast() else { return }
-            // A message that looks up devices stays, because an answer will refer to its slot.
+            // A message that looks up devices stays, because an answer will refer to its handle.
             if messages[message].fanOut != nil {
                 lanes[lane].ready.prepend(message)
             } else {
@@ -152,7 +154,7 @@ extension RouterMachine {
     }
 
     /// Moves one message back to disk, without counting that as progress of the lane.
-    private mutating func putBack(_ message: Int, in lane: Int) {
+    private mutating func putBack(_ message: MessageHandle, in lane: LaneID) {
         let movedAt = lanes[lane].movedAt
         // A partly completed message is read back later with its counts, which the ledger keeps.
         lanes[lane].spilled.putBack(CollectionOfOne(messages[message].accepted.seq))
@@ -163,10 +165,10 @@ extension RouterMachine {
     // MARK: Reading back from disk
 
     /// Requests the next messages of a lane from disk if it has few in memory and there is room.
-    mutating func loadIfNeeded(_ lane: Int) {
+    mutating func loadIfNeeded(_ lane: LaneID) {
         guard
             !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, lanes[lane].loaded.count < policy.loadBelow,
-            !ledgerTrouble.holds(at: now)
+            !ledgerRetry.isDelayed(at: now)
         else { return }
         let free = max(0, policy.loadedBytes - heldBytes)
         let byBytes = max(1, free / 4 / lanes[lane].typicalCost)
@@ -185,12 +187,12 @@ extension RouterMachine {
     /// Takes the answer to a load request. Messages that are done by now are missing in it. Messages after the last one
     /// that was read may be unread and are requested again.
     package mutating func loaded(
-        _ result: Result<[AcceptedMessage], LedgerFault>, lane: Int, seqs: [UInt64]
+        _ result: Result<[AcceptedMessage], LedgerFault>, lane: LaneID, seqs: [UInt64]
     ) {
         lanes[lane].loading -= seqs.count
         loading -= seqs.count
-        let place = place(ofLane: lane)
-        apps[place].isDirty = true
+        let app = lane.app
+        apps[app].isDirty = true
         switch result {
         case .failure(let fault):
             // The other messages are requested again, at once if the damaged message is the only problem.
@@ -198,20 +200,20 @@ extension RouterMachine {
             if lookedAt == lane { lanes[lane].spilled.pass(rest) } else { lanes[lane].spilled.putBack(rest) }
             if lookedAt == lane { lookedAt = nil }
             guard let one = fault.damaged, rest.count < seqs.count else {
-                return ledgerTrouble.failed(fault.description, now: now, policy.trouble)
+                return ledgerRetry.failed(fault.description, at: now, backoff: policy.trouble)
             }
             unfinished -= 1
-            endDamaged(one, app: apps[place].app, fault)
+            endDamaged(one, app: apps[app].id, fault: fault)
         case .success(let messages):
-            ledgerTrouble.succeeded(now: now)
+            ledgerRetry.succeeded(at: now)
             let unread = unread(of: seqs, after: messages.last?.seq)
             unfinished -= seqs.count - unread.count - messages.count
             if lookedAt == lane { return looked(at: messages, of: lane, unread: unread) }
             var tooMany: [UInt64] = []
             for message in messages {
                 let message = HeldMessage(message, lane: lane)
-                lanes[lane].saw(cost: message.cost)
-                if tooMany.isEmpty, apps[place].hasGate, mayHold(message.cost, in: lane) {
+                lanes[lane].noteCost(message.cost)
+                if tooMany.isEmpty, apps[app].hasGate, mayHold(message.cost, in: lane) {
                     hold(message)
                 } else {
                     tooMany.append(message.accepted.seq)
@@ -220,7 +222,7 @@ extension RouterMachine {
             lanes[lane].spilled.putBack(unread)
             lanes[lane].spilled.putBack(tooMany)
             // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
-            if !tooMany.isEmpty, apps[place].hasGate { lanes[lane].fullAt = releases }
+            if !tooMany.isEmpty, apps[app].hasGate { lanes[lane].fullAt = releases }
         }
     }
 
@@ -231,7 +233,7 @@ extension RouterMachine {
     }
 
     /// Completes a message that was acknowledged and cannot be read, with the failure `damaged`.
-    private mutating func endDamaged(_ one: DamagedMessage, app: AppID?, _ fault: LedgerFault) {
+    private mutating func endDamaged(_ one: DamagedMessage, app: AppID?, fault: LedgerFault) {
         damaged += 1
         actions.damaged.append(fault)
         // Without the app there is no topic for an event. Only the log reports the message.
@@ -245,13 +247,13 @@ extension RouterMachine {
     }
 
     /// Returns whether a message that was read back may be held. There was room when it was requested.
-    private func mayHold(_ cost: Int, in lane: Int) -> Bool {
-        held < policy.loadedMessages && fits(cost) || fitsFloor(lane, cost)
+    private func mayHold(_ cost: Int, in lane: LaneID) -> Bool {
+        held < policy.loadedMessages && fits(cost) || fitsFloor(lane, for: cost)
     }
 
     /// Moves messages that are not begun back to disk, because their app has no gateway.
-    mutating func unload(_ place: Int) {
-        for lane in lanesOf(place) {
+    mutating func unload(_ app: AppIndex) {
+        for lane in app.lanes {
             while let message = lanes[lane].loaded.popLast() { putBack(message, in: lane) }
         }
     }
@@ -260,7 +262,7 @@ extension RouterMachine {
 
     /// Requests the scheduled messages that are due.
     mutating func askDue() {
-        guard let nextDue, !isDueAsked, nextDue <= wall.seconds, !ledgerTrouble.holds(at: now) else { return }
+        guard let nextDue, !isDueAsked, nextDue <= wall.seconds, !ledgerRetry.isDelayed(at: now) else { return }
         isDueAsked = true
         notedDue = nil
         // Due messages are requested without regard to room in memory: those that find none are spilled, and lanes that
@@ -274,12 +276,12 @@ extension RouterMachine {
         switch result {
         case .failure(let fault):
             guard let one = fault.damaged else {
-                return ledgerTrouble.failed(fault.description, now: now, policy.trouble)
+                return ledgerRetry.failed(fault.description, at: now, backoff: policy.trouble)
             }
             // The ledger continues after the damaged message.
-            endDamaged(one, app: one.app, fault)
+            endDamaged(one, app: one.app, fault: fault)
         case .success(let due):
-            ledgerTrouble.succeeded(now: now)
+            ledgerRetry.succeeded(at: now)
             accepted(due.messages, isReleased: true)
             nextDue = due.next
             // Messages that were accepted after the request may be missing in the answer.

@@ -43,7 +43,7 @@ package struct RouterStatus: Sendable, Equatable {
 /// of ``RouterMachine/healthChanged(_:)`` knows about it.
 package struct RouterTroubles: Sendable, Equatable {
     /// The maximum number of single messages that are listed.
-    static let most = 8
+    static let maxMessages = 8
 
     /// Problems that hold up every app.
     package var everywhere: [String] = []
@@ -58,24 +58,25 @@ package struct RouterTroubles: Sendable, Equatable {
 extension RouterMachine {
     package func status() -> RouterStatus {
         var status = RouterStatus()
-        for (place, app) in apps.enumerated() {
-            let own = lanesOf(place)
-            let lines = own.compactMap { lane -> RouterStatus.Line? in
-                let line = lanes[lane]
-                guard line.waiting + line.begun > 0 else { return nil }
+        for app in apps.all {
+            let state = apps[app]
+            let lines = app.lanes.compactMap { lane -> RouterStatus.Line? in
+                let queues = lanes[lane]
+                guard queues.waiting + queues.begun > 0 else { return nil }
                 return RouterStatus.Line(
-                    priority: [.ten, .five, .one][lane % LaneTurns.lanes / 2], isBroad: lane & 1 == 1,
-                    waiting: line.waiting, spilled: line.spilled.count + line.loading, begun: line.begun)
+                    priority: lane.kind.priority, isBroad: !lane.isBrief, waiting: queues.waiting,
+                    spilled: queues.spilled.count + queues.loading, begun: queues.begun)
             }
             status.apps.append(
                 RouterStatus.App(
-                    app: app.app, hasGateway: app.hasGate, lines: lines, loaded: own.reduce(0) { $0 + lanes[$1].held },
-                    out: app.out, retrying: app.retrying, credit: app.credit))
+                    app: state.id, hasGateway: state.hasGate, lines: lines,
+                    loaded: app.lanes.reduce(0) { $0 + lanes[$1].held }, out: state.out, retrying: state.retrying,
+                    credit: state.credit))
         }
         status.unfinished = unfinished
         status.loaded = held
         status.loadedBytes = heldBytes
-        status.spilledBytes = lanes.reduce(0) { $0 + $1.spilled.reservedBytes }
+        status.spilledBytes = lanes.all.reduce(0) { $0 + lanes[$1].spilled.reservedBytes }
         status.nextDue = nextDue
         return status
     }
@@ -85,7 +86,7 @@ extension RouterMachine {
     package var troubles: RouterTroubles {
         var troubles = RouterTroubles()
         troubles.damaged = damaged
-        if let text = ledgerTrouble.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
+        if let text = ledgerRetry.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
         if let text = registryTrouble { troubles.everywhere.append("the registry does not answer: \(text)") }
         for message in failingAlone {
             guard let trouble = messages[message].fanOut?.trouble else { continue }

@@ -7,12 +7,10 @@ package import PushTime
 ///
 /// A message passes these states: *spilled* (only its number is in memory) → *loaded* (all of it is in memory) →
 /// *begun* (its devices are looked up and claimed, one page at a time) → *ready* (it has devices to send to) →
-/// *through* (no device is left to send to) → *done* (all its deliveries have ended). A message to a single token that
+/// *dispatched* (no device is left to send to) → *done* (all its deliveries have ended). A message to a single token that
 /// cannot be a duplicate goes from loaded to ready at once.
 ///
-/// A *lane* is the queue of one app for one priority, and for brief or broad messages: for few or many devices. A
-/// *place* is an index: that of an app in ``apps``, or that of a slot in a table of messages or deliveries. A parameter
-/// or property `message` or `lane` of type `Int` is such an index too.
+/// A *lane* is the queue of one app for one priority, and for brief or broad messages: for few or many devices.
 package struct RouterMachine: ~Copyable {
     package var policy: RouterPolicy
     let identities: Identities
@@ -21,16 +19,12 @@ package struct RouterMachine: ~Copyable {
     var now: MonotonicTime
     var wall: WallTime
 
-    var apps: [AppLine] = []
-    /// The lanes of all apps: six for each app, in the order of ``apps``.
-    var lanes: [LaneLine] = []
-    /// The index of each app in ``apps``, and the one that was looked up last.
-    private var places: [AppID: Int] = [:]
-    private var lastPlace = 0
-    /// The index of the app that is dispatched first in the next tick.
+    var apps = AppTable()
+    var lanes = LaneTable()
+    /// The position of the app that is dispatched first in the next tick.
     private var firstApp = 0
 
-    var messages = HeldTable()
+    var messages = MessageTable()
     var deliveries = DeliveryTable()
     var retries = RetryHeap()
     /// The number of messages in memory, and their size in bytes.
@@ -47,22 +41,22 @@ package struct RouterMachine: ~Copyable {
     var wantsRoom = false
 
     /// Messages to named devices that expired before any device was looked up.
-    var expiring = PlaceRing()
+    var expiring = MessageRing()
     /// Messages whose request for a page or a claim failed or could not be sent yet.
-    var pagesToAsk: [Int] = []
-    var claimsToAsk: [Int] = []
+    var pagesToAsk: [MessageHandle] = []
+    var claimsToAsk: [MessageHandle] = []
     /// The time at which the first of ``pagesToAsk`` is requested again; nil means at once.
     var askPagesAt: MonotonicTime?
     /// The last error of the registry until it answers again, and the number of its answers.
     var registryTrouble: String?
     var registryAnswers: UInt64 = 0
     /// The first few messages whose page request fails although the registry answers other requests.
-    var failingAlone: [Int] = []
+    var failingAlone: [MessageHandle] = []
     /// The failures of reads and claims, and the fault while the ledger cannot write.
-    var ledgerTrouble = Trouble()
+    var ledgerRetry = RetryState()
     var fault: LedgerFault?
-    /// The reasons why messages end before all their devices were found or sent to, by slot. Few messages have one.
-    var failures: [Int: MessageFailure] = [:]
+    /// The reasons why messages end before all their devices were found or sent to. Few messages have one.
+    var failures: [MessageHandle: MessageFailure] = [:]
     /// The number of messages that the ledger could not read.
     var damaged: UInt64 = 0
     var isStopped = false
@@ -74,8 +68,8 @@ package struct RouterMachine: ~Copyable {
     var notedDue: Int64?
     var sweepAt: MonotonicTime?
     /// The lane whose messages are being read to find expired ones, and the lane that was read last.
-    var lookedAt: Int?
-    var lastLooked = 0
+    var lookedAt: LaneID?
+    var lastLooked = LaneID(position: 0)
     /// The number of apps whose waiting messages are being dropped.
     var droppedApps = 0
     /// The highest number of a message so far.
@@ -111,18 +105,18 @@ package struct RouterMachine: ~Copyable {
     /// Records that an app's gateway appeared or disappeared. Returns the app's index, which submissions contain.
     ///
     /// - Parameter source: The identity of the gateway, which tells its reports from those of its predecessor.
-    package mutating func gateChanged(_ app: AppID, isThere: Bool, source: ObjectIdentifier? = nil) -> Int {
-        let place = place(of: app)
-        apps[place].hasGate = isThere
-        apps[place].gate = source
-        apps[place].submitted = 0
+    package mutating func gateChanged(_ id: AppID, isThere: Bool, source: ObjectIdentifier? = nil) -> AppIndex {
+        let app = index(of: id)
+        apps[app].hasGate = isThere
+        apps[app].gate = source
+        apps[app].submitted = 0
         // A new gateway may report its credit before this call, and does not repeat it.
-        apps[place].window = apps[place].takeEarly(source)
-        apps[place].isDirty = true
+        apps[app].window = apps[app].takeWindow(of: source)
+        apps[app].isDirty = true
         // The lanes try to read messages back again at once.
-        for lane in lanesOf(place) { lanes[lane].fullAt = nil }
-        if isThere { endDropping(place) } else { unload(place) }
-        return place
+        for lane in app.lanes { lanes[lane].fullAt = nil }
+        if isThere { endDrop(of: app) } else { unload(app) }
+        return app
     }
 
     /// Records whether the ledger can write; nil means that it can.
@@ -139,45 +133,20 @@ package struct RouterMachine: ~Copyable {
     }
 
     /// The number of deliveries that are at a gateway.
-    package var out: Int { apps.reduce(0) { $0 + $1.out } }
+    package var out: Int { apps.all.reduce(0) { $0 + apps[$1].out } }
 
     /// Whether deliveries may be sent: the ledger can write and the router is not stopped.
     var mayWork: Bool { fault == nil && !isStopped }
 
-    /// Returns the index of the app of a lane.
-    func place(ofLane lane: Int) -> Int { lane / LaneTurns.lanes }
-
-    /// Returns the lanes of an app.
-    func lanesOf(_ place: Int) -> Range<Int> { place * LaneTurns.lanes..<(place + 1) * LaneTurns.lanes }
-
     /// Returns the index of an app, which is added if it is new.
-    mutating func place(of app: AppID) -> Int {
-        if lastPlace < apps.count, apps[lastPlace].app == app { return lastPlace }
-        if let place = places[app] {
-            lastPlace = place
-            return place
-        }
-        let place = apps.count
-        apps.append(AppLine(app, quantum: policy.laneQuantum))
-        for _ in 0..<LaneTurns.lanes { lanes.append(LaneLine()) }
-        places[app] = place
-        lastPlace = place
-        return place
-    }
-
-    /// Returns the index of a lane in ``lanes``.
-    func lane(_ lane: Lane, at place: Int) -> Int {
-        let priority =
-            switch lane.priority {
-            case .ten: 0
-            case .five: 1
-            case .one: 2
-            }
-        return place * LaneTurns.lanes + 2 * priority + (lane.isBroad ? 1 : 0)
+    mutating func index(of id: AppID) -> AppIndex {
+        if let app = apps.index(of: id) { return app }
+        lanes.addApp()
+        return apps.add(AppState(id, quantum: policy.laneQuantum))
     }
 
     private mutating func markAll() {
-        for place in apps.indices { apps[place].isDirty = true }
+        for app in apps.all { apps[app].isDirty = true }
     }
 
     // MARK: End of a tick
@@ -194,9 +163,10 @@ package struct RouterMachine: ~Copyable {
             askDue()
             offerRoom()
             if firstApp >= apps.count { firstApp = 0 }
-            for offset in apps.indices {
-                let place = firstApp + offset < apps.count ? firstApp + offset : firstApp + offset - apps.count
-                if apps[place].isDirty { hasMore = dispatch(place) || hasMore }
+            for offset in 0..<apps.count {
+                let position = firstApp + offset
+                let app = AppIndex(position < apps.count ? position : position - apps.count)
+                if apps[app].isDirty { hasMore = dispatch(app) || hasMore }
             }
             firstApp += 1
         }
@@ -225,20 +195,20 @@ package struct RouterMachine: ~Copyable {
     private mutating func wake() {
         // After `stop`, no record is written. Deliveries that wait for a retry are on disk.
         while !isStopped, let delivery = retries.popDue(at: now) { retryIsDue(delivery) }
-        if let until = ledgerTrouble.until, until <= now { markAll() }
+        if let until = ledgerRetry.until, until <= now { markAll() }
     }
 
     /// The time at which ``run()`` must be called again, unless an input comes earlier.
     package var nextDeadline: MonotonicTime? {
         if isStopped { return nil }
         var earliest = retries.earliest ?? .distantFuture
-        if let until = ledgerTrouble.until, until > now { earliest = min(earliest, until) }
+        if let until = ledgerRetry.until, until > now { earliest = min(earliest, until) }
         if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
         if let nextDue, !isDueAsked, fault == nil {
             let wait = Duration.milliseconds(max(0, WallTime(seconds: nextDue).milliseconds - wall.milliseconds))
             // The wall clock may be set at any time, so it is read at least once a minute.
             var at = now + min(wait, .seconds(60))
-            if wait == .zero { at = max(ledgerTrouble.until ?? at, now + .milliseconds(100)) }
+            if wait == .zero { at = max(ledgerRetry.until ?? at, now + .milliseconds(100)) }
             earliest = min(earliest, at)
         }
         if let sweepAt, mayWork { earliest = min(earliest, sweepAt) }
@@ -252,7 +222,7 @@ package struct RouterMachine: ~Copyable {
         }
         // The messages in `expiring` end first. Otherwise each sweep would read more messages into memory.
         if let sweepAt, now >= sweepAt, expiring.isEmpty {
-            for lane in lanes.indices {
+            for lane in lanes.all {
                 sweep(lane)
                 if isStalled(lane) { putBackUnsent(lane) }
             }

@@ -50,26 +50,3 @@ package struct RouterPolicy: Sendable, Equatable {
 
     package init() {}
 }
-
-/// The retry state of an operation that failed.
-struct Trouble {
-    private(set) var until: MonotonicTime?
-    private(set) var text: String?
-    private var failures = 0
-
-    /// Records a failure. Failures before the next retry count as one, since they have the same cause.
-    mutating func failed(_ what: String, now: MonotonicTime, _ backoff: Backoff) {
-        text = what
-        if let until, until > now { return }
-        failures += 1
-        until = now + backoff.delay(afterFailures: failures, random: 0)
-    }
-
-    mutating func succeeded(now: MonotonicTime) {
-        // This answer may belong to a request from before the failure, so it does not prove that the failure is over.
-        if let until, until > now { return }
-        if failures > 0 { self = Trouble() }
-    }
-
-    func holds(at now: MonotonicTime) -> Bool { until.map { $0 > now } ?? false }
-}

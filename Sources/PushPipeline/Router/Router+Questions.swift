@@ -22,9 +22,9 @@ extension Router {
         }
     }
 
-    private func claim(_ pages: [ClaimPage], for messages: [Int]) {
+    private func claim(_ pages: [ClaimPage], for messages: [MessageHandle]) {
         ledger.claim(pages) { [weak self] verdicts in
-            self?.answer { $0.machine.claimed(messages, verdicts) }
+            self?.answer { $0.machine.claimed(verdicts, for: messages) }
         }
     }
 
@@ -50,9 +50,9 @@ extension Router {
             self?.answer {
                 $0.pagesAwaited -= 1
                 switch result {
-                case .page(let devices): $0.machine.pageCame(page.message, devices)
-                case .refused(let text): $0.machine.pageRefused(page.message, text)
-                case .failed(let text): $0.machine.pageFailed(page.message, text)
+                case .page(let devices): $0.machine.pageCame(devices, for: page.message)
+                case .refused(let text): $0.machine.pageRefused(for: page.message, reason: text)
+                case .failed(let text): $0.machine.pageFailed(for: page.message, error: text)
                 }
             }
         }

@@ -82,10 +82,10 @@ package actor Router {
     /// still reports the deliveries that it has.
     package nonisolated func appChanged(_ app: AppID, gate: (any DeliveryGate)?) {
         enter { router in
-            let place = router.machine.gateChanged(
+            let index = router.machine.gateChanged(
                 app, isThere: gate != nil, source: gate.map { ObjectIdentifier($0) })
-            while router.gates.count <= place { router.gates.append(nil) }
-            router.gates[place] = gate
+            while router.gates.count <= index.position { router.gates.append(nil) }
+            router.gates[index.position] = gate
         }
     }
 
@@ -170,7 +170,8 @@ package actor Router {
         for fault in actions.damaged { settings.damaged(fault) }
         if !actions.candidates.isEmpty { settings.deactivation(actions.candidates) }
         for submission in actions.submissions {
-            guard submission.place < gates.count, let gate = gates[submission.place] else {
+            let position = submission.app.position
+            guard position < gates.count, let gate = gates[position] else {
                 preconditionFailure("router: deliveries for an app that has no gateway")
             }
             gate.submit(submission.deliveries)

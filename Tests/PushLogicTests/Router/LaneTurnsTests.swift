@@ -7,24 +7,24 @@ import Testing
     typealias Waiting = LaneTurns.Waiting
 
     /// Sends `total` deliveries while the same lanes wait, at most `credit` at a time, and counts them by lane.
-    private func serve(_ waiting: Waiting, total: Int, credit: Int = .max) -> (fresh: [Int], again: [Int]) {
+    private func serve(_ waiting: Waiting, total: Int, credit: Int = .max) -> (fresh: [Int], retries: [Int]) {
         var turns = LaneTurns()
-        var fresh = Array(repeating: 0, count: LaneTurns.lanes)
-        var again = fresh
+        var fresh = Array(repeating: 0, count: LaneKind.count)
+        var retries = fresh
         var left = total
         while left > 0, let turn = turns.next(waiting) {
             let count = min(turn.limit, left, credit)
-            if turn.isAgain { again[turn.lane] += count } else { fresh[turn.lane] += count }
+            if turn.isRetry { retries[turn.lane.number] += count } else { fresh[turn.lane.number] += count }
             turns.served(turn, count: count, while: waiting)
             left -= count
         }
-        return (fresh, again)
+        return (fresh, retries)
     }
 
-    private func waiting(_ fresh: [Int], again: [Int] = []) -> Waiting {
+    private func waiting(_ fresh: [Int], retries: [Int] = []) -> Waiting {
         var waiting = Waiting()
         for lane in fresh { waiting.fresh |= 1 << lane }
-        for lane in again { waiting.again |= 1 << lane }
+        for lane in retries { waiting.retries |= 1 << lane }
         return waiting
     }
 
@@ -36,7 +36,7 @@ import Testing
 
     @Test(arguments: 0..<6) func `A lane that waits alone gets everything`(_ lane: Int) {
         #expect(serve(waiting([lane]), total: 1000).fresh[lane] == 1000)
-        #expect(serve(waiting([], again: [lane]), total: 1000).again[lane] == 1000)
+        #expect(serve(waiting([], retries: [lane]), total: 1000).retries[lane] == 1000)
     }
 
     @Test(arguments: [1, 7, 1000]) func `Brief messages get three of four deliveries`(_ credit: Int) {
@@ -55,14 +55,14 @@ import Testing
     }
 
     @Test func `If all lanes wait, each gets a share`() {
-        let served = serve(waiting([0, 1, 2, 3, 4, 5], again: [0, 1, 2, 3, 4, 5]), total: 200_000)
+        let served = serve(waiting([0, 1, 2, 3, 4, 5], retries: [0, 1, 2, 3, 4, 5]), total: 200_000)
         #expect(served.fresh.allSatisfy { $0 > 500 })
-        #expect(served.again.allSatisfy { $0 > 200 })
+        #expect(served.retries.allSatisfy { $0 > 200 })
     }
 
     @Test func `Further attempts get one delivery in four while first attempts wait`() {
-        let served = serve(waiting([0], again: [0]), total: 10_000)
-        #expect((2300...2500).contains(served.again[0]))
+        let served = serve(waiting([0], retries: [0]), total: 10_000)
+        #expect((2300...2500).contains(served.retries[0]))
     }
 
     @Test func `A brief message goes before a broadcast that was alone so far`() {
@@ -73,7 +73,7 @@ import Testing
             turns.served(turn, count: turn.limit, while: broad)
         }
         let turn = turns.next(waiting([0, 1]))
-        #expect(turn == LaneTurns.Turn(lane: 0, isAgain: false, limit: 128))
+        #expect(turn == LaneTurns.Turn(lane: LaneKind(0), isRetry: false, limit: 128))
     }
 
     /// Lanes start and stop waiting at random. A lane that keeps waiting is served within a bounded number of
@@ -87,24 +87,24 @@ import Testing
             for _ in 0..<4000 {
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     now.fresh ^= 1 << UInt8.random(in: 0..<6, using: &random)
-                    now.again ^= 1 << UInt8.random(in: 0..<6, using: &random)
+                    now.retries ^= 1 << UInt8.random(in: 0..<6, using: &random)
                 }
                 guard let turn = turns.next(now) else { continue }
-                let own = turn.isAgain ? now.again : now.fresh
-                guard own >> turn.lane & 1 != 0, turn.limit > 0 else {
+                let own = turn.isRetry ? now.retries : now.fresh
+                guard own >> turn.lane.number & 1 != 0, turn.limit > 0 else {
                     Issue.record("seed \(seed): a turn for a lane that does not wait: \(turn) of \(now)")
                     return
                 }
                 let count = Int.random(in: 1...turn.limit, using: &random)
                 turns.served(turn, count: count, while: now)
-                for place in 0..<12 {
-                    let waits = (place < 6 ? now.fresh >> place : now.again >> (place - 6)) & 1 != 0
-                    let isServed = place == turn.lane + (turn.isAgain ? 6 : 0)
-                    patience[place] = waits && !isServed ? patience[place] + count : 0
+                for index in 0..<12 {
+                    let waits = (index < 6 ? now.fresh >> index : now.retries >> (index - 6)) & 1 != 0
+                    let isServed = index == turn.lane.number + (turn.isRetry ? 6 : 0)
+                    patience[index] = waits && !isServed ? patience[index] + count : 0
                     // The smallest share is one in sixteen, of that one in four, and of that one in four; other debts
                     // may be paid first.
-                    guard patience[place] < 16 * 4 * 4 * 16 else {
-                        Issue.record("seed \(seed): \(place) starves")
+                    guard patience[index] < 16 * 4 * 4 * 16 else {
+                        Issue.record("seed \(seed): \(index) starves")
                         return
                     }
                 }

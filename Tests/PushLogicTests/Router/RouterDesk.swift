@@ -15,7 +15,7 @@ final class RouterDesk {
     var completed: [CompletedMessage] = []
     var candidates: [DeactivationCandidate] = []
     var pages: [RouterActions.PageRequest] = []
-    var claims: [(messages: [Int], pages: [ClaimPage])] = []
+    var claims: [(messages: [MessageHandle], pages: [ClaimPage])] = []
     var loads: [RouterActions.LoadRequest] = []
     var due: [RouterActions.DueRequest] = []
     var verdict: (DeviceID) -> ClaimVerdict = { _ in .new }
@@ -52,7 +52,7 @@ final class RouterDesk {
             if actions.claims.isEmpty { continue }
             claims.append((actions.claimants, actions.claims))
             if answersClaims {
-                machine.claimed(actions.claimants, actions.claims.map { $0.devices.map(verdict) })
+                machine.claimed(actions.claims.map { $0.devices.map(verdict) }, for: actions.claimants)
                 goesOn = true
             }
         }

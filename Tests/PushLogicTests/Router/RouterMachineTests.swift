@@ -120,18 +120,18 @@ import Testing
                 next: next.map { AudienceCursor($0) })
         }
         #expect(desk.pages.map(\.after) == [nil])
-        desk.machine.pageCame(desk.pages[0].message, page(0..<10, next: "a"))
+        desk.machine.pageCame(page(0..<10, next: "a"), for: desk.pages[0].message)
         desk.run()
         #expect(desk.out.count == 5)
         #expect(desk.pages.map { $0.after?.text } == [nil, "a"])
-        desk.machine.pageCame(desk.pages[1].message, page(10..<20, next: "b"))
+        desk.machine.pageCame(page(10..<20, next: "b"), for: desk.pages[1].message)
         desk.run()
         // No page is requested while the next one is ready.
         #expect(desk.pages.count == 2)
         desk.endAll()
         desk.endAll()
         #expect(desk.pages.map { $0.after?.text } == [nil, "a", "b"])
-        desk.machine.pageCame(desk.pages[2].message, page(20..<23, next: nil))
+        desk.machine.pageCame(page(20..<23, next: nil), for: desk.pages[2].message)
         desk.run()
         desk.endAll()
         #expect(desk.completed.map(\.counts.sent) == [23])
@@ -142,10 +142,9 @@ import Testing
         let devices = (0..<3).map { F.device($0) }
         desk.accept(F.accepted(1, to: .devices(devices)))
         desk.machine.pageCame(
-            desk.pages[0].message,
             AudiencePage(
                 devices: [.init(id: devices[0], token: F.token(0))], inactive: [devices[1]], unknown: [devices[2]],
-                next: nil))
+                next: nil), for: desk.pages[0].message)
         desk.run()
         #expect(kinds(desk.records) == ["inactive", "unknown_device"])
         #expect(desk.records[1].apnsID == APNSID(high: 0, low: 0))
@@ -156,7 +155,7 @@ import Testing
     @Test func `Requests to a failing registry or ledger are repeated with growing delays`() {
         let desk = Desk()
         desk.accept(F.accepted(1, to: .everyone))
-        desk.machine.pageFailed(desk.pages[0].message, "locked")
+        desk.machine.pageFailed(for: desk.pages[0].message, error: "locked")
         desk.run()
         #expect(desk.pages.count == 1)
         #expect(desk.machine.troubles.everywhere == ["the registry does not answer: locked"])
@@ -164,16 +163,17 @@ import Testing
         #expect(deadline == desk.now + .seconds(1))
         desk.pass(.seconds(1))
         #expect(desk.pages.count == 2)
-        desk.machine.pageFailed(desk.pages[1].message, "locked")
+        desk.machine.pageFailed(for: desk.pages[1].message, error: "locked")
         desk.pass(.seconds(1))
         #expect(desk.pages.count == 2)
         desk.pass(.seconds(1))
         #expect(desk.pages.count == 3)
         desk.answersClaims = false
         desk.machine.pageCame(
-            desk.pages[2].message, AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: nil))
+            AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: nil),
+            for: desk.pages[2].message)
         desk.run()
-        desk.machine.claimed(desk.claims[0].messages, [])
+        desk.machine.claimed([], for: desk.claims[0].messages)
         desk.run()
         #expect(desk.claims.count == 1)
         desk.answersClaims = true

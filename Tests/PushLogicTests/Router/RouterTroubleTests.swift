@@ -14,8 +14,8 @@ import Testing
     @Test func `An audience that the registry can never resolve ends its message and delays no other`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone), F.accepted(2, to: .everyone))
-        desk.machine.pageRefused(desk.pages[0].message, "it nests too deep")
-        desk.machine.pageCame(desk.pages[1].message, onePage(1))
+        desk.machine.pageRefused(for: desk.pages[0].message, reason: "it nests too deep")
+        desk.machine.pageCame(onePage(1), for: desk.pages[1].message)
         desk.run()
         #expect(desk.completed.map(\.seq) == [1])
         #expect(desk.completed[0].failure == .audience("it nests too deep"))
@@ -31,10 +31,10 @@ import Testing
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone))
         desk.machine.pageCame(
-            desk.pages[0].message,
-            AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: AudienceCursor("1")))
+            AudiencePage(devices: [.init(id: F.device(1), token: F.token(1))], next: AudienceCursor("1")),
+            for: desk.pages[0].message)
         desk.run()
-        desk.machine.pageRefused(desk.pages[1].message, "no such place")
+        desk.machine.pageRefused(for: desk.pages[1].message, reason: "no such place")
         desk.run()
         #expect(desk.completed.isEmpty)
         desk.endAll()
@@ -49,12 +49,12 @@ import Testing
         for number in 2...20 as ClosedRange<UInt64> {
             let bad = desk.pages.last { $0.message == desk.pages[0].message }!
             let asked = desk.pages.count
-            if number <= 4 { desk.machine.pageFailed(bad.message, "row 7 is damaged") }
+            if number <= 4 { desk.machine.pageFailed(for: bad.message, error: "row 7 is damaged") }
             desk.accept(F.accepted(number, to: .everyone))
             let other = desk.pages[asked...].first { $0.message != bad.message }
             // The request of the other message is sent without delay.
             #expect(other != nil)
-            if let other { desk.machine.pageCame(other.message, onePage(Int(number))) }
+            if let other { desk.machine.pageCame(onePage(Int(number)), for: other.message) }
             desk.run()
             #expect(desk.out.count == Int(number) - 1)
         }
@@ -72,10 +72,10 @@ import Testing
         desk.accept(F.accepted(1, to: .everyone))
         let bad = desk.pages[0].message
         for number in 2...4 as ClosedRange<UInt64> {
-            desk.machine.pageFailed(bad, "row 7 is damaged")
+            desk.machine.pageFailed(for: bad, error: "row 7 is damaged")
             desk.accept(F.accepted(number, to: .everyone))
             if let other = desk.pages.last(where: { $0.message != bad }) {
-                desk.machine.pageCame(other.message, onePage(Int(number)))
+                desk.machine.pageCame(onePage(Int(number)), for: other.message)
             }
             desk.run()
         }
@@ -90,7 +90,7 @@ import Testing
         desk.pass(.seconds(60))
         #expect(desk.pages.count == asked + 1)
         #expect(desk.machine.troubles == named)
-        desk.machine.pageCame(desk.pages[asked].message, onePage(1))
+        desk.machine.pageCame(onePage(1), for: desk.pages[asked].message)
         desk.run()
         #expect(desk.machine.troubles == RouterTroubles())
     }
@@ -100,10 +100,10 @@ import Testing
         for number in 1...10 as ClosedRange<UInt64> { desk.accept(F.accepted(number, to: .everyone)) }
         let bad = desk.pages.map(\.message)
         for round in 0..<3 {
-            for message in bad { desk.machine.pageFailed(message, "row 7 is damaged") }
+            for message in bad { desk.machine.pageFailed(for: message, error: "row 7 is damaged") }
             desk.accept(F.accepted(UInt64(11 + round), to: .everyone))
             if let other = desk.pages.last(where: { !bad.contains($0.message) }) {
-                desk.machine.pageCame(other.message, onePage(11 + round))
+                desk.machine.pageCame(onePage(11 + round), for: other.message)
             }
             desk.pass(.seconds(60))
         }
@@ -111,15 +111,15 @@ import Testing
             desk.machine.troubles.ofMessages.compactMap { $0.split(separator: " ").dropFirst().first.map(String.init) }
         }
         #expect(names() == (1...8).map { "m-\($0)" })
-        desk.machine.pageCame(bad[2], onePage(3))
+        desk.machine.pageCame(onePage(3), for: bad[2])
         desk.run()
         #expect(names().count == 7 && !names().contains("m-3"))
-        desk.machine.pageFailed(bad[9], "row 7 is damaged")
+        desk.machine.pageFailed(for: bad[9], error: "row 7 is damaged")
         #expect(names().last == "m-10")
         // If the registry itself fails, the failure no longer counts as the message's own.
-        desk.machine.pageFailed(bad[0], "locked")
+        desk.machine.pageFailed(for: bad[0], error: "locked")
         desk.pass(.seconds(60))
-        desk.machine.pageFailed(bad[0], "locked")
+        desk.machine.pageFailed(for: bad[0], error: "locked")
         #expect(!names().contains("m-1") && desk.machine.troubles.everywhere.count == 1)
     }
 
@@ -129,7 +129,7 @@ import Testing
         let desk = RouterDesk(policy)
         for number in 1...5000 as ClosedRange<UInt64> { desk.machine.accepted([F.accepted(number, to: .everyone)]) }
         desk.run()
-        for page in desk.pages { desk.machine.pageFailed(page.message, "locked") }
+        for page in desk.pages { desk.machine.pageFailed(for: page.message, error: "locked") }
         #expect(desk.pages.count == 5000)
         for _ in 0..<100_000 where desk.machine.troubles.everywhere.count != 1 { Issue.record("none reported") }
     }
@@ -140,17 +140,17 @@ import Testing
             F.accepted(1, to: .everyone), F.accepted(2, to: .everyone), F.accepted(3, to: .everyone))
         for _ in 0..<5 {
             let asked = desk.pages.suffix(3)
-            for page in asked { desk.machine.pageFailed(page.message, "locked") }
+            for page in asked { desk.machine.pageFailed(for: page.message, error: "locked") }
             desk.run()
             #expect(desk.machine.troubles.everywhere == ["the registry does not answer: locked"])
             desk.pass(.seconds(60))
         }
         #expect(desk.pages.count == 18)
-        desk.machine.pageFailed(desk.pages[15].message, "locked")
-        desk.machine.pageFailed(desk.pages[16].message, "locked")
+        desk.machine.pageFailed(for: desk.pages[15].message, error: "locked")
+        desk.machine.pageFailed(for: desk.pages[16].message, error: "locked")
         desk.run()
         #expect(desk.pages.count == 18)
-        desk.machine.pageCame(desk.pages[17].message, onePage(3))
+        desk.machine.pageCame(onePage(3), for: desk.pages[17].message)
         desk.run()
         #expect(desk.pages.count == 20)
         #expect(desk.machine.troubles == RouterTroubles())
@@ -160,7 +160,7 @@ import Testing
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
         for _ in 0..<12 where desk.completed.isEmpty {
-            if let page = desk.pages.popLast() { desk.machine.pageFailed(page.message, "locked") }
+            if let page = desk.pages.popLast() { desk.machine.pageFailed(for: page.message, error: "locked") }
             desk.pass(.seconds(30))
         }
         #expect(desk.completed.map(\.isExpired) == [true])
@@ -170,7 +170,7 @@ import Testing
     @Test func `A failure of the registry is no longer reported when all waiting messages have expired`() {
         let desk = RouterDesk()
         desk.accept(F.accepted(1, to: .everyone, expiresAt: F.second + 90))
-        desk.machine.pageFailed(desk.pages[0].message, "locked")
+        desk.machine.pageFailed(for: desk.pages[0].message, error: "locked")
         desk.run()
         #expect(desk.machine.troubles.everywhere == ["the registry does not answer: locked"])
         desk.pass(.seconds(120))

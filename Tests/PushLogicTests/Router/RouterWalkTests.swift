@@ -57,7 +57,7 @@ private final class RouterWalk {
     enum Question {
         case page(RouterActions.PageRequest)
         case load(RouterActions.LoadRequest)
-        case claim([Int], [ClaimPage])
+        case claim([MessageHandle], [ClaimPage])
         case due(RouterActions.DueRequest)
     }
 
@@ -308,9 +308,9 @@ private final class RouterWalk {
         machine.tick(now: now, wall: wall)
         switch question {
         case .page(let page):
-            if fails { return machine.pageFailed(page.message, "locked") }
-            if !isWell, chance(40) { return machine.pageRefused(page.message, "too deep") }
-            machine.pageCame(page.message, registryPage(page))
+            if fails { return machine.pageFailed(for: page.message, error: "locked") }
+            if !isWell, chance(40) { return machine.pageRefused(for: page.message, reason: "too deep") }
+            machine.pageCame(registryPage(page), for: page.message)
         case .load(let load):
             if fails { return machine.loaded(.failure(LedgerFault("broken")), lane: load.lane, seqs: load.seqs) }
             let messages = load.seqs.compactMap(read)
@@ -319,8 +319,8 @@ private final class RouterWalk {
                 messages.isEmpty || !chance(3) ? messages.count : Int.random(in: 1...messages.count, using: &random)
             machine.loaded(.success(Array(messages.prefix(count))), lane: load.lane, seqs: load.seqs)
         case .claim(let messages, let pages):
-            if fails { return machine.claimed(messages, []) }
-            machine.claimed(messages, pages.map { page in page.devices.map { claim(page, $0) } })
+            if fails { return machine.claimed([], for: messages) }
+            machine.claimed(pages.map { page in page.devices.map { claim(page, $0) } }, for: messages)
         case .due(let due):
             if fails { return machine.due(.failure(LedgerFault("broken"))) }
             scheduled.sort { $0.time < $1.time }

@@ -1,0 +1,33 @@
+import PushModel
+
+/// The apps that the router knows.
+struct AppTable {
+    private var states: [AppState] = []
+    private var indices: [AppID: AppIndex] = [:]
+    /// The app that was looked up last.
+    private var last: AppIndex?
+
+    var count: Int { states.count }
+    var all: some RandomAccessCollection<AppIndex> { (0..<states.count).lazy.map { AppIndex($0) } }
+
+    subscript(app: AppIndex) -> AppState {
+        _read { yield states[app.position] }
+        _modify { yield &states[app.position] }
+    }
+
+    /// Returns the index of an app; nil if the router does not know it.
+    mutating func index(of id: AppID) -> AppIndex? {
+        if let last, states[last.position].id == id { return last }
+        guard let app = indices[id] else { return nil }
+        last = app
+        return app
+    }
+
+    mutating func add(_ state: AppState) -> AppIndex {
+        let app = AppIndex(states.count)
+        states.append(state)
+        indices[state.id] = app
+        last = app
+        return app
+    }
+}

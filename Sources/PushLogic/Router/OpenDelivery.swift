@@ -1,0 +1,20 @@
+import PushModel
+
+/// A delivery that has not ended.
+struct OpenDelivery {
+    let device: DeviceID
+    let message: MessageHandle
+    /// The time at which the delivery was last given to a gateway, in milliseconds since 1970.
+    var givenAt: Int64
+    /// Whether the delivery is at the gateway. Otherwise it waits for another attempt.
+    var isOut = true
+
+    init(to device: DeviceID, of message: MessageHandle, givenAt: Int64) {
+        self.device = device
+        self.message = message
+        self.givenAt = givenAt
+    }
+}
+
+/// The deliveries that have not ended.
+typealias DeliveryTable = SlotTable<DeliveryHandle, OpenDelivery>
