@@ -156,15 +156,11 @@ extension RouterMachine {
         for app in apps.all where hasDropped(app) { endDrop(of: app) }
         for offset in 1...lanes.count {
             let lane = LaneID(position: (lastLooked.position + offset) % lanes.count)
-            guard !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, isQuiet(lane) else { continue }
+            guard !lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0, isQuiet(lane) else { continue }
             lastLooked = lane
             lookedAt = lane
-            let limit = min(policy.look, max(1, policy.loadedBytes / 8 / lanes[lane].typicalCost))
-            let seqs = lanes[lane].spilled.look(limit)
-            lanes[lane].loading = seqs.count
-            loading += seqs.count
-            actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
-            return
+            let limit = min(policy.look, max(1, policy.loadedBytes / 8 / lanes[lane].memory.typicalCost))
+            return load(lanes[lane].spilled.look(limit), into: lane)
         }
     }
 
@@ -172,7 +168,7 @@ extension RouterMachine {
     /// pool.
     func isQuiet(_ lane: LaneID) -> Bool {
         let app = lane.app
-        return !apps[app].hasGate || isStalled(lane) || (lanes[lane].held == 0 && apps[app].credit == 0)
+        return !apps[app].hasGate || isStalled(lane) || (lanes[lane].memory.held == 0 && apps[app].credit == 0)
     }
 
     /// Ends the expired messages. The others stay on disk in their order.
@@ -182,7 +178,7 @@ extension RouterMachine {
         var ended = 0
         for message in messages {
             let held = HeldMessage(message, lane: lane)
-            lanes[lane].noteCost(held.cost)
+            lanes[lane].memory.noteCost(held.cost)
             if isExpired(held) {
                 // A partly completed message is claimed first and expires then.
                 begin(add(held))
@@ -233,7 +229,7 @@ extension RouterMachine {
 
     /// Returns the number of messages in the lanes of an app, including those that are being looked up or sent.
     private func waitingMessages(of app: AppIndex) -> Int {
-        app.lanes.reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].loading + lanes[$1].held }
+        app.lanes.reduce(0) { $0 + lanes[$1].spilled.count + lanes[$1].memory.loading + lanes[$1].memory.held }
     }
 
     mutating func endDrop(of app: AppIndex) {

@@ -22,13 +22,7 @@ extension RouterMachine {
             unfinished += seqs.count
             apps[app].isDirty = true
         }
-        noteDue(backlog.nextDue)
-    }
-
-    private mutating func noteDue(_ time: Int64?) {
-        guard let time else { return }
-        nextDue = min(nextDue ?? .max, time)
-        if isDueAsked { notedDue = min(notedDue ?? .max, time) }
+        if let time = backlog.nextDue { schedule.note(time) }
     }
 
     /// Takes one message: schedules it, holds it in memory, or leaves it on disk.
@@ -37,7 +31,7 @@ extension RouterMachine {
         // `isScheduled` was decided when the message was accepted, as in the ledger. A decision by the current time
         // could contradict the schedule of the ledger.
         if !isReleased, accepted.isScheduled, let notBefore = accepted.message.notBefore {
-            return noteDue(notBefore)
+            return schedule.note(notBefore)
         }
         let app = index(of: accepted.message.app)
         let kind = LaneKind(
@@ -48,7 +42,7 @@ extension RouterMachine {
         apps[app].isDirty = true
         let message = HeldMessage(accepted, lane: lane)
         guard
-            apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].loading == 0,
+            apps[app].hasGate, lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
             hasRoom(lane, for: message.cost)
         else {
             lanes[lane].spilled.append(accepted.seq)
@@ -59,16 +53,13 @@ extension RouterMachine {
 
     private mutating func hold(_ message: HeldMessage) {
         let lane = message.lane
-        if lanes[lane].held == 0 { lanes[lane].movedAt = now }
+        if lanes[lane].memory.held == 0 { lanes[lane].movedAt = now }
         lanes[lane].loaded.append(add(message))
     }
 
     /// Adds a message to those in memory.
     mutating func add(_ message: HeldMessage) -> MessageHandle {
-        lanes[message.lane].held += 1
-        lanes[message.lane].heldBytes += message.cost
-        held += 1
-        heldBytes += message.cost
+        budget.hold(message.cost, in: &lanes[message.lane].memory)
         return messages.add(message)
     }
 
@@ -78,70 +69,30 @@ extension RouterMachine {
         let cost = messages[message].cost
         messages.remove(message)
         lanes[lane].movedAt = now
-        lanes[lane].held -= 1
-        lanes[lane].heldBytes -= cost
-        held -= 1
-        heldBytes -= cost
-        releases &+= 1
+        budget.release(cost, from: &lanes[lane].memory)
     }
 
     // MARK: Room
 
-    /// The share of the free pool that a lane may hold, in halves, by lane. A lane that is alone may use most of the
-    /// pool.
-    ///
-    /// Lanes that cannot send may still use up the pool together, each with its share of what the others left.
-    /// Therefore each lane also has a floor of its own, and a stalled lane gives back messages that it has not begun to
-    /// send.
-    private static let shares = [8, 4, 4, 2, 2, 1]
-
     /// Returns whether the lane may hold one more message of this size.
     private func hasRoom(_ lane: LaneID, for cost: Int) -> Bool {
-        if isStalled(lane), unsent(lane) >= policy.load { return false }
-        if room(lane) > 0, fits(cost) { return true }
-        return apps[lane.app].credit > 0 && fitsFloor(lane, for: cost)
-    }
-
-    /// Returns the number of further messages that the lane may hold in the pool.
-    private func room(_ lane: LaneID) -> Int {
-        let share = Self.shares[lane.kind.number]
-        let free = policy.loadedMessages - held - loading
-        let freeBytes = policy.loadedBytes - heldBytes
-        guard free > 0, lanes[lane].heldBytes == 0 || lanes[lane].heldBytes * 2 < freeBytes * share else { return 0 }
-        let own = lanes[lane].held + lanes[lane].loading
-        if own == 0 { return max(1, min(free, free * share / 2)) }
-        return max(0, min(free, free * share / 2 - own))
-    }
-
-    private func fits(_ cost: Int) -> Bool { heldBytes == 0 || heldBytes + cost <= policy.loadedBytes }
-
-    private func fitsFloor(_ lane: LaneID, for cost: Int) -> Bool {
-        // Single fields are read because a copy of the whole line would retain and release everything in it.
-        lanes[lane].held == 0
-            || (lanes[lane].held < policy.laneFloor && lanes[lane].heldBytes + cost <= policy.laneFloorBytes)
-    }
-
-    /// Returns the number of further messages that the lane may read back beyond the pool. It is 0 while the gateway
-    /// has no credit, so that lanes that are down hold no more than they had.
-    private func floorRoom(_ lane: LaneID) -> Int {
-        guard apps[lane.app].credit > 0 else { return 0 }
-        let own = lanes[lane].held + lanes[lane].loading
-        let bytes = policy.laneFloorBytes - lanes[lane].heldBytes - lanes[lane].loading * lanes[lane].typicalCost
-        let room = min(policy.laneFloor - own, bytes / lanes[lane].typicalCost)
-        return max(own == 0 ? 1 : 0, room)
+        if isStalled(lane), lanes[lane].unsent >= policy.load { return false }
+        return budget.hasRoom(
+            for: cost, in: lanes[lane].memory, kind: lane.kind, hasCredit: apps[lane.app].credit > 0)
     }
 
     /// Returns whether the lane holds messages that it could not send for a while. The cause may be a gateway without
     /// credit, a registry or ledger that does not answer, or too many deliveries under way.
-    func isStalled(_ lane: LaneID) -> Bool { lanes[lane].held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter }
-
-    /// Returns the number of messages in the lane that wait to be sent, begun or not.
-    private func unsent(_ lane: LaneID) -> Int { lanes[lane].loaded.count + lanes[lane].ready.count }
+    func isStalled(_ lane: LaneID) -> Bool {
+        lanes[lane].memory.held > 0 && now >= lanes[lane].movedAt + policy.stalledAfter
+    }
 
     /// Moves the messages of a stalled lane beyond one load back to disk, so that lanes that send have the room.
     mutating func putBackUnsent(_ lane: LaneID) {
-        while unsent(lane) > policy.load, let message = lanes[lane].loaded.popLast() { putBack(message, in: lane) }
-        for _ in 0..<lanes[lane].ready.count where unsent(lane) > policy.load {
+        while lanes[lane].unsent > policy.load, let message = lanes[lane].loaded.popLast() {
+            putBack(message, in: lane)
+        }
+        for _ in 0..<lanes[lane].ready.count where lanes[lane].unsent > policy.load {
             guard let message = lanes[lane].ready.popLast() else { return }
             // A message that looks up devices stays, because an answer will refer to its handle.
             if messages[message].fanOut != nil {
@@ -167,20 +118,20 @@ extension RouterMachine {
     /// Requests the next messages of a lane from disk if it has few in memory and there is room.
     mutating func loadIfNeeded(_ lane: LaneID) {
         guard
-            !lanes[lane].spilled.isEmpty, lanes[lane].loading == 0, lanes[lane].loaded.count < policy.loadBelow,
+            !lanes[lane].spilled.isEmpty, lanes[lane].memory.loading == 0,
+            lanes[lane].loaded.count < policy.loadBelow,
             !ledgerRetry.isDelayed(at: now)
         else { return }
-        let free = max(0, policy.loadedBytes - heldBytes)
-        let byBytes = max(1, free / 4 / lanes[lane].typicalCost)
-        var limit = min(policy.load, max(min(room(lane), byBytes), floorRoom(lane)))
-        if isStalled(lane) { limit = min(limit, policy.load - unsent(lane)) }
-        guard limit > 0, lanes[lane].fullAt != releases else {
-            wantsRoom = true
-            return
-        }
-        let seqs = lanes[lane].spilled.take(limit)
-        lanes[lane].loading = seqs.count
-        loading += seqs.count
+        var limit = budget.loadLimit(
+            of: lanes[lane].memory, kind: lane.kind, hasCredit: apps[lane.app].credit > 0, limit: policy.load)
+        if isStalled(lane) { limit = min(limit, policy.load - lanes[lane].unsent) }
+        guard limit > 0, !budget.isFull(lanes[lane].memory) else { return budget.requestRoom() }
+        load(lanes[lane].spilled.take(limit), into: lane)
+    }
+
+    /// Requests messages of a lane from disk.
+    mutating func load(_ seqs: [UInt64], into lane: LaneID) {
+        budget.beginLoading(seqs.count, into: &lanes[lane].memory)
         actions.loads.append(RouterActions.LoadRequest(lane: lane, seqs: seqs))
     }
 
@@ -189,8 +140,7 @@ extension RouterMachine {
     package mutating func loaded(
         _ result: Result<[AcceptedMessage], LedgerFault>, lane: LaneID, seqs: [UInt64]
     ) {
-        lanes[lane].loading -= seqs.count
-        loading -= seqs.count
+        budget.endLoading(seqs.count, into: &lanes[lane].memory)
         let app = lane.app
         apps[app].isDirty = true
         switch result {
@@ -212,8 +162,10 @@ extension RouterMachine {
             var tooMany: [UInt64] = []
             for message in messages {
                 let message = HeldMessage(message, lane: lane)
-                lanes[lane].noteCost(message.cost)
-                if tooMany.isEmpty, apps[app].hasGate, mayHold(message.cost, in: lane) {
+                lanes[lane].memory.noteCost(message.cost)
+                if tooMany.isEmpty, apps[app].hasGate,
+                    budget.hasRoom(forLoaded: message.cost, in: lanes[lane].memory)
+                {
                     hold(message)
                 } else {
                     tooMany.append(message.accepted.seq)
@@ -222,7 +174,7 @@ extension RouterMachine {
             lanes[lane].spilled.putBack(unread)
             lanes[lane].spilled.putBack(tooMany)
             // Without a gateway the reason is not a lack of room, and a release of room would not wake the lane.
-            if !tooMany.isEmpty, apps[app].hasGate { lanes[lane].fullAt = releases }
+            if !tooMany.isEmpty, apps[app].hasGate { budget.markFull(&lanes[lane].memory) }
         }
     }
 
@@ -246,11 +198,6 @@ extension RouterMachine {
                 failure: .damaged(fault.description)))
     }
 
-    /// Returns whether a message that was read back may be held. There was room when it was requested.
-    private func mayHold(_ cost: Int, in lane: LaneID) -> Bool {
-        held < policy.loadedMessages && fits(cost) || fitsFloor(lane, for: cost)
-    }
-
     /// Moves messages that are not begun back to disk, because their app has no gateway.
     mutating func unload(_ app: AppIndex) {
         for lane in app.lanes {
@@ -262,9 +209,8 @@ extension RouterMachine {
 
     /// Requests the scheduled messages that are due.
     mutating func askDue() {
-        guard let nextDue, !isDueAsked, nextDue <= wall.seconds, !ledgerRetry.isDelayed(at: now) else { return }
-        isDueAsked = true
-        notedDue = nil
+        guard schedule.isDue(at: wall), !ledgerRetry.isDelayed(at: now) else { return }
+        schedule.beginRequest()
         // Due messages are requested without regard to room in memory: those that find none are spilled, and lanes that
         // cannot send do not delay due messages of lanes that can.
         actions.due = RouterActions.DueRequest(time: wall.seconds, limit: policy.load)
@@ -272,9 +218,9 @@ extension RouterMachine {
 
     /// Takes the scheduled messages that are due.
     package mutating func due(_ result: Result<DueMessages, LedgerFault>) {
-        isDueAsked = false
         switch result {
         case .failure(let fault):
+            schedule.requestFailed()
             guard let one = fault.damaged else {
                 return ledgerRetry.failed(fault.description, at: now, backoff: policy.trouble)
             }
@@ -283,9 +229,7 @@ extension RouterMachine {
         case .success(let due):
             ledgerRetry.succeeded(at: now)
             accepted(due.messages, isReleased: true)
-            nextDue = due.next
-            // Messages that were accepted after the request may be missing in the answer.
-            noteDue(notedDue)
+            schedule.requestAnswered(next: due.next)
         }
     }
 }

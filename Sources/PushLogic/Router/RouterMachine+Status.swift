@@ -65,19 +65,20 @@ extension RouterMachine {
                 guard queues.waiting + queues.begun > 0 else { return nil }
                 return RouterStatus.Line(
                     priority: lane.kind.priority, isBroad: !lane.isBrief, waiting: queues.waiting,
-                    spilled: queues.spilled.count + queues.loading, begun: queues.begun)
+                    spilled: queues.spilled.count + queues.memory.loading, begun: queues.begun)
             }
             status.apps.append(
                 RouterStatus.App(
                     app: state.id, hasGateway: state.hasGate, lines: lines,
-                    loaded: app.lanes.reduce(0) { $0 + lanes[$1].held }, out: state.out, retrying: state.retrying,
+                    loaded: app.lanes.reduce(0) { $0 + lanes[$1].memory.held }, out: state.out,
+                    retrying: state.retrying,
                     credit: state.credit))
         }
         status.unfinished = unfinished
-        status.loaded = held
-        status.loadedBytes = heldBytes
+        status.loaded = budget.held
+        status.loadedBytes = budget.bytes
         status.spilledBytes = lanes.all.reduce(0) { $0 + lanes[$1].spilled.reservedBytes }
-        status.nextDue = nextDue
+        status.nextDue = schedule.nextDue
         return status
     }
 

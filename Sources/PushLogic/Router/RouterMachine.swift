@@ -27,18 +27,7 @@ package struct RouterMachine: ~Copyable {
     var messages = MessageTable()
     var deliveries = DeliveryTable()
     var retries = RetryHeap()
-    /// The number of messages in memory, and their size in bytes.
-    var held = 0
-    var heldBytes = 0
-    /// The number of messages that are being read back. They count as held when the router looks for room.
-    var loading = 0
-
-    /// The number of times that a message freed its room: until now, and until the lanes that want room were last
-    /// woken.
-    var releases: UInt64 = 0
-    private var releasesTold: UInt64 = 0
-    /// Whether a lane could not read messages back for lack of room.
-    var wantsRoom = false
+    var budget: MemoryBudget
 
     /// Messages to named devices that expired before any device was looked up.
     var expiring = MessageRing()
@@ -61,11 +50,7 @@ package struct RouterMachine: ~Copyable {
     var damaged: UInt64 = 0
     var isStopped = false
 
-    /// The time at which the next scheduled message is due, in seconds since 1970.
-    var nextDue: Int64?
-    var isDueAsked = false
-    /// The earliest due time of a message that was accepted during a request for due messages.
-    var notedDue: Int64?
+    var schedule = Schedule()
     var sweepAt: MonotonicTime?
     /// The lane whose messages are being read to find expired ones, and the lane that was read last.
     var lookedAt: LaneID?
@@ -88,6 +73,7 @@ package struct RouterMachine: ~Copyable {
         wall: WallTime
     ) {
         self.policy = policy
+        budget = MemoryBudget(policy)
         self.identities = identities
         self.inactive = inactive
         self.now = now
@@ -114,7 +100,7 @@ package struct RouterMachine: ~Copyable {
         apps[app].window = apps[app].takeWindow(of: source)
         apps[app].isDirty = true
         // The lanes try to read messages back again at once.
-        for lane in app.lanes { lanes[lane].fullAt = nil }
+        for lane in app.lanes { lanes[lane].memory.forgetFull() }
         if isThere { endDrop(of: app) } else { unload(app) }
         return app
     }
@@ -161,7 +147,8 @@ package struct RouterMachine: ~Copyable {
             if !expiring.isEmpty { expireSome() }
             askWhatWaits()
             askDue()
-            offerRoom()
+            // All lanes try to read messages back if room was released.
+            if budget.takeOffer() { markAll() }
             if firstApp >= apps.count { firstApp = 0 }
             for offset in 0..<apps.count {
                 let position = firstApp + offset
@@ -173,17 +160,7 @@ package struct RouterMachine: ~Copyable {
         lastRecords = actions.records.count
         var taken = RouterActions()
         swap(&taken, &actions)
-        if mayWork, wantsRoom, releases != releasesTold { hasMore = true }
-        return (taken, hasMore || mayWork && !expiring.isEmpty)
-    }
-
-    /// Lets all lanes try to read messages back if room was released.
-    private mutating func offerRoom() {
-        if wantsRoom, releases != releasesTold {
-            wantsRoom = false
-            markAll()
-        }
-        releasesTold = releases
+        return (taken, hasMore || mayWork && (budget.hasOffer || !expiring.isEmpty))
     }
 
     /// Reserves memory for records. A busy tick produces about as many as the one before it.
@@ -204,8 +181,7 @@ package struct RouterMachine: ~Copyable {
         var earliest = retries.earliest ?? .distantFuture
         if let until = ledgerRetry.until, until > now { earliest = min(earliest, until) }
         if let askPagesAt, !pagesToAsk.isEmpty, mayWork { earliest = min(earliest, askPagesAt) }
-        if let nextDue, !isDueAsked, fault == nil {
-            let wait = Duration.milliseconds(max(0, WallTime(seconds: nextDue).milliseconds - wall.milliseconds))
+        if fault == nil, let wait = schedule.wait(at: wall) {
             // The wall clock may be set at any time, so it is read at least once a minute.
             var at = now + min(wait, .seconds(60))
             if wait == .zero { at = max(ledgerRetry.until ?? at, now + .milliseconds(100)) }
