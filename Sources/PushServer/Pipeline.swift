@@ -95,7 +95,7 @@ final class Pipeline: Sendable {
         self.feedback = feedback
         var routing = Router.Settings()
         routing.policy.oldest = configuration.intake.expireAfter
-        routing.deactivation = { feedback.take($0) }
+        routing.answered = { feedback.take($0) }
         let troubles = Locked(RouterTroubles())
         routerTroubles = troubles
         routing.troublesChanged = { before, now in
@@ -269,14 +269,10 @@ final class Pipeline: Sendable {
 
     // MARK: Gateways
 
-    /// Returns the receiver of the reports of an app's gateway: first the journal, then feedback and router.
+    /// Returns the receiver of the reports of an app's gateway: first the journal, then the router.
     func client(_ journal: GatewayJournal) -> GatewayClient {
-        GatewayClient(on: router.loop) { [router, feedback, ledger] report in
+        GatewayClient(loop: router.loop) { [router, ledger] report in
             journal.take(report)
-            // The answers are counted before the router reports bad tokens among them, because the brake on
-            // deactivations compares the two numbers.
-            let answers = report.deliveries.reduce(into: 0) { $0 += $1.outcome.isAnswer ? 1 : 0 }
-            if answers > 0 { feedback.answers(report.app, answers) }
             router.report(report)
             let events = report.events.compactMap { $0.draft(of: report.app) }
             if !events.isEmpty { ledger.note(events, done: nil) }
@@ -363,15 +359,6 @@ extension RouterTroubles {
         guard damaged > 0 else { return ofMessages }
         let count = damaged == 1 ? "1 accepted message is" : "\(damaged) accepted messages are"
         return ofMessages + ["\(count) damaged and not sent: see the log, and restore the ledger from a backup"]
-    }
-}
-
-extension DeliveryOutcome {
-    fileprivate var isAnswer: Bool {
-        switch self {
-        case .accepted, .rejected, .retry: true
-        case .unknown, .expired, .returned: false
-        }
     }
 }
 

@@ -104,9 +104,9 @@ package struct BrakeMachine: Sendable {
     /// before its candidates. Thus a batch that makes a flood is stopped as a whole, and a few candidates among many
     /// answers are not taken for a flood.
     package mutating func answered(
-        _ answers: Int, _ candidates: Candidates = Candidates(), now: MonotonicTime
+        _ answers: Int, candidates: Candidates = Candidates(), now: MonotonicTime
     ) -> Action {
-        add(answers, candidates, now)
+        add(answers, candidates: candidates, now: now)
         let window = window
         switch state {
         case .open:
@@ -132,8 +132,8 @@ package struct BrakeMachine: Sendable {
         }
     }
 
-    private mutating func add(_ answers: Int, _ candidates: Candidates, _ now: MonotonicTime) {
-        forget(now)
+    private mutating func add(_ answers: Int, candidates: Candidates, now: MonotonicTime) {
+        forget(at: now)
         // A bucket is full with a quarter of the answers of the window or after a sixtieth of its age.
         let isFull = buckets.last.map { $0.size * 4 >= policy.answers || now >= $0.since + policy.age / 60 } ?? true
         // Candidates go to the bucket of their answers if these came first.
@@ -143,10 +143,10 @@ package struct BrakeMachine: Sendable {
         buckets[buckets.count - 1].answers += answers
         buckets[buckets.count - 1].candidates.misdirected += candidates.misdirected
         buckets[buckets.count - 1].candidates.dead += candidates.dead
-        forget(now)
+        forget(at: now)
     }
 
-    private mutating func forget(_ now: MonotonicTime) {
+    private mutating func forget(at now: MonotonicTime) {
         var sum = window.answers
         while let first = buckets.first {
             guard sum - first.size >= policy.answers || now >= first.since + policy.age else { return }

@@ -32,7 +32,8 @@ package struct RouterActions: Sendable {
 
     package var records: [DeliveryRecord] = []
     package var completed: [CompletedMessage] = []
-    package var candidates: [DeactivationCandidate] = []
+    /// The answers of push services that gateways reported, one element for each report with answers.
+    package var answers: [ProviderAnswers] = []
     package var submissions: [Submission] = []
     package var pages: [PageRequest] = []
     /// The requests for claims, and the message of each. The answer contains the messages.

@@ -7,7 +7,12 @@ extension RouterMachine {
     package mutating func reported(_ report: GatewayReport) {
         let app = index(of: report.app)
         reserveRecords(report.deliveries.count)
-        for delivery in report.deliveries { take(delivery, of: app) }
+        var answers = ProviderAnswers(app: report.app)
+        for delivery in report.deliveries {
+            if delivery.outcome.isAnswer { answers.count += 1 }
+            take(delivery, of: app, candidates: &answers.candidates)
+        }
+        if !answers.isEmpty { actions.answers.append(answers) }
         updateWindow(
             of: app, to: report.taken + UInt64(max(0, report.credit)), taken: report.taken, source: report.source)
         apps[app].isDirty = true
@@ -25,7 +30,10 @@ extension RouterMachine {
         }
     }
 
-    private mutating func take(_ report: DeliveryReport, of app: AppIndex) {
+    /// Takes the outcome of one delivery. Adds the device to `candidates` if it is to be deactivated.
+    private mutating func take(
+        _ report: DeliveryReport, of app: AppIndex, candidates: inout [DeactivationCandidate]
+    ) {
         let delivery = report.delivery
         guard deliveries.contains(delivery.handle), deliveries[delivery.handle].isOut else {
             surplus += 1
@@ -36,7 +44,7 @@ extension RouterMachine {
         switch report.outcome {
         case .accepted(let uniqueID): end(delivery, as: .sent(uniqueID: uniqueID), of: app)
         case .rejected(let refusal, let deactivates):
-            if deactivates { proposeDeactivation(after: refusal, of: delivery) }
+            if deactivates { candidates.append(candidate(after: refusal, of: delivery)) }
             end(delivery, as: .rejected(refusal), of: app)
         case .expired: end(delivery, as: .expired, of: app)
         case .retry(let delay, let refusal):
@@ -76,13 +84,12 @@ extension RouterMachine {
         return record
     }
 
-    /// Proposes to deactivate the device of a refused delivery.
-    private mutating func proposeDeactivation(after refusal: Refusal, of delivery: Delivery) {
-        actions.candidates.append(
-            DeactivationCandidate(
-                device: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason,
-                evidenceAt: refusal.timestamp ?? deliveries[delivery.handle].givenAt, apnsID: delivery.apnsID,
-                messageID: delivery.message.id))
+    /// Returns the proposal to deactivate the device of a refused delivery.
+    private func candidate(after refusal: Refusal, of delivery: Delivery) -> DeactivationCandidate {
+        DeactivationCandidate(
+            device: deliveries[delivery.handle].device, app: delivery.message.app, reason: refusal.reason,
+            evidenceAt: refusal.timestamp ?? deliveries[delivery.handle].givenAt, apnsID: delivery.apnsID,
+            messageID: delivery.message.id)
     }
 
     // MARK: Another attempt

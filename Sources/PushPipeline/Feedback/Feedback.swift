@@ -86,36 +86,22 @@ package actor Feedback: FeedbackSink {
 
     // MARK: From the router
 
-    /// Counts the answers of a provider, including candidates. May be called on any thread, before the candidates of
-    /// the same report are passed.
-    package nonisolated func answers(_ app: AppID, _ count: Int) {
-        loop.execute { self.assumeIsolated { $0.counted(count, app) } }
+    /// Takes the answers of push services, and the candidates among them. May be called on any thread, and returns at
+    /// once.
+    package nonisolated func take(_ reports: [ProviderAnswers]) {
+        loop.execute { self.assumeIsolated { $0.gather(reports) } }
     }
 
-    /// Takes candidates; may be called on any thread, and returns at once.
-    package nonisolated func take(_ candidates: [DeactivationCandidate]) {
-        guard !candidates.isEmpty else { return }
-        loop.execute { self.assumeIsolated { $0.gathered(candidates) } }
-    }
-
-    private func counted(_ count: Int, _ app: AppID) {
-        guard !isStopping, count > 0 else { return }
-        _ = brake(app, count, BrakeMachine.Candidates())
-    }
-
-    private func gathered(_ candidates: [DeactivationCandidate]) {
+    private func gather(_ reports: [ProviderAnswers]) {
         guard !isStopping else { return }
-        counts.taken += UInt64(candidates.count)
-        var tallies: [AppID: BrakeMachine.Candidates] = [:]
-        for candidate in candidates {
-            if candidate.isMisdirected {
-                tallies[candidate.app, default: BrakeMachine.Candidates()].misdirected += 1
+        for report in reports {
+            counts.taken += UInt64(report.candidates.count)
+            if mayDeactivate(after: report) {
+                waiting += report.candidates
             } else {
-                tallies[candidate.app, default: BrakeMachine.Candidates()].dead += 1
+                counts.held += UInt64(report.candidates.count)
             }
         }
-        for (app, tally) in tallies where !brake(app, 0, tally) { counts.held += UInt64(tally.all) }
-        waiting += candidates.filter { brakes[$0.app]?.isStopped != true }
         let excess = waiting.count - limits.waiting
         if excess > 0 {
             waiting.removeFirst(excess)
@@ -124,28 +110,33 @@ package actor Feedback: FeedbackSink {
         if task == nil, !waiting.isEmpty { task = Task { await self.drain() } }
     }
 
-    /// Returns whether deactivations of the app may continue.
-    private func brake(_ app: AppID, _ answers: Int, _ candidates: BrakeMachine.Candidates) -> Bool {
-        switch brakes[app, default: BrakeMachine(policy)].answered(answers, candidates, now: loop.now) {
+    /// Passes the answers to the brake of the app. Returns whether deactivations may continue.
+    private func mayDeactivate(after report: ProviderAnswers) -> Bool {
+        let app = report.app
+        let misdirected = report.candidates.count { $0.isMisdirected }
+        let candidates = BrakeMachine.Candidates(
+            misdirected: misdirected, dead: report.candidates.count - misdirected)
+        switch brakes[app, default: BrakeMachine(policy)].answered(report.count, candidates: candidates, now: loop.now)
+        {
         case .pass: return true
         case .hold: return false
         case .trip(let candidates, let answers):
             let before = waiting.count
             waiting.removeAll { $0.app == app }
             counts.held += UInt64(before - waiting.count)
-            alarm(app, "on", candidates, answers)
+            recordBrake("on", of: app, candidates: candidates, answers: answers)
             log.warning(
                 "device brake on: too many bad tokens, deactivation paused; check the app's environment and topic",
                 [LogKey("app"): app.name, LogKey("candidates"): candidates, LogKey("answers"): answers])
             return false
         case .release(let candidates, let answers):
-            alarm(app, "off", candidates, answers)
+            recordBrake("off", of: app, candidates: candidates, answers: answers)
             log.info("device brake off: answers are normal again, deactivation resumed", [LogKey("app"): app.name])
             return true
         }
     }
 
-    private func alarm(_ app: AppID, _ state: String, _ candidates: Int, _ answers: Int) {
+    private func recordBrake(_ state: String, of app: AppID, candidates: Int, answers: Int) {
         var event = EventDraft(.deviceBrake, app: app)
         event.add("state", text: state)
         event.add("candidates", number: Int64(candidates))

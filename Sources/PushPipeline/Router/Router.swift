@@ -12,8 +12,8 @@ package actor Router {
     package struct Settings: Sendable {
         package var policy = RouterPolicy()
         package var wallClock: @Sendable () -> WallTime = { .current() }
-        /// Called on the router's loop with devices that providers reported as dead.
-        package var deactivation: @Sendable ([DeactivationCandidate]) -> Void = { _ in }
+        /// Called on the router's loop with the answers of push services, and the devices that they reported as dead.
+        package var answered: @Sendable ([ProviderAnswers]) -> Void = { _ in }
         /// Called on the router's loop when the conditions that block the router have changed, with the old and the new
         /// ones.
         package var troublesChanged: @Sendable (RouterTroubles, RouterTroubles) -> Void = { _, _ in }
@@ -168,7 +168,7 @@ package actor Router {
     private func carryOut(_ actions: RouterActions) {
         if actions.hasRecords { ledger.record(actions.records, completed: actions.completed) }
         for fault in actions.damaged { settings.damaged(fault) }
-        if !actions.candidates.isEmpty { settings.deactivation(actions.candidates) }
+        if !actions.answers.isEmpty { settings.answered(actions.answers) }
         for submission in actions.submissions {
             let position = submission.app.position
             guard position < gates.count, let gate = gates[position] else {

@@ -10,23 +10,25 @@ import Testing
 
     @Test func `A flood of bad tokens in one batch is stopped as a whole and reported once`() {
         var brake = BrakeMachine()
-        #expect(brake.answered(1000, Candidates(misdirected: 20), now: Self.time(0)) == .pass)
+        #expect(brake.answered(1000, candidates: Candidates(misdirected: 20), now: Self.time(0)) == .pass)
         #expect(
-            brake.answered(1000, Candidates(misdirected: 900), now: Self.time(1))
+            brake.answered(1000, candidates: Candidates(misdirected: 900), now: Self.time(1))
                 == .trip(candidates: 900, answers: 1000))
         #expect(brake.isStopped)
-        #expect(brake.answered(1000, Candidates(misdirected: 900), now: Self.time(2)) == .hold)
-        #expect(brake.answered(10, Candidates(dead: 1), now: Self.time(3)) == .hold)
+        #expect(brake.answered(1000, candidates: Candidates(misdirected: 900), now: Self.time(2)) == .hold)
+        #expect(brake.answered(10, candidates: Candidates(dead: 1), now: Self.time(3)) == .hold)
     }
 
     @Test func `Answers that come before their candidates count the same as both at once`() {
         var brake = BrakeMachine()
         for second in 0..<100 {
             #expect(brake.answered(500, now: Self.time(Int64(second))) == .pass)
-            #expect(brake.answered(0, Candidates(misdirected: 200, dead: 40), now: Self.time(Int64(second))) == .pass)
+            #expect(
+                brake.answered(0, candidates: Candidates(misdirected: 200, dead: 40), now: Self.time(Int64(second)))
+                    == .pass)
         }
         #expect(brake.answered(500, now: Self.time(100)) == .pass)
-        let action = brake.answered(0, Candidates(misdirected: 300), now: Self.time(100))
+        let action = brake.answered(0, candidates: Candidates(misdirected: 300), now: Self.time(100))
         guard case .trip = action else {
             Issue.record("\(action)")
             return
@@ -36,18 +38,18 @@ import Testing
     @Test func `A list of only dead tokens is cleaned up`() {
         var brake = BrakeMachine()
         for second in 0..<100 {
-            #expect(brake.answered(500, Candidates(dead: 500), now: Self.time(Int64(second))) == .pass)
+            #expect(brake.answered(500, candidates: Candidates(dead: 500), now: Self.time(Int64(second))) == .pass)
         }
     }
 
     @Test func `Dead tokens in addition to bad ones count a quarter each`() {
         var brake = BrakeMachine()
         // The suspicion is 70 + 30/4 of 160 answers: 48 %.
-        #expect(brake.answered(160, Candidates(misdirected: 70, dead: 30), now: Self.time(0)) == .pass)
+        #expect(brake.answered(160, candidates: Candidates(misdirected: 70, dead: 30), now: Self.time(0)) == .pass)
         brake = BrakeMachine()
         // The suspicion is 70 + 90/4 of 160 answers: 58 %.
         #expect(
-            brake.answered(160, Candidates(misdirected: 70, dead: 90), now: Self.time(0))
+            brake.answered(160, candidates: Candidates(misdirected: 70, dead: 90), now: Self.time(0))
                 == .trip(candidates: 160, answers: 160))
     }
 
@@ -55,7 +57,7 @@ import Testing
         var brake = BrakeMachine()
         var tripped = false
         for number in 0..<count {
-            if case .trip = brake.answered(1, Candidates(misdirected: 1), now: Self.time(Int64(number))) {
+            if case .trip = brake.answered(1, candidates: Candidates(misdirected: 1), now: Self.time(Int64(number))) {
                 tripped = true
             }
         }
@@ -66,7 +68,8 @@ import Testing
         var brake = BrakeMachine()
         for number in 0..<500 {
             // The rate is 40 an hour.
-            #expect(brake.answered(1, Candidates(misdirected: 1), now: Self.time(Int64(number) * 90)) == .pass)
+            #expect(
+                brake.answered(1, candidates: Candidates(misdirected: 1), now: Self.time(Int64(number) * 90)) == .pass)
         }
     }
 
@@ -75,7 +78,7 @@ import Testing
         _ = brake.answered(1_000_000, now: Self.time(0))
         var passed = 0
         while passed < 10_000 {
-            if case .trip = brake.answered(1, Candidates(misdirected: 1), now: Self.time(1)) { break }
+            if case .trip = brake.answered(1, candidates: Candidates(misdirected: 1), now: Self.time(1)) { break }
             passed += 1
         }
         // The large batch leaves the window as soon as it has 200 newer answers.
@@ -84,11 +87,11 @@ import Testing
 
     @Test func `Deactivations resume when the answers have been normal for ten minutes`() {
         var brake = BrakeMachine()
-        _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        _ = brake.answered(200, candidates: Candidates(misdirected: 200), now: Self.time(0))
         #expect(brake.isStopped)
         var released: Int64?
         for second in 1..<2000 {
-            switch brake.answered(10, Candidates(misdirected: 1), now: Self.time(Int64(second))) {
+            switch brake.answered(10, candidates: Candidates(misdirected: 1), now: Self.time(Int64(second))) {
             case .release: released = released ?? Int64(second)
             case .hold: #expect(released == nil)
             case .pass: #expect(released != nil)
@@ -101,13 +104,13 @@ import Testing
 
     @Test func `A relapse restarts the ten minutes, and silence does not release the brake`() {
         var brake = BrakeMachine()
-        _ = brake.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        _ = brake.answered(200, candidates: Candidates(misdirected: 200), now: Self.time(0))
         for second in 1..<500 { #expect(brake.answered(10, now: Self.time(Int64(second))) == .hold) }
-        #expect(brake.answered(300, Candidates(misdirected: 290), now: Self.time(500)) == .hold)
+        #expect(brake.answered(300, candidates: Candidates(misdirected: 290), now: Self.time(500)) == .hold)
         for second in 501..<1100 { #expect(brake.answered(10, now: Self.time(Int64(second))) == .hold) }
         #expect(brake.isStopped)
         var silent = BrakeMachine()
-        _ = silent.answered(200, Candidates(misdirected: 200), now: Self.time(0))
+        _ = silent.answered(200, candidates: Candidates(misdirected: 200), now: Self.time(0))
         #expect(silent.answered(0, now: Self.time(100_000)) == .hold)
         #expect(silent.answered(5, now: Self.time(100_001)) == .hold)
         #expect(silent.answered(5, now: Self.time(200_000)) == .hold)
@@ -131,7 +134,8 @@ import Testing
             }
             batches.append((now, answers, bad, dead))
             let wasStopped = brake.isStopped
-            let action = brake.answered(answers, Candidates(misdirected: bad, dead: dead), now: Self.time(now))
+            let action = brake.answered(
+                answers, candidates: Candidates(misdirected: bad, dead: dead), now: Self.time(now))
             // The window is a tail of the list: one of these lengths.
             let window = brake.window
             var (sum, sumBad, sumDead) = (0, 0, 0)

@@ -41,7 +41,7 @@ final class RouterDesk {
             goesOn = hasMore
             records += actions.records
             completed += actions.completed
-            candidates += actions.candidates
+            candidates += actions.answers.flatMap(\.candidates)
             for submission in actions.submissions {
                 out += submission.deliveries
                 taken += UInt64(submission.deliveries.count)

@@ -50,6 +50,11 @@ import Testing
                 numbers.map { DeviceRegistration(app: FeedbackTests.shop, token: FeedbackTests.token($0)) })
         }
 
+        /// Reports answers of the push service, and candidates among them.
+        func report(answers: Int = 0, _ candidates: [DeactivationCandidate] = [], app: AppID = FeedbackTests.shop) {
+            feedback.take([ProviderAnswers(app: app, count: answers, candidates: candidates)])
+        }
+
         func settled(_ isMet: @Sendable (Feedback.Status) -> Bool) async -> Feedback.Status {
             while true {
                 let status = await feedback.status
@@ -85,8 +90,8 @@ import Testing
     @Test func `A dead device becomes an event with its evidence, and the registry acts on that`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<3)
-            scene.feedback.answers(Self.shop, 10)
-            scene.feedback.take([Self.candidate(1)])
+            scene.report(answers: 10)
+            scene.report([Self.candidate(1)])
             _ = await scene.settled(taken: 1)
             let event = scene.ledger.events.last
             #expect(event?.kind == .deviceDeactivated && event?.app == Self.shop && event?.device == Self.id(1))
@@ -103,7 +108,7 @@ import Testing
     @Test func `Who has registered since is alive`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<2)
-            scene.feedback.take([Self.candidate(0, at: Self.start - 1), Self.candidate(1, at: Self.start)])
+            scene.report([Self.candidate(0, at: Self.start - 1), Self.candidate(1, at: Self.start)])
             let status = await scene.settled(taken: 2)
             #expect(status.alive == 1 && status.deactivated == 1)
             #expect(scene.ledger.deactivated == [Self.id(1)])
@@ -112,15 +117,15 @@ import Testing
 
     @Test func `A token that nobody registered is told of too, once`() async throws {
         try await Scene.run { scene in
-            scene.feedback.take([Self.candidate(1), Self.candidate(1, at: Self.start + 200), Self.candidate(1)])
+            scene.report([Self.candidate(1), Self.candidate(1, at: Self.start + 200), Self.candidate(1)])
             let status = await scene.settled(taken: 3)
             #expect(status.known == 2 && status.deactivated == 1)
             // The registry has not applied the event yet.
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             let again = await scene.settled(taken: 4)
             #expect(again.known == 3)
             try await scene.applied()
-            scene.feedback.take([Self.candidate(1, at: Self.start + 500)])
+            scene.report([Self.candidate(1, at: Self.start + 500)])
             let gone = await scene.settled(taken: 5)
             #expect(gone.known == 4 && scene.ledger.deactivated == [Self.id(1)])
             #expect(scene.ledger.evidence == [Self.start + 200])
@@ -130,16 +135,16 @@ import Testing
     /// This occurs after a clock was set back: the registry ignores the event, and another answer repeats it.
     @Test func `What the registry did not act on is told again after a minute`() async throws {
         try await Scene.run { scene in
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             _ = await scene.settled(taken: 1)
             // The registry releases the hold of an event that it ignores.
             await scene.registry.release([Self.id(1)])
             await scene.loop.advance(by: .seconds(59))
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             let soon = await scene.settled(taken: 2)
             #expect(soon.known == 1)
             await scene.loop.advance(by: .seconds(2))
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             let later = await scene.settled(taken: 3)
             #expect(later.deactivated == 2)
         }
@@ -147,12 +152,12 @@ import Testing
 
     @Test func `A device that came back and died again is told of again`() async throws {
         try await Scene.run { scene in
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             _ = await scene.settled(taken: 1)
             try await scene.applied()
             scene.clock.withLock { $0 += 1000 }
             try await scene.register(1..<2)
-            scene.feedback.take([Self.candidate(1, at: Self.start + 100), Self.candidate(1, at: Self.start + 2000)])
+            scene.report([Self.candidate(1, at: Self.start + 100), Self.candidate(1, at: Self.start + 2000)])
             _ = await scene.settled(taken: 3)
             #expect(scene.ledger.deactivated == [Self.id(1), Self.id(1)])
             // The earlier evidence alone would have no effect.
@@ -163,10 +168,10 @@ import Testing
     @Test func `A flood of bad tokens of one app wipes nothing, and another app goes on`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<500)
-            scene.feedback.answers(Self.shop, 500)
-            scene.feedback.answers(Self.news, 500)
-            scene.feedback.take((0..<400).map { Self.candidate($0, .badDeviceToken) })
-            scene.feedback.take([Self.candidate(1, app: Self.news)])
+            scene.report(answers: 500)
+            scene.report(answers: 500, app: Self.news)
+            scene.report((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            scene.report([Self.candidate(1, app: Self.news)], app: Self.news)
             let status = await scene.settled(taken: 401)
             #expect(status.held == 400 && status.deactivated == 1 && status.stopped == [Self.shop])
             let alarm = scene.ledger.events.first { $0.kind == .deviceBrake }
@@ -177,7 +182,7 @@ import Testing
                     EventDraft.Detail("candidates", value: .number(400)),
                     EventDraft.Detail("answers", value: .number(500)),
                 ])
-            scene.feedback.take((0..<400).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((0..<400).map { Self.candidate($0, .badDeviceToken) })
             _ = await scene.settled(taken: 801)
             #expect(scene.ledger.events.filter { $0.kind == .deviceBrake }.count == 1)
             try await scene.applied()
@@ -185,12 +190,12 @@ import Testing
             // Good answers for more than ten minutes.
             for _ in 0..<70 {
                 await scene.loop.advance(by: .seconds(10))
-                scene.feedback.answers(Self.shop, 20)
+                scene.report(answers: 20)
             }
             _ = await scene.settled { $0.stopped.isEmpty }
             let release = scene.ledger.events.last { $0.kind == .deviceBrake }
-            #expect(release?.details.first == EventDraft.Detail("state", value: .text("off")))
-            scene.feedback.take([Self.candidate(1, .badDeviceToken)])
+            #expect(release?.details.first == EventDraft.Detail("state", .text("off")))
+            scene.report([Self.candidate(1, .badDeviceToken)])
             _ = await scene.settled(taken: 802)
             #expect(scene.ledger.deactivated.last == Self.id(1))
         }
@@ -201,8 +206,8 @@ import Testing
         limits.waiting = 100
         limits.batch = 10
         try await Scene.run(limits: limits) { scene in
-            scene.feedback.answers(Self.shop, 10_000)
-            scene.feedback.take((0..<1000).map { Self.candidate($0) })
+            scene.report(answers: 10_000)
+            scene.report((0..<1000).map { Self.candidate($0) })
             let status = await scene.settled(taken: 1000)
             #expect(status.dropped == 900 && status.deactivated == 100)
             #expect(scene.ledger.deactivated == (900..<1000).map { Self.id($0) })
@@ -212,11 +217,11 @@ import Testing
     @Test func `When the ledger refuses, candidates are lost and counted, and learned again`() async throws {
         try await Scene.run { scene in
             scene.ledger.refuse(true)
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             let status = await scene.settled(taken: 1)
             #expect(status.failed == 1)
             scene.ledger.refuse(false)
-            scene.feedback.take([Self.candidate(1)])
+            scene.report([Self.candidate(1)])
             let again = await scene.settled(taken: 2)
             #expect(again.deactivated == 1)
         }
@@ -262,7 +267,7 @@ import Testing
     @Test func `A list is not stopped by the brake, and spares who registered after it`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<2)
-            scene.feedback.take((100..<300).map { Self.candidate($0, .badDeviceToken) })
+            scene.report((100..<300).map { Self.candidate($0, .badDeviceToken) })
             _ = await scene.settled { $0.stopped == [Self.shop] }
             try await scene.feedback.take(
                 [
@@ -278,7 +283,7 @@ import Testing
         try await Scene.run { scene in
             try await scene.register(0..<1)
             // The clock of this provider is an hour ahead.
-            scene.feedback.take([Self.candidate(0, at: Self.start + 3_600_000)])
+            scene.report([Self.candidate(0, at: Self.start + 3_600_000)])
             _ = await scene.settled(taken: 1)
             try await scene.applied()
             #expect(scene.registry.inactive.contains(Self.id(0)))
@@ -286,7 +291,7 @@ import Testing
             try await scene.register(0..<1)
             #expect(!scene.registry.inactive.contains(Self.id(0)))
             scene.clock.withLock { $0 += 5000 }
-            scene.feedback.take([Self.candidate(0, at: Self.start + 5000)])
+            scene.report([Self.candidate(0, at: Self.start + 5000)])
             _ = await scene.settled(taken: 2)
             try await scene.applied()
             #expect(scene.ledger.deactivated == [Self.id(0), Self.id(0)])
@@ -303,7 +308,7 @@ import Testing
                 guard let registry else { return }
                 for event in events { seen.record(event.device.map { registry.inactive.contains($0) } ?? false) }
             }
-            scene.feedback.take([Self.candidate(0)])
+            scene.report([Self.candidate(0)])
             _ = await scene.settled(taken: 1)
             #expect(seen.events == [true])
             #expect(scene.registry.inactive.contains(Self.id(0)))
@@ -312,7 +317,7 @@ import Testing
             #expect(seen.events == [true, true])
             // If the event is not written, the hold is released.
             scene.ledger.refuse(true)
-            scene.feedback.take([Self.candidate(2)])
+            scene.report([Self.candidate(2)])
             _ = await scene.settled(taken: 2)
             #expect(!scene.registry.inactive.contains(Self.id(2)))
             await #expect(throws: (any Error).self) {
@@ -325,7 +330,7 @@ import Testing
     @Test func `A device that registers between the event and its application is sent to`() async throws {
         try await Scene.run { scene in
             try await scene.register(0..<1)
-            scene.feedback.take([Self.candidate(0, at: Self.start + 100)])
+            scene.report([Self.candidate(0, at: Self.start + 100)])
             _ = await scene.settled(taken: 1)
             #expect(scene.registry.inactive.contains(Self.id(0)))
             scene.clock.withLock { $0 += 1000 }

@@ -224,25 +224,20 @@ import Testing
         await world.loop.shutDown()
     }
 
-    @Test func `Candidates for deactivation are handed on`() async {
+    @Test func `Answers and the candidates for deactivation among them are handed on together`() async {
         let world = RouterWorld()
         await world.open(credit: 10)
         world.router.accepted([world.single(1)])
         await world.settle()
         let gone = Refusal(status: 410, reason: .unregistered, timestamp: 99)
         world.router.report(world.gate.report(1, .rejected(gone, deactivates: true), credit: 10))
-        let candidates = await world.candidates.wait(count: 1)
-        #expect(
-            candidates == [
-                [
-                    DeactivationCandidate(
-                        device: RouterWorld.identities.device(of: world.shop, token: RouterWorld.token(1)),
-                        app: world.shop,
-                        reason: .unregistered, evidenceAt: 99,
-                        apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)),
-                        messageID: MessageID("m1")!)
-                ]
-            ])
+        let answers = await world.answers.wait(count: 1)
+        let candidate = DeactivationCandidate(
+            device: RouterWorld.identities.device(world.shop, RouterWorld.token(1)), app: world.shop,
+            reason: .unregistered, evidenceAt: 99,
+            apnsID: APNSID.derived(app: world.shop, message: MessageID("m1")!, token: RouterWorld.token(1)),
+            messageID: MessageID("m1")!)
+        #expect(answers == [[ProviderAnswers(app: world.shop, count: 1, candidates: [candidate])]])
         await world.loop.shutDown()
     }
 

@@ -163,7 +163,7 @@ final class RouterWorld: Sendable {
     let shop = AppID("shop")!
     let gate: FakeGate
     let router: Router
-    let candidates = EventRecorder<[DeactivationCandidate]>()
+    let answers = EventRecorder<[ProviderAnswers]>()
     private let wall: Locked<Int64>
 
     init(_ limits: PipelineLimits = PipelineLimits(), _ change: (inout RouterPolicy) -> Void = { _ in }) {
@@ -173,7 +173,7 @@ final class RouterWorld: Sendable {
         var settings = Router.Settings(limits)
         change(&settings.policy)
         settings.wallClock = { WallTime(milliseconds: wall.withLock { $0 }) }
-        settings.deactivation = { [candidates] in candidates.record($0) }
+        settings.answered = { [answers] in answers.record($0) }
         router = Router(
             on: loop, ledger: ledger, registry: registry, identities: Self.identities, settings: settings)
     }
