@@ -1,15 +1,11 @@
 import PushModel
+import PushTime
 
-/// The progress of a message through its devices. A page is prepared while the one before it is sent.
-final class FanOut {
-    enum Step {
-        case idle
-        /// The next page is or will be requested from the registry.
-        case paging
-        /// The claim of a page is or will be requested from the ledger.
-        case claiming
-    }
-
+/// The progress of a message through its devices. A page of devices is sent while the one after it is prepared: it is
+/// looked up, and claimed if the message needs that.
+///
+/// The message is in the `ready` queue of its lane exactly while its current page has devices left.
+struct FanOut {
     /// A device that is suppressed, and the reason.
     struct Suppressed {
         let device: DeviceID
@@ -17,31 +13,198 @@ final class FanOut {
         let why: DeliveryRecord.Suppression
     }
 
-    var step = Step.idle
-    /// The page that is being sent; the devices before index `at` are done.
-    var page: [AudiencePage.Device] = []
-    var at = 0
-    /// The page after it, ready to be sent.
-    var ahead: [AudiencePage.Device] = []
-    /// The devices that are being claimed: those to send to, and those that are suppressed. The latter are claimed only
-    /// if they may have been counted before a restart.
-    var pending: [AudiencePage.Device] = []
-    var suppressed: [Suppressed] = []
-    /// The registry's cursor, or the number of named tokens that were looked at.
-    var cursor: AudienceCursor?
-    var looked = 0
-    /// The devices of the named tokens so far, which tell duplicates.
-    var seen: DeviceIDTable?
-    var hasAllPages = false
-    /// Whether the message has expired, so that no further devices are looked up.
-    var isAbandoned = false
-    /// Whether the message is in the `ready` queue of its lane.
-    var isReady = false
-    /// The number of devices that the lane counts as prepared while their page is requested.
-    var reserved = 0
-    /// The failure of the last page request; nil if that succeeded.
-    var trouble: PageTrouble?
+    /// The devices that were found: those to send to, and those that are suppressed. The latter are included only if
+    /// they may have been counted before a restart.
+    struct FoundPage {
+        var devices: [AudiencePage.Device] = []
+        var suppressed: [Suppressed] = []
 
-    /// The number of devices of the current page that are not sent to.
-    var left: Int { page.count - at }
+        var count: Int { devices.count + suppressed.count }
+    }
+
+    /// The request for a page of the registry.
+    struct PageQuery {
+        let after: AudienceCursor?
+        /// The number of devices that the lane counts as prepared during the request.
+        let reserved: Int
+        /// The retry state, if the request failed.
+        var retry: PageRetryState?
+    }
+
+    /// The preparation of the page after the current one.
+    enum Step {
+        case idle
+        /// The page is or will be requested from the registry.
+        case paging(PageQuery)
+        /// The claim of the page is or will be requested from the ledger.
+        case claiming(FoundPage)
+    }
+
+    /// The point at which the search for devices continues.
+    enum Source {
+        case names(AudienceScan)
+        case registry(after: AudienceCursor?)
+        /// The message has expired. The page that is being prepared is the last one, and it is not sent.
+        case abandoned
+        /// All pages were found.
+        case exhausted
+    }
+
+    private(set) var step = Step.idle
+    private(set) var source: Source
+    /// The page that is being sent, and the number of its devices that are done.
+    private var current: [AudiencePage.Device] = []
+    private var doneCount = 0
+    /// The page after it, ready to be sent. It is empty while the current page is.
+    private(set) var next: [AudiencePage.Device] = []
+
+    init(for audience: Audience) {
+        source =
+            if case .tokens(let tokens) = audience {
+                .names(AudienceScan(count: tokens.count))
+            } else {
+                .registry(after: nil)
+            }
+    }
+
+    // MARK: State
+
+    /// The devices of the current page that are not sent to.
+    var rest: ArraySlice<AudiencePage.Device> { current[doneCount...] }
+    /// The number of those devices.
+    var left: Int { current.count - doneCount }
+
+    /// Whether no page is being prepared, and more may exist.
+    var canLookFurther: Bool {
+        if case .idle = step { !isExhausted } else { false }
+    }
+
+    var isExhausted: Bool {
+        if case .exhausted = source { true } else { false }
+    }
+
+    var isAbandoned: Bool {
+        if case .abandoned = source { true } else { false }
+    }
+
+    /// Whether no device is left for a first attempt.
+    var isAllDispatched: Bool {
+        guard left == 0, next.isEmpty, isExhausted, case .idle = step else { return false }
+        return true
+    }
+
+    /// The page that is requested from the registry.
+    var pageQuery: PageQuery? {
+        if case .paging(let query) = step { query } else { nil }
+    }
+
+    /// The page that is being claimed.
+    var claiming: FoundPage? {
+        if case .claiming(let page) = step { page } else { nil }
+    }
+
+    // MARK: The search
+
+    /// Takes the scan of the named tokens, to be returned with ``putBack(_:)``. It is moved because its table would be
+    /// copied if two places referred to it.
+    mutating func takeScan() -> AudienceScan? {
+        guard case .names(let scan) = source else { return nil }
+        source = .exhausted
+        return scan
+    }
+
+    mutating func putBack(_ scan: consuming AudienceScan) {
+        source = scan.isComplete ? .exhausted : .names(scan)
+    }
+
+    /// Begins to request the next page from the registry.
+    mutating func beginPage(reserving count: Int) {
+        guard case .registry(let cursor) = source else { return }
+        step = .paging(PageQuery(after: cursor, reserved: count))
+    }
+
+    /// Records that the page request failed. Returns its retry state; nil if no page was requested.
+    mutating func pageFailed(
+        _ error: String, answers: UInt64, at now: MonotonicTime, backoff: Backoff
+    ) -> PageRetryState? {
+        guard case .paging(var query) = step else { return nil }
+        var retry = query.retry ?? PageRetryState(answers: answers, at: now)
+        retry.failed(error, answers: answers, at: now, backoff: backoff)
+        query.retry = retry
+        step = .paging(query)
+        return retry
+    }
+
+    /// Ends the delay of a page request that failed together with others.
+    mutating func retryPage(at now: MonotonicTime) {
+        guard case .paging(var query) = step, query.retry?.failsAlone == false else { return }
+        query.retry?.endDelay(at: now)
+        step = .paging(query)
+    }
+
+    /// Ends the page request, answered or not. Returns the number of reserved devices; nil if no page was requested.
+    mutating func endPage() -> Int? {
+        guard case .paging(let query) = step else { return nil }
+        step = .idle
+        return query.reserved
+    }
+
+    /// Lets the search continue after a page of the registry. Returns false if the search was abandoned.
+    mutating func continueSearch(after cursor: AudienceCursor?) -> Bool {
+        if isAbandoned {
+            source = .exhausted
+            return false
+        }
+        source = cursor.map { .registry(after: $0) } ?? .exhausted
+        return true
+    }
+
+    /// Ends the search: no further page is requested.
+    mutating func endSearch() { source = .exhausted }
+
+    /// Ends the search of an expired message. A page that is being prepared is awaited.
+    mutating func abandonSearch() {
+        if isExhausted { return }
+        source = if case .idle = step { .exhausted } else { .abandoned }
+    }
+
+    mutating func beginClaim(of page: FoundPage) { step = .claiming(page) }
+
+    /// Takes the page that was claimed; nil if none was.
+    mutating func endClaim() -> FoundPage? {
+        guard case .claiming(let page) = step else { return nil }
+        step = .idle
+        return page
+    }
+
+    // MARK: Pages
+
+    /// Adds a page that is ready to be sent. Returns whether it is the current one; otherwise it is the next one.
+    mutating func add(_ page: [AudiencePage.Device]) -> Bool {
+        if left > 0 {
+            next = page
+            return false
+        }
+        current = page
+        doneCount = 0
+        return true
+    }
+
+    /// Records that this many more devices of the current page are done. Returns whether that was the whole page; then
+    /// the next page, which may be empty, takes its place.
+    mutating func finish(_ count: Int) -> Bool {
+        doneCount += count
+        if left > 0 { return false }
+        current = next
+        doneCount = 0
+        next = []
+        return true
+    }
+
+    /// Removes the devices that are not sent to.
+    mutating func removeRest() {
+        current = []
+        doneCount = 0
+        next = []
+    }
 }

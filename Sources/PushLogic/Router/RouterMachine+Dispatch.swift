@@ -71,8 +71,8 @@ extension RouterMachine {
             scanned += 1
             if isExpired(message) {
                 expireReady(message)
-            } else if let fan = messages[message].fanOut {
-                scanned += sendPage(of: message, fan: fan, limit: end - batch.count, to: &batch)
+            } else if messages[message].fanOut != nil {
+                scanned += sendPage(of: message, limit: end - batch.count, to: &batch)
             } else if let token = messages[message].onlyToken {
                 sendOnly(message, to: token, batch: &batch)
             }
@@ -100,20 +100,15 @@ extension RouterMachine {
 
     /// Sends at most `limit` deliveries of the message's page. If devices are left, a broad message goes to the end of
     /// the queue, and a brief one to the front. Returns the number of devices that were looked at.
-    private mutating func sendPage(
-        of message: MessageHandle, fan: FanOut, limit: Int, to batch: inout [Delivery]
-    ) -> Int {
-        fan.isReady = false
+    private mutating func sendPage(of message: MessageHandle, limit: Int, to batch: inout [Delivery]) -> Int {
+        guard let page = messages[message].fanOut?.rest.prefix(limit) else { return 0 }
         let content = messages[message].accepted.message
-        let count = min(limit, fan.left)
-        let page = fan.page
         messages[message].givenAt = wall.milliseconds
         let latestStart = content.expiresAt == 0 ? latestStart(of: message) : 0
         // Devices may have been deactivated while the page waited for credit.
         let asksInactive = !inactive.isEmpty
         var suppressedCount = 0
-        for index in fan.at..<fan.at + count {
-            let device = page[index]
+        for device in page {
             if asksInactive, inactive.contains(device.id) {
                 suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .inactive), of: message)
                 suppressedCount += 1
@@ -126,32 +121,16 @@ extension RouterMachine {
                     ticket: handle.ticket, message: content, token: device.token, apnsID: id,
                     latestStart: latestStart))
         }
-        fan.at += count
-        messages[message].open += count - suppressedCount
-        lanes[messages[message].lane].prepared -= count
-        if fan.left > 0 {
-            requeue(message, fan: fan)
-        } else {
-            turnPage(of: message, fan: fan)
-        }
-        return count
-    }
-
-    /// Continues with the next page, if it is there, and prepares the one after it. The message may be complete
-    /// afterward.
-    private mutating func turnPage(of message: MessageHandle, fan: FanOut) {
-        fan.page = fan.ahead
-        fan.at = 0
-        fan.ahead = []
-        if fan.left > 0 { requeue(message, fan: fan) }
-        continueSearch(for: message, fan: fan)
-    }
-
-    /// Queues a message that was just served and has devices left.
-    private mutating func requeue(_ message: MessageHandle, fan: FanOut) {
-        fan.isReady = true
+        messages[message].open += page.count - suppressedCount
         let lane = messages[message].lane
-        if lane.isBrief { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
+        lanes[lane].prepared -= page.count
+        let isPageDone = messages[message].fanOut?.finish(page.count) == true
+        if messages[message].fanOut?.left ?? 0 > 0 {
+            if lane.isBrief { lanes[lane].ready.prepend(message) } else { lanes[lane].ready.append(message) }
+        }
+        // The message may be complete afterward.
+        if isPageDone { continueSearch(for: message) }
+        return page.count
     }
 
     /// Sends deliveries that are to be sent again. Returns the number that was looked at.

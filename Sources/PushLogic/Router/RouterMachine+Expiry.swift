@@ -48,7 +48,6 @@ extension RouterMachine {
         }
         if accepted.counts.total > 0 { return false }
         noteDrop(message)
-        messages[message].fanOut = FanOut()
         expiring.append(message)
         return true
     }
@@ -60,29 +59,27 @@ extension RouterMachine {
     mutating func expireSome() {
         var left = Self.expiringPerTick
         while left > 0, let message = expiring.first {
-            guard let fan = messages[message].fanOut else { preconditionFailure("router: \(message) is not expiring") }
             let accepted = messages[message].accepted
-            let begin = fan.looked
+            var scan = expiryScan.take() ?? AudienceScan(count: accepted.audience.named ?? 0)
+            let range = scan.advance(by: left)
+            left -= range.count
             switch accepted.audience {
             case .tokens(let tokens):
-                if fan.seen == nil { fan.seen = DeviceIDTable(reserving: tokens.count) }
-                fan.looked = min(tokens.count, begin + left)
-                for token in tokens[begin..<fan.looked] {
-                    let device = identities.device(of: accepted.message.app, token: token)
-                    if fan.seen!.insert(device) { expireUnsent(message, device: device, token: token) }
+                for token in tokens[range] {
+                    let device = identities.device(accepted.message.app, token)
+                    if scan.insert(device) { expireUnsent(message, device: device, token: token) }
                 }
             case .devices(let devices):
-                if fan.seen == nil { fan.seen = DeviceIDTable(reserving: devices.count) }
-                fan.looked = min(devices.count, begin + left)
-                for device in devices[begin..<fan.looked] where fan.seen!.insert(device) {
+                for device in devices[range] where scan.insert(device) {
                     expireUnsent(message, device: device, token: nil)
                 }
             case .users, .tags, .everyone: break
             }
-            left -= fan.looked - begin
-            if fan.looked == accepted.audience.named ?? 0 {
+            if scan.isComplete {
                 _ = expiring.popFirst()
                 complete(message, isExpired: true)
+            } else {
+                expiryScan = scan
             }
         }
     }
@@ -93,7 +90,7 @@ extension RouterMachine {
     }
 
     /// Expires the devices that were found and not sent to. The search for devices of a dynamic audience stops.
-    mutating func expireRest(_ message: MessageHandle) {
+    mutating func expireRest(of message: MessageHandle) {
         if let token = messages[message].onlyToken, !messages[message].isAllDispatched {
             noteDrop(message)
             expireUnsent(
@@ -101,18 +98,14 @@ extension RouterMachine {
                 token: token)
             return
         }
-        guard let fan = messages[message].fanOut else { return }
-        if fan.left > 0 || !fan.ahead.isEmpty { noteDrop(message) }
-        lanes[messages[message].lane].prepared -= fan.left + fan.ahead.count
-        for device in fan.page[fan.at...] { expireUnsent(message, device: device.id, token: device.token) }
-        for device in fan.ahead { expireUnsent(message, device: device.id, token: device.token) }
-        fan.page = []
-        fan.at = 0
-        fan.ahead = []
-        if messages[message].accepted.audience.isDynamic, !fan.hasAllPages {
-            fan.isAbandoned = true
-            if fan.step == .idle { fan.hasAllPages = true }
-        }
+        guard let fanOut = messages[message].fanOut else { return }
+        let (rest, next) = (fanOut.rest, fanOut.next)
+        if rest.count + next.count > 0 { noteDrop(message) }
+        lanes[messages[message].lane].prepared -= rest.count + next.count
+        for device in rest { expireUnsent(message, device: device.id, token: device.token) }
+        for device in next { expireUnsent(message, device: device.id, token: device.token) }
+        messages[message].fanOut?.removeRest()
+        if messages[message].accepted.audience.isDynamic { messages[message].fanOut?.abandonSearch() }
     }
 
     /// Ends what has expired in the queues of a lane, which may not be sending for now.
@@ -134,16 +127,15 @@ extension RouterMachine {
 
     /// Expires a message that was taken from the `ready` queue.
     mutating func expireReady(_ message: MessageHandle) {
-        messages[message].fanOut?.isReady = false
-        expireRest(message)
-        guard let fan = messages[message].fanOut else {
+        expireRest(of: message)
+        guard messages[message].fanOut != nil else {
             // The message has a single token, which needed no search.
             lanes[messages[message].lane].begun -= 1
             return complete(message, isExpired: true)
         }
         // Named devices that were not looked at may have received the message before. They are claimed first and then
         // expire.
-        continueSearch(for: message, fan: fan)
+        continueSearch(for: message)
     }
 }
 

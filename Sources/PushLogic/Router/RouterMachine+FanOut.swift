@@ -11,8 +11,8 @@ extension RouterMachine {
         if messages[message].onlyToken != nil {
             lanes[lane].ready.append(message)
         } else {
-            messages[message].fanOut = FanOut()
-            lookFurther(message)
+            messages[message].fanOut = FanOut(for: messages[message].accepted.audience)
+            lookFurther(for: message)
         }
     }
 
@@ -23,115 +23,110 @@ extension RouterMachine {
         return begun < policy.begunBroad || (begun < policy.begunSmall && lanes[lane].prepared < policy.preparedBroad)
     }
 
+    /// Prepares the next page. If no more exist, completes the message if nothing is left to do. The message may be
+    /// complete afterward.
+    mutating func continueSearch(for message: MessageHandle) {
+        if messages[message].fanOut?.isExhausted == true { settle(message) } else { lookFurther(for: message) }
+    }
+
     /// Prepares the next page, unless one is being prepared or no more exist.
-    private mutating func lookFurther(_ message: MessageHandle) {
-        guard let fan = messages[message].fanOut, fan.step == .idle, !fan.hasAllPages else { return }
+    private mutating func lookFurther(for message: MessageHandle) {
+        guard messages[message].fanOut?.canLookFurther == true else { return }
         switch messages[message].accepted.audience {
-        case .tokens(let tokens): cut(tokens, message, fan)
-        case .devices(let devices): awaitPage(message, fan, about: devices.count)
-        case .users(let users): awaitPage(message, fan, about: 2 * users.count)
-        case .tags, .everyone: awaitPage(message, fan, about: policy.page)
+        case .tokens(let tokens): takePage(of: tokens, for: message)
+        case .devices(let devices): awaitPage(for: message, estimate: devices.count)
+        case .users(let users): awaitPage(for: message, estimate: 2 * users.count)
+        case .tags, .everyone: awaitPage(for: message, estimate: policy.page)
         }
     }
 
     // MARK: Named tokens
 
     /// Takes the next page from the named tokens, without duplicates and inactive devices.
-    private mutating func cut(_ tokens: [DeviceToken], _ message: MessageHandle, _ fan: FanOut) {
+    private mutating func takePage(of tokens: [DeviceToken], for message: MessageHandle) {
+        guard var scan = messages[message].fanOut?.takeScan() else { return }
         let accepted = messages[message].accepted
         let app = accepted.message.app
         let isResumed = accepted.counts.total > 0
         let asksInactive = !inactive.isEmpty
-        if tokens.count > 1, fan.seen == nil { fan.seen = DeviceIDTable(reserving: tokens.count) }
-        while fan.pending.isEmpty, fan.suppressed.isEmpty, fan.looked < tokens.count {
-            let end = min(tokens.count, fan.looked + policy.page)
-            fan.pending.reserveCapacity(end - fan.looked)
-            for token in tokens[fan.looked..<end] {
+        var page = FanOut.FoundPage()
+        while page.count == 0, !scan.isComplete {
+            let range = scan.advance(by: policy.page)
+            page.devices.reserveCapacity(range.count)
+            for token in tokens[range] {
                 let device = identities.device(app, token)
-                if tokens.count > 1, !fan.seen!.insert(device) { continue }
+                if !scan.insert(device) { continue }
                 if asksInactive, inactive.contains(device) {
-                    let gone = FanOut.Suppressed(device: device, token: token, why: .inactive)
-                    if isResumed { fan.suppressed.append(gone) } else { suppress(gone, of: message) }
+                    let suppressed = FanOut.Suppressed(device: device, token: token, why: .inactive)
+                    if isResumed { page.suppressed.append(suppressed) } else { suppress(suppressed, of: message) }
                 } else {
-                    fan.pending.append(AudiencePage.Device(id: device, token: token))
+                    page.devices.append(AudiencePage.Device(id: device, token: token))
                 }
             }
-            fan.looked = end
         }
-        if fan.looked == tokens.count {
-            fan.hasAllPages = true
-            fan.seen = nil
-        }
-        proceed(message, fan)
+        messages[message].fanOut?.putBack(scan)
+        claim(page, of: message)
     }
 
     // MARK: Pages of the registry
 
-    /// Requests the next page, which is estimated to have `about` devices.
-    private mutating func awaitPage(_ message: MessageHandle, _ fan: FanOut, about: Int) {
-        fan.step = .paging
-        fan.reserved = min(policy.page, about)
-        lanes[messages[message].lane].prepared += fan.reserved
-        if mayWork { askPage(message) } else { pagesToAsk.append(message) }
+    /// Requests the next page, which has about `estimate` devices.
+    private mutating func awaitPage(for message: MessageHandle, estimate: Int) {
+        let reserved = min(policy.page, estimate)
+        messages[message].fanOut?.beginPage(reserving: reserved)
+        lanes[messages[message].lane].prepared += reserved
+        if mayWork { askPage(for: message) } else { pagesToAsk.append(message) }
     }
 
-    private mutating func askPage(_ message: MessageHandle) {
+    private mutating func askPage(for message: MessageHandle) {
+        guard let query = messages[message].fanOut?.pageQuery else { return }
         let accepted = messages[message].accepted
         actions.pages.append(
             RouterActions.PageRequest(
-                message: message, audience: accepted.audience, app: accepted.message.app,
-                after: messages[message].fanOut?.cursor, limit: policy.page))
+                message: message, audience: accepted.audience, app: accepted.message.app, after: query.after,
+                limit: policy.page))
     }
 
     /// Schedules the next request for a page after the registry failed. The delay grows with each failure; other
     /// messages are not delayed.
     package mutating func pageFailed(for message: MessageHandle, error: String) {
-        guard let fan = messages[message].fanOut, fan.step == .paging else {
-            preconditionFailure("router: page for message \(message), which did not request one")
-        }
-        var trouble = fan.trouble ?? PageTrouble(answers: registryAnswers, askAgainAt: now, text: error)
-        trouble.failures += 1
-        trouble.failuresAlone = trouble.answers == registryAnswers ? 0 : trouble.failuresAlone + 1
-        trouble.answers = registryAnswers
-        trouble.askAgainAt = now + policy.trouble.delay(afterFailures: trouble.failures, random: 0)
-        trouble.text = error
-        fan.trouble = trouble
-        failsAlone(message, trouble.isItsOwn)
-        if !trouble.isItsOwn { registryTrouble = error }
+        guard
+            let retry = messages[message].fanOut?.pageFailed(
+                error, answers: registryAnswers, at: now, backoff: policy.trouble)
+        else { preconditionFailure("router: page for message \(message), which did not request one") }
+        noteFailure(of: message, isAlone: retry.failsAlone)
+        if !retry.failsAlone { registryTrouble = error }
         pagesToAsk.append(message)
-        askPagesAt = min(askPagesAt ?? .distantFuture, trouble.askAgainAt)
+        askPagesAt = min(askPagesAt ?? .distantFuture, retry.askAgainAt)
     }
 
     /// Completes a message with a failure because the registry can never resolve its audience. Deliveries that are
     /// under way end as usual.
     package mutating func pageRefused(for message: MessageHandle, reason: String) {
-        let fan = endQuestion(message)
+        endPageRequest(of: message)
         registryAnswered()
         failures[message] = .audience(reason)
-        fan.hasAllPages = true
+        messages[message].fanOut?.endSearch()
         settle(message)
     }
 
     /// Ends the page request of a message, answered or not.
-    private mutating func endQuestion(_ message: MessageHandle) -> FanOut {
-        apps[messages[message].lane.app].isDirty = true
-        guard let fan = messages[message].fanOut, fan.step == .paging else {
+    private mutating func endPageRequest(of message: MessageHandle) {
+        let lane = messages[message].lane
+        apps[lane.app].isDirty = true
+        guard let reserved = messages[message].fanOut?.endPage() else {
             preconditionFailure("router: page for message \(message), which did not request one")
         }
-        lanes[messages[message].lane].prepared -= fan.reserved
-        fan.reserved = 0
-        fan.step = .idle
-        fan.trouble = nil
-        failsAlone(message, false)
-        return fan
+        lanes[lane].prepared -= reserved
+        noteFailure(of: message, isAlone: false)
     }
 
     /// Adds a message to those whose own request fails, or removes it. If the list is full, a message is added when its
     /// request fails again after another one was removed.
-    private mutating func failsAlone(_ message: MessageHandle, _ isSo: Bool) {
+    private mutating func noteFailure(of message: MessageHandle, isAlone: Bool) {
         let index = failingAlone.firstIndex(of: message)
-        if isSo, index == nil, failingAlone.count < RouterTroubles.maxMessages { failingAlone.append(message) }
-        if !isSo, let index { failingAlone.remove(at: index) }
+        if isAlone, index == nil, failingAlone.count < RouterTroubles.maxMessages { failingAlone.append(message) }
+        if !isAlone, let index { failingAlone.remove(at: index) }
     }
 
     /// Records that the registry answers. Requests that failed together with the registry are repeated at once.
@@ -139,62 +134,57 @@ extension RouterMachine {
         registryAnswers &+= 1
         guard registryTrouble != nil else { return }
         registryTrouble = nil
-        for message in pagesToAsk where messages[message].fanOut?.trouble?.isItsOwn == false {
-            messages[message].fanOut?.trouble?.askAgainAt = now
-        }
+        for message in pagesToAsk { messages[message].fanOut?.retryPage(at: now) }
         askPagesAt = now
     }
 
     /// Takes a page that the registry found.
     package mutating func pageCame(_ page: AudiencePage, for message: MessageHandle) {
-        let fan = endQuestion(message)
+        endPageRequest(of: message)
         registryAnswered()
-        fan.cursor = page.next
-        fan.hasAllPages = page.next == nil || fan.isAbandoned
-        if fan.isAbandoned { return settle(message) }
+        guard messages[message].fanOut?.continueSearch(after: page.next) == true else { return settle(message) }
 
-        let isResumed = messages[message].accepted.counts.total > 0
-        var gone = page.inactive.map { FanOut.Suppressed(device: $0, token: nil, why: .inactive) }
-        gone += page.unknown.map { FanOut.Suppressed(device: $0, token: nil, why: .unknownDevice) }
+        var found = FanOut.FoundPage()
+        found.suppressed = page.inactive.map { FanOut.Suppressed(device: $0, token: nil, why: .inactive) }
+        found.suppressed += page.unknown.map { FanOut.Suppressed(device: $0, token: nil, why: .unknownDevice) }
         if inactive.isEmpty {
-            fan.pending = page.devices
+            found.devices = page.devices
         } else {
             for device in page.devices {
                 if inactive.contains(device.id) {
-                    gone.append(FanOut.Suppressed(device: device.id, token: device.token, why: .inactive))
+                    found.suppressed.append(
+                        FanOut.Suppressed(device: device.id, token: device.token, why: .inactive))
                 } else {
-                    fan.pending.append(device)
+                    found.devices.append(device)
                 }
             }
         }
-        if isResumed {
-            fan.suppressed = gone
-        } else {
-            for one in gone { suppress(one, of: message) }
+        if messages[message].accepted.counts.total == 0 {
+            for suppressed in found.suppressed { suppress(suppressed, of: message) }
+            found.suppressed = []
         }
-        proceed(message, fan)
+        claim(found, of: message)
     }
 
     // MARK: Claims
 
     /// Claims the devices of a new page, or queues them at once if the message needs no claim.
-    private mutating func proceed(_ message: MessageHandle, _ fan: FanOut) {
-        guard messages[message].accepted.needsClaim, !fan.pending.isEmpty || !fan.suppressed.isEmpty else {
-            for gone in fan.suppressed { suppress(gone, of: message) }
-            fan.suppressed = []
-            return prepared(message, fan)
+    private mutating func claim(_ page: FanOut.FoundPage, of message: MessageHandle) {
+        guard messages[message].accepted.needsClaim, page.count > 0 else {
+            for suppressed in page.suppressed { suppress(suppressed, of: message) }
+            return queue(page.devices, of: message)
         }
-        fan.step = .claiming
-        if mayWork, !ledgerRetry.isDelayed(at: now) { askClaim(message) } else { claimsToAsk.append(message) }
+        messages[message].fanOut?.beginClaim(of: page)
+        if mayWork, !ledgerRetry.isDelayed(at: now) { askClaim(for: message) } else { claimsToAsk.append(message) }
     }
 
-    private mutating func askClaim(_ message: MessageHandle) {
-        guard let fan = messages[message].fanOut else { return }
+    private mutating func askClaim(for message: MessageHandle) {
+        guard let page = messages[message].fanOut?.claiming else { return }
         let accepted = messages[message].accepted
         var devices: [DeviceID] = []
-        devices.reserveCapacity(fan.pending.count + fan.suppressed.count)
-        for device in fan.pending { devices.append(device.id) }
-        for gone in fan.suppressed { devices.append(gone.device) }
+        devices.reserveCapacity(page.count)
+        for device in page.devices { devices.append(device.id) }
+        for suppressed in page.suppressed { devices.append(suppressed.device) }
         actions.claims.append(ClaimPage(seq: accepted.seq, fingerprint: accepted.fingerprint, devices: devices))
         actions.claimants.append(message)
     }
@@ -204,16 +194,16 @@ extension RouterMachine {
     package mutating func claimed(_ verdicts: [[ClaimVerdict]], for messages: [MessageHandle]) {
         var failed = verdicts.count != messages.count
         for (index, message) in messages.enumerated() {
-            guard let fan = self.messages[message].fanOut, fan.step == .claiming else {
+            guard let count = self.messages[message].fanOut?.claiming?.count else {
                 preconditionFailure("router: verdict for message \(message), which did not request a claim")
             }
             apps[self.messages[message].lane.app].isDirty = true
-            guard index < verdicts.count, verdicts[index].count == fan.pending.count + fan.suppressed.count else {
+            guard index < verdicts.count, verdicts[index].count == count else {
                 failed = true
                 claimsToAsk.append(message)
                 continue
             }
-            judge(message, fan, verdicts[index])
+            apply(verdicts[index], to: message)
         }
         if failed {
             ledgerRetry.failed("the ledger did not answer a claim", at: now, backoff: policy.trouble)
@@ -223,32 +213,30 @@ extension RouterMachine {
     }
 
     /// Applies the verdicts to a page: suppresses duplicates and skips what ended before a restart.
-    private mutating func judge(_ message: MessageHandle, _ fan: FanOut, _ verdicts: [ClaimVerdict]) {
-        fan.step = .idle
-        for (index, gone) in fan.suppressed.enumerated() where verdicts[fan.pending.count + index] != .done {
-            suppress(gone, of: message)
+    private mutating func apply(_ verdicts: [ClaimVerdict], to message: MessageHandle) {
+        guard let page = messages[message].fanOut?.endClaim() else { return }
+        for (index, suppressed) in page.suppressed.enumerated()
+        where verdicts[page.devices.count + index] != .done {
+            suppress(suppressed, of: message)
         }
-        fan.suppressed = []
-        if verdicts.contains(where: { $0 != .new }) {
-            var fresh: [AudiencePage.Device] = []
-            for (index, device) in fan.pending.enumerated() {
-                switch verdicts[index] {
-                case .new: fresh.append(device)
-                case .had:
-                    suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .duplicate), of: message)
-                case .done: break
-                }
+        guard verdicts.contains(where: { $0 != .new }) else { return queue(page.devices, of: message) }
+        var fresh: [AudiencePage.Device] = []
+        for (index, device) in page.devices.enumerated() {
+            switch verdicts[index] {
+            case .new: fresh.append(device)
+            case .had:
+                suppress(FanOut.Suppressed(device: device.id, token: device.token, why: .duplicate), of: message)
+            case .done: break
             }
-            fan.pending = fresh
         }
-        prepared(message, fan)
+        queue(fresh, of: message)
     }
 
     /// Sends the requests that could not be sent before or were not answered.
     mutating func askWhatWaits() {
         if !pagesToAsk.isEmpty, askPagesAt.map({ $0 <= now }) ?? true { askPagesAgain() }
         if !claimsToAsk.isEmpty, !ledgerRetry.isDelayed(at: now) {
-            for message in claimsToAsk { askClaim(message) }
+            for message in claimsToAsk { askClaim(for: message) }
             claimsToAsk = []
         }
     }
@@ -258,14 +246,13 @@ extension RouterMachine {
         var asked = 0
         askPagesAt = nil
         for message in pagesToAsk {
-            guard let fan = messages[message].fanOut else { continue }
             if messages[message].accepted.audience.isDynamic, isExpired(message) {
                 giveUp(message)
-            } else if let at = fan.trouble?.askAgainAt, at > now {
+            } else if let at = messages[message].fanOut?.pageQuery?.retry?.askAgainAt, at > now {
                 waiting.append(message)
                 askPagesAt = min(askPagesAt ?? .distantFuture, at)
             } else {
-                askPage(message)
+                askPage(for: message)
                 asked += 1
             }
         }
@@ -277,62 +264,43 @@ extension RouterMachine {
     /// Stops the search of an expired message to a dynamic audience while the registry does not answer. Devices that
     /// were found stay in the queue and expire there.
     private mutating func giveUp(_ message: MessageHandle) {
-        let fan = endQuestion(message)
-        fan.hasAllPages = true
+        endPageRequest(of: message)
+        messages[message].fanOut?.endSearch()
         noteDrop(message)
-        guard fan.left == 0, fan.ahead.isEmpty, messages[message].open == 0 else { return settle(message) }
-        messages[message].fanOut = nil
-        messages[message].isAllDispatched = true
-        lanes[messages[message].lane].begun -= 1
-        complete(message, isExpired: messages[message].counts.total == 0)
+        let hasFoundNone = messages[message].fanOut?.isAllDispatched == true && messages[message].open == 0
+        settle(message, isExpired: hasFoundNone && messages[message].counts.total == 0)
     }
 
     // MARK: Ready
 
     /// Queues the devices of a page that is looked up and claimed.
-    private mutating func prepared(_ message: MessageHandle, _ fan: FanOut) {
+    private mutating func queue(_ page: [AudiencePage.Device], of message: MessageHandle) {
         let lane = messages[message].lane
-        lanes[lane].prepared += fan.pending.count
-        if fan.isAbandoned {
-            fan.ahead += fan.pending
-            fan.pending = []
-            expireRest(message)
+        lanes[lane].prepared += page.count
+        if messages[message].fanOut?.isAbandoned == true {
+            _ = messages[message].fanOut?.add(page)
+            expireRest(of: message)
             return settle(message)
         }
-        if fan.pending.isEmpty {
-            continueSearch(for: message, fan: fan)
-            return
-        }
-        if fan.left == 0 {
-            fan.page = fan.pending
-            fan.at = 0
-            fan.pending = []
-            fan.isReady = true
+        if page.isEmpty { return continueSearch(for: message) }
+        if messages[message].fanOut?.add(page) == true {
             lanes[lane].ready.append(message)
-        } else {
-            fan.ahead = fan.pending
-            fan.pending = []
+            lookFurther(for: message)
         }
-        if fan.ahead.isEmpty { lookFurther(message) }
-    }
-
-    /// Prepares the next page. If no more exist, completes the message if nothing is left to do. The message may be
-    /// complete afterward.
-    mutating func continueSearch(for message: MessageHandle, fan: FanOut) {
-        if fan.hasAllPages { settle(message) } else { lookFurther(message) }
     }
 
     /// Completes the message if nothing is left to do.
-    mutating func settle(_ message: MessageHandle) {
+    ///
+    /// - Parameter isExpired: Whether the message then expired before any device was found.
+    mutating func settle(_ message: MessageHandle, isExpired: Bool = false) {
         if !messages[message].isAllDispatched {
-            if let fan = messages[message].fanOut {
-                guard fan.hasAllPages, fan.step == .idle, fan.left == 0, fan.ahead.isEmpty else { return }
-            }
+            // A message to a single token has no search.
+            if messages[message].fanOut?.isAllDispatched == false { return }
             messages[message].isAllDispatched = true
             messages[message].fanOut = nil
             lanes[messages[message].lane].begun -= 1
         }
-        if messages[message].open == 0 { complete(message) }
+        if messages[message].open == 0 { complete(message, isExpired: isExpired) }
     }
 
     mutating func complete(_ message: MessageHandle, isExpired: Bool = false) {
@@ -345,12 +313,9 @@ extension RouterMachine {
         release(message)
     }
 
-    func suppressionRecord(_ gone: FanOut.Suppressed, of message: MessageHandle) -> DeliveryRecord {
-        record(.suppressed(gone.why), of: message, device: gone.device, token: gone.token)
-    }
-
-    mutating func suppress(_ gone: FanOut.Suppressed, of message: MessageHandle) {
-        actions.records.append(suppressionRecord(gone, of: message))
+    mutating func suppress(_ suppressed: FanOut.Suppressed, of message: MessageHandle) {
+        actions.records.append(
+            record(.suppressed(suppressed.why), of: message, device: suppressed.device, token: suppressed.token))
         messages[message].counts.suppressed += 1
     }
 

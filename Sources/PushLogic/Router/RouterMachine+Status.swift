@@ -90,11 +90,11 @@ extension RouterMachine {
         if let text = ledgerRetry.text { troubles.everywhere.append("the ledger cannot be read: \(text)") }
         if let text = registryTrouble { troubles.everywhere.append("the registry does not answer: \(text)") }
         for message in failingAlone {
-            guard let trouble = messages[message].fanOut?.trouble else { continue }
+            guard let retry = messages[message].fanOut?.pageQuery?.retry else { continue }
             let content = messages[message].accepted.message
             troubles.ofMessages.append(
                 "message \(content.id.text) of app \(content.app.name) waits, because the registry cannot find "
-                    + "its devices: \(trouble.text)")
+                    + "its devices: \(retry.text)")
         }
         return troubles
     }

@@ -31,6 +31,8 @@ package struct RouterMachine: ~Copyable {
 
     /// Messages to named devices that expired before any device was looked up.
     var expiring = MessageRing()
+    /// The way through the devices of the first of them, if some were recorded.
+    var expiryScan: AudienceScan?
     /// Messages whose request for a page or a claim failed or could not be sent yet.
     var pagesToAsk: [MessageHandle] = []
     var claimsToAsk: [MessageHandle] = []
