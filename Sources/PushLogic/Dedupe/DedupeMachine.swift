@@ -79,13 +79,18 @@ package struct DedupeMachine: ~Copyable {
 
     /// Claims deliveries for a message and returns a verdict for each. A claim is not stored; the key of the delivery
     /// is, when the delivery ends.
-    package mutating func claim(_ fingerprints: [UInt64], for seq: UInt64) -> [ClaimVerdict] {
+    ///
+    /// The last `lookupCount` deliveries are not claimed. They are suppressed, and the key of a suppressed delivery
+    /// does not release a claim when it is forgotten.
+    package mutating func claim(_ fingerprints: [UInt64], lookupCount: Int = 0, for seq: UInt64) -> [ClaimVerdict] {
         let known = recovered.isEmpty ? nil : recovered[seq]
         // The slots are scattered in memory: prefetch them, so that the cache misses overlap.
         deliveries.warm(fingerprints)
-        return fingerprints.map { fingerprint in
+        let claimCount = fingerprints.count - lookupCount
+        return fingerprints.enumerated().map { index, fingerprint in
             if let known, known.deliveries.contains(fingerprint) { return .done }
-            return deliveries.insert(fingerprint) ? .new : .had
+            let isNew = index < claimCount ? deliveries.insert(fingerprint) : !deliveries.contains(fingerprint)
+            return isNew ? .new : .had
         }
     }
 }

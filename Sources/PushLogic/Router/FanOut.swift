@@ -14,7 +14,7 @@ struct FanOut {
     }
 
     /// The devices that were found: those to send to, and those that are suppressed. The latter are included only if
-    /// they may have been counted before a restart.
+    /// they may have been counted before a restart; they are looked up with the claim of the others.
     struct FoundPage {
         var devices: [AudiencePage.Device] = []
         var suppressed: [Suppressed] = []

@@ -185,7 +185,10 @@ extension RouterMachine {
         devices.reserveCapacity(page.count)
         for device in page.devices { devices.append(device.id) }
         for suppressed in page.suppressed { devices.append(suppressed.device) }
-        actions.claims.append(ClaimPage(seq: accepted.seq, fingerprint: accepted.fingerprint, devices: devices))
+        actions.claims.append(
+            ClaimPage(
+                seq: accepted.seq, fingerprint: accepted.fingerprint, devices: devices,
+                lookupCount: page.suppressed.count))
         actions.claimants.append(message)
     }
 

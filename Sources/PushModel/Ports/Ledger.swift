@@ -64,16 +64,20 @@ package struct DamagedMessage: Sendable, Equatable {
     }
 }
 
-/// Devices to which one message is about to be sent.
+/// Devices to which one message is about to be sent, and devices for which it is suppressed.
 package struct ClaimPage: Sendable {
     package let seq: UInt64
     package let fingerprint: MessageFingerprint
     package let devices: [DeviceID]
+    /// The number of devices, at the end of `devices`, that are only looked up and not claimed, because nothing is sent
+    /// to them. The verdict tells whether their delivery ended before a restart.
+    package let lookupCount: Int
 
-    package init(seq: UInt64, fingerprint: MessageFingerprint, devices: [DeviceID]) {
+    package init(seq: UInt64, fingerprint: MessageFingerprint, devices: [DeviceID], lookupCount: Int = 0) {
         self.seq = seq
         self.fingerprint = fingerprint
         self.devices = devices
+        self.lookupCount = lookupCount
     }
 }
 

@@ -153,7 +153,9 @@ final class LedgerCore {
 
     private func claim(_ pages: [ClaimPage]) -> [[ClaimVerdict]] {
         pages.map { page in
-            dedupe.claim(page.devices.map { identities.delivery(of: page.fingerprint, to: $0).value }, for: page.seq)
+            dedupe.claim(
+                page.devices.map { identities.delivery(page.fingerprint, $0).value }, lookupCount: page.lookupCount,
+                for: page.seq)
         }
     }
 }

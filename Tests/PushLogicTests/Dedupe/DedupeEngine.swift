@@ -142,8 +142,8 @@ final class DedupeEngine {
         return segment
     }
 
-    func claim(_ id: Int, _ devices: [Int], for seq: UInt64) -> [ClaimVerdict] {
-        machine.claim(devices.map { DedupeNames.delivery(id, $0) }, for: seq)
+    func claim(_ id: Int, _ devices: [Int], lookupCount: Int = 0, for seq: UInt64) -> [ClaimVerdict] {
+        machine.claim(devices.map { DedupeNames.delivery(id, $0) }, lookupCount: lookupCount, for: seq)
     }
 
     func first(of id: Int) -> UInt64? { machine.messages.first(of: DedupeNames.message(id)) }

@@ -200,6 +200,23 @@ import Testing
         #expect(engine.machine.deliveryCount == 0)
     }
 
+    // MARK: Claims
+
+    @Test func `A device that is looked up stays free for another message of its id`() {
+        let engine = engine()
+        _ = engine.write([request(N.request(1, to: [1, 2, 3]))], at: 0)
+        _ = engine.claim(1, [1, 2, 3], for: 1)
+        _ = engine.write(outcomes: [outcome(1, 1, 1, .suppressed)], at: 0)
+        engine.restart()
+        // Device 3 has become inactive since the restart.
+        #expect(engine.claim(1, [2, 1, 3], lookupCount: 2, for: 1) == [.new, .done, .new])
+        _ = engine.write(outcomes: [outcome(1, 1, 2), outcome(1, 1, 3, .suppressed)], completed: [1], at: 0)
+        #expect(engine.machine.deliveryCount == 1)
+        #expect(engine.claim(1, [1, 2, 3], lookupCount: 1, for: 2) == [.new, .had, .new])
+        #expect(engine.claim(1, [3], for: 2) == [.new])
+        #expect(engine.claim(1, [3], lookupCount: 1, for: 3) == [.had])
+    }
+
     // MARK: Rows of keys
 
     @Test func `A row of keys is kept while one of its messages waits, and then examined again`() {

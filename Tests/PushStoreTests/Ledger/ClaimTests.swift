@@ -38,6 +38,17 @@ import Testing
         }
     }
 
+    @Test func `A device that is only looked up is not claimed`() async throws {
+        try await withLedger { scene in
+            let page = ClaimPage(
+                seq: 1, fingerprint: scene.fingerprint("a"), devices: [scene.device(token(1)), scene.device(token(2))],
+                lookupCount: 1)
+            #expect(await scene.claim([page]) == [[.new, .new]])
+            #expect(await scene.claim(2, "a", [token(1), token(2)]) == [.had, .new])
+            #expect(await scene.claim([page]) == [[.had, .had]])
+        }
+    }
+
     @Test func `Other ids and other apps have separate claims`() async throws {
         try await withLedger { scene in
             let device = scene.device(token(1))
